@@ -1,0 +1,1 @@
+"""LLM infrastructure on AWS as CDK constructs: network, storage, roles and HyperPod Slurm clusters."""

@@ -1,0 +1,1 @@
+"""SageMaker HyperPod clusters that run Slurm."""

@@ -1,0 +1,1 @@
+"""Roles, built from the features that are switched on."""

@@ -1,0 +1,75 @@
+"""What a rule reports, and the error that carries one or many reports to the user."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llm_fleet.rules.codes import Code
+
+PathPart = str | int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One mistake, told so that its reader can mend it without looking anything up."""
+
+    code: Code
+    message: str
+    """What is wrong, in the user's words: lower case, no full stop."""
+    remedy: str
+    """What to write or do instead."""
+    path: tuple[PathPart, ...] = ()
+    """Where, from the value that the rule was given, by attribute name or index."""
+    value: Any = None
+    """The value given; `None` when the mistake is that there is none."""
+    allowed: str = ""
+    """What would be accepted; empty when the message says it all."""
+
+    def under(self, *prefix: PathPart) -> "Problem":
+        """Return the same problem, seen from further out."""
+        return replace(self, path=(*prefix, *self.path))
+
+    @property
+    def where(self) -> str:
+        """The path as the user would write it, e.g. `clusters.train.groups.workers.type` or `groups[2].count`."""
+        text = ""
+        for part in self.path:
+            text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        return text
+
+    def __str__(self) -> str:
+        lines = [f"{self.where or '(whole)'}  [{self.code.value}]", f"  {self.message}"]
+        if self.value is not None:
+            lines.append(f"  given:   {_short(self.value)}")
+        if self.allowed:
+            lines.append(f"  allowed: {self.allowed}")
+        lines.append(f"  remedy:  {self.remedy}")
+        return "\n".join(lines)
+
+
+class FleetError(ValueError):
+    """Everything that is wrong with what the user gave, at once.
+
+    `problems` has each mistake as data; the text is made for a terminal.
+    """
+
+    def __init__(self, problems: Sequence[Problem], *, subject: str = "") -> None:
+        """Take one problem or more, found in `subject` (a file's name or a construct's path)."""
+        self.problems = tuple(problems)
+        self.subject = subject
+        count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
+        heading = f"{count} in {subject}" if subject else count
+        super().__init__("\n\n".join([f"{heading}:", *map(str, self.problems)]))
+
+
+def raise_problems(problems: Iterable[Problem], *, subject: str = "") -> None:
+    """Raise one `FleetError` with all `problems`; do nothing when there is none."""
+    found = list(problems)
+    if found:
+        raise FleetError(found, subject=subject)
+
+
+def _short(value: Any, limit: int = 120) -> str:
+    """`value` as Python would write it, cut where it is longer than `limit` characters."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,66 @@
+"""The closed vocabularies of the services, spelt as their APIs spell them. Compared with botocore by a test."""
+
+from enum import StrEnum
+
+
+class NodeType(StrEnum):
+    """What a HyperPod instance group does in Slurm (`SlurmConfig.NodeType`)."""
+
+    CONTROLLER = "Controller"
+    LOGIN = "Login"
+    COMPUTE = "Compute"
+
+
+class LifecycleHook(StrEnum):
+    """When a HyperPod node runs the lifecycle script (`LifeCycleConfig`)."""
+
+    ON_INIT_COMPLETE = "OnInitComplete"
+    """After the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting."""
+    ON_CREATE = "OnCreate"
+    """In place of it: HyperPod configures nothing and starts no Slurm daemon."""
+
+
+class SlurmConfigStrategy(StrEnum):
+    """How HyperPod treats edits of slurm.conf (`Orchestrator.Slurm.SlurmConfigStrategy`)."""
+
+    OVERWRITE = "Overwrite"
+    MANAGED = "Managed"
+    MERGE = "Merge"
+
+
+class NodeRecovery(StrEnum):
+    """Whether HyperPod replaces a sick node by itself."""
+
+    AUTOMATIC = "Automatic"
+    NONE = "None"
+
+
+class NodeProvisioningMode(StrEnum):
+    """How HyperPod brings up instances. `CONTINUOUS` is the only value that the API knows; else it is left out."""
+
+    CONTINUOUS = "Continuous"
+
+
+class DeepHealthCheck(StrEnum):
+    """Stress tests that a node passes before it may join (`OnStartDeepHealthChecks`)."""
+
+    INSTANCE_STRESS = "InstanceStress"
+    INSTANCE_CONNECTIVITY = "InstanceConnectivity"
+    MULTI_NODE_TRAINING_VALIDATION = "MultiNodeTrainingValidation"
+
+
+class LustreDeploymentType(StrEnum):
+    """FSx for Lustre deployment types."""
+
+    SCRATCH_1 = "SCRATCH_1"
+    SCRATCH_2 = "SCRATCH_2"
+    PERSISTENT_1 = "PERSISTENT_1"
+    PERSISTENT_2 = "PERSISTENT_2"
+
+
+class LustreStorageType(StrEnum):
+    """FSx for Lustre storage types."""
+
+    SSD = "SSD"
+    HDD = "HDD"
+    INTELLIGENT_TIERING = "INTELLIGENT_TIERING"

@@ -1,0 +1,23 @@
+"""Tells CDK tokens from plain values, without importing the CDK."""
+
+from typing import Any
+
+_STRING_MARKERS = ("${Token[", "#{Token[")
+_NUMBER_TOKEN_CEILING = -1.8e289
+
+
+def is_unresolved(value: Any) -> bool:
+    """Return whether `value` is, or holds, a CDK token, whose value is known only at deploy time.
+
+    A rule passes over such a value. Tokens cross jsii as marked strings, as hugely negative numbers
+    (aws-cdk-lib core/lib/private/encoding: -1.8881545897087e+289 and below) or as objects with `resolve`.
+    """
+    if isinstance(value, str):
+        return any(marker in value for marker in _STRING_MARKERS)
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return value <= _NUMBER_TOKEN_CEILING
+    if isinstance(value, list | tuple):
+        return any(map(is_unresolved, value))  # pyright: ignore[reportUnknownArgumentType]
+    return hasattr(value, "resolve") and hasattr(value, "creation_stack")

@@ -1,0 +1,1 @@
+"""File systems and buckets. Everything here holds state and is retained by default."""

@@ -1,0 +1,1 @@
+"""What the project itself is built and shown with. Not in the wheel."""
