@@ -1,0 +1,63 @@
+# The project's commands. `make` alone lists them. Everything they need comes from the two lock files
+# (uv.lock, package-lock.json) into .tools, .venv and node_modules; nothing is installed on the machine.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+FLEET ?= examples/hyperpod-trn1.yaml
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export UV_PYTHON_DOWNLOADS := never
+uv := .tools/uv/bin/uv
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-stop test lint types bench golden generated clean
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+
+setup: .venv/.ready node_modules/.ready ## install Python packages, Node and the CDK CLI into this folder
+
+demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and show what exists
+	@.venv/bin/python -m tools.demo up $(FLEET)
+
+demo-stop: ## stop the embedded AWS of the demo
+	@.venv/bin/python -m tools.demo stop
+
+test: setup ## run all tests
+	@.venv/bin/python -m pytest
+
+lint: setup ## formatting, lint, import rules, shell
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/lint-imports --no-logo
+	@git ls-files -z '*.sh' '.ci/run' | xargs -0 .venv/bin/shellcheck
+	@git ls-files -z '*.sh' '.ci/run' | xargs -0 .venv/bin/shfmt -d -i 2 -ci
+
+types: setup ## strict types
+	@.venv/bin/pyright
+
+bench: setup ## speed of synth, as medians of interleaved runs
+	@.venv/bin/python -m tools.bench
+
+golden: setup ## write the golden templates and generated files anew
+	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
+
+clean: ## remove what setup and synth made
+	rm -rf .tools .venv node_modules cdk.out dist .demo
+
+$(uv):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "llm-fleet needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": name another with PYTHON=python3.11")'
+	@echo "setting up: uv $(UV_VERSION)"
+	@$(PYTHON) -m venv .tools/uv
+	@.tools/uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+.venv/.ready: pyproject.toml uv.lock | $(uv)
+	@echo "setting up: Python packages and Node from uv.lock (about 1 GB, under a minute on a fast line)"
+	@$(uv) sync --quiet --locked --compile-bytecode --python $(PYTHON)
+	@touch $@
+
+node_modules/.ready: package.json package-lock.json .venv/.ready
+	@echo "setting up: the CDK CLI from package-lock.json"
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
