@@ -1,0 +1,28 @@
+"""Each mistake has a code of its own, and the list of codes in the docs is the one in the code."""
+
+import os
+
+from llm_fleet.rules.codes import Code
+from tools.synth_environment import ROOT
+
+PAGE = ROOT / "docs" / "error-codes.md"
+HEAD = """# Error codes
+
+Every mistake that llm-fleet tells at synth has a stable code. The message itself names the place, the value,
+what is allowed and the remedy; this page is the list. It is generated (`make golden`) and checked by a test.
+
+| code | what is wrong |
+|---|---|
+"""
+
+
+def test_no_code_stands_for_two_mistakes():
+    aliases = [name for name, code in Code.__members__.items() if code.name != name]
+    assert aliases == []
+
+
+def test_generated_page_lists_every_code():
+    page = HEAD + "".join(f"| {code.value} | {code.title_} |\n" for code in sorted(Code, key=lambda code: code.value))
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(page)
+    assert PAGE.read_text() == page, "codes have changed: run `make golden`"
