@@ -49,6 +49,28 @@ class DeepHealthCheck(StrEnum):
     MULTI_NODE_TRAINING_VALIDATION = "MultiNodeTrainingValidation"
 
 
+class PatchingStrategy(StrEnum):
+    """How HyperPod patches the nodes of a group by itself (`AutoPatchConfig.PatchingStrategy`)."""
+
+    WHEN_IDLE = "WhenIdle"
+    WHEN_ALL_IDLE = "WhenAllIdle"
+    DRAIN_FIRST = "DrainFirst"
+
+
+class OnDrainTimeout(StrEnum):
+    """What happens to a node that does not drain in time (`DrainPolicy.OnDrainTimeout`)."""
+
+    SKIP = "Skip"
+    FORCE = "Force"
+
+
+class CapacityUnit(StrEnum):
+    """What the size of an update's batch counts (`CapacitySizeConfig.Type`)."""
+
+    INSTANCE_COUNT = "INSTANCE_COUNT"
+    CAPACITY_PERCENTAGE = "CAPACITY_PERCENTAGE"
+
+
 class LustreDeploymentType(StrEnum):
     """FSx for Lustre deployment types."""
 
