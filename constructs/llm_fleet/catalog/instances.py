@@ -23,6 +23,8 @@ class Instance:
     efa_interfaces: int | None
     network_cards: int | None
     """How many addresses of its subnet a node of a Slurm cluster takes: one a card."""
+    threads_per_core: int | None = None
+    """2 where the processor has hyper-threading, else 1."""
 
     @property
     def family(self) -> str:

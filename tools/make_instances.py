@@ -1,0 +1,88 @@
+"""Writes catalog/data/instances.json: `python -m tools.make_instances` (`--check` only compares).
+
+The key set is botocore's enum of HyperPod's instance types; the facts are EC2's own DescribeInstanceTypes answers as
+moto bundles them; tools/instance_overrides.json corrects single facts and says why.
+"""
+
+import gzip
+import json
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from botocore.session import get_session
+
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "constructs/llm_fleet/catalog/data/instances.json"
+OVERRIDES = ROOT / "tools/instance_overrides.json"
+SOURCE = (
+    "names: ClusterInstanceType of botocore's SageMaker model; architecture, vcpus, memory_gib, accelerator, "
+    "accelerators, efa_interfaces, network_cards and threads_per_core: EC2 DescribeInstanceTypes as bundled with moto; "
+    "single facts corrected or added by tools/instance_overrides.json, which names the source of each"
+)
+
+
+def hyperpod_types() -> list[str]:
+    """Return the `ml.` names that HyperPod's API accepts, in the model's order."""
+    shape = get_session().get_service_model("sagemaker").shape_for("ClusterInstanceType")
+    return list(shape.enum)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType, reportAttributeAccessIssue]
+
+
+def ec2_types() -> dict[str, Any]:
+    """Return moto's copy of EC2's answers, by instance type without `ml.`."""
+    packed = files("moto").joinpath("ec2/resources/instance_types.json.gz").read_bytes()
+    return json.loads(gzip.decompress(packed))
+
+
+def facts_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the catalog's facts from one of EC2's answers."""
+    gpus = sum(gpu["Count"] for gpu in answer.get("GpuInfo", {}).get("Gpus", []))
+    neuron = sum(device["Count"] for device in answer.get("NeuronInfo", {}).get("NeuronDevices", []))
+    network = answer["NetworkInfo"]
+    (architecture,) = (name for name in answer["ProcessorInfo"]["SupportedArchitectures"] if name != "i386")
+    return {
+        "architecture": architecture,
+        "vcpus": answer["VCpuInfo"]["DefaultVCpus"],
+        "memory_gib": answer["MemoryInfo"]["SizeInMiB"] / 1024,
+        "accelerator": "gpu" if gpus else "neuron" if neuron else None,
+        "accelerators": gpus or neuron,
+        "efa_interfaces": network["EfaInfo"]["MaximumEfaInterfaces"] if network.get("EfaSupported") else 0,
+        "network_cards": network["MaximumNetworkCards"],
+        "threads_per_core": answer["VCpuInfo"]["DefaultThreadsPerCore"],
+    }
+
+
+def catalog() -> dict[str, dict[str, Any]]:
+    """Return the facts of every type, with the overrides applied."""
+    answers = ec2_types()
+    overrides = json.loads(OVERRIDES.read_text(encoding="utf-8"))["overrides"]
+    unknown = set(overrides) - set(hyperpod_types())
+    if unknown:
+        raise SystemExit(f"overrides of types that HyperPod does not offer: {sorted(unknown)}")
+    return {
+        name: (facts_of(answers[name.removeprefix("ml.")]) if name.removeprefix("ml.") in answers else {})
+        | overrides.get(name, {}).get("facts", {})
+        for name in hyperpod_types()
+    }
+
+
+def document() -> str:
+    """Return the data file's text: one type a line, so that a change reads well in a diff."""
+    checked = json.loads(OVERRIDES.read_text(encoding="utf-8"))["checked"]
+    lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(facts)}" for name, facts in catalog().items())
+    return f'{{\n  "source": {json.dumps(SOURCE)},\n  "checked": {json.dumps(checked)},\n  "facts": {{\n{lines}\n  }}\n}}\n'
+
+
+def main(arguments: list[str]) -> int:
+    """Write the data file, or with `--check` return 1 when it is not up to date."""
+    text = document()
+    if "--check" in arguments:
+        return int(not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text)
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
