@@ -71,7 +71,8 @@ def document() -> str:
     """Return the data file's text: one type a line, so that a change reads well in a diff."""
     checked = json.loads(OVERRIDES.read_text(encoding="utf-8"))["checked"]
     lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(facts)}" for name, facts in catalog().items())
-    return f'{{\n  "source": {json.dumps(SOURCE)},\n  "checked": {json.dumps(checked)},\n  "facts": {{\n{lines}\n  }}\n}}\n'
+    head = f'{{\n  "source": {json.dumps(SOURCE)},\n  "checked": {json.dumps(checked)},\n  "facts": {{\n'
+    return f"{head}{lines}\n  }}\n}}\n"
 
 
 def main(arguments: list[str]) -> int:
