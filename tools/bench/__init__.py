@@ -1,0 +1,1 @@
+"""How fast llm-fleet is: `make bench`."""

@@ -1,0 +1,84 @@
+"""Runs commands in turn and keeps what each run took."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+
+from tools.synth_environment import ROOT
+
+NOBODY_READS_IT = subprocess.DEVNULL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One command of this project's Python, and what its environment adds."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(kw_only=True)
+class Samples:
+    """What the runs of one case took."""
+
+    seconds: list[float] = field(default_factory=list[float])
+    peak_mib: list[float] = field(default_factory=list[float])
+
+    @property
+    def wall(self) -> float:
+        """The median wall time in seconds."""
+        return median(self.seconds)
+
+    @property
+    def memory(self) -> float:
+        """The median peak resident size in MiB of the largest single process."""
+        return median(self.peak_mib)
+
+
+def interleaved(cases: Mapping[str, Case], *, rounds: int, progress: Callable[[int], None]) -> dict[str, Samples]:
+    """Run every case once a round, A B C A B C …, after a round that does not count.
+
+    In turn, because a machine's speed drifts: what is compared is measured side by side.
+    """
+    samples = {name: Samples() for name in cases}
+    for number in range(rounds + 1):
+        progress(number)
+        for name, case in cases.items():
+            seconds, peak = _run(case)
+            if number:
+                samples[name].seconds.append(seconds)
+                samples[name].peak_mib.append(peak)
+    return samples
+
+
+def _run(case: Case) -> tuple[float, float]:
+    """Run `case` once; return its wall time and its peak memory. Raises CalledProcessError when it fails."""
+    with tempfile.TemporaryDirectory() as out:
+        environment = {**os.environ, "CDK_OUTDIR": out, **case.environment}
+        before = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, *case.arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=NOBODY_READS_IT,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr
+        complaint = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - before
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args, stderr=complaint)
+    return seconds, _mib(usage)
+
+
+def _mib(usage: resource.struct_rusage) -> float:
+    """`ru_maxrss` counts KiB on Linux and covers the process and the children that it waited for (jsii's Node)."""
+    return usage.ru_maxrss / 1024
