@@ -1,0 +1,36 @@
+"""Facts about what takes addresses and network interfaces in a VPC, and how many there may be."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from llm_fleet.catalog.data_file import load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressFacts:
+    """Sizes and limits of subnets, and what each kind of resource takes of them."""
+
+    reserved_per_subnet: int
+    """Addresses that AWS keeps of every subnet: the first four and the last."""
+    largest_block_prefix: int
+    """Prefix length of the largest VPC CIDR block and subnet."""
+    smallest_block_prefix: int
+    """Prefix length of the smallest VPC CIDR block and subnet."""
+    docker_bridge: str
+    """The range of Docker's bridge on every node: AWS warns against it in a VPC of SageMaker."""
+    most_zones: int
+    """AZs that the layout of the primary CIDR has room for."""
+    addresses_of_unknown_instance: int
+    """What an instance whose network cards no source tells is taken to need."""
+    addresses_of_file_system: int
+    """What an FSx file system needs at the least."""
+    interface_quota: int
+    """Default of the quota of network interfaces; AWS enforces it in each AZ."""
+    interface_quota_code: str
+    interface_quota_name: str
+
+
+@cache
+def address_facts() -> AddressFacts:
+    """Return the facts, read once a process."""
+    return AddressFacts(**load("addresses"))
