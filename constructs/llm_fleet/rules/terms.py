@@ -86,3 +86,12 @@ class LustreStorageType(StrEnum):
     SSD = "SSD"
     HDD = "HDD"
     INTELLIGENT_TIERING = "INTELLIGENT_TIERING"
+
+
+class InternetAccess(StrEnum):
+    """Whether the nodes of a network reach the internet."""
+
+    NAT = "nat"
+    """Outwards only, through NAT gateways."""
+    NONE = "none"
+    """Not at all: every service that the nodes need has an endpoint in the VPC."""
