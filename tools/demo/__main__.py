@@ -1,0 +1,52 @@
+"""Deploys a fleet to the embedded AWS and shows what exists; `stop` ends the embedded AWS."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from llm_fleet.config.load import load_fleet
+from llm_fleet.rules.problem import FleetError
+from tools.demo import embedded_aws
+from tools.demo.cdk_cli import CdkCli, CdkFailed
+from tools.demo.farewell import farewell
+from tools.demo.inventory import Inventory
+
+
+def main() -> int:
+    """Run the command line; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.demo", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    up = verbs.add_parser("up", help="deploy a fleet file")
+    up.add_argument("fleet", type=Path)
+    verbs.add_parser("stop", help="stop the embedded AWS")
+    arguments = parser.parse_args()
+    console = Console()
+    if arguments.verb == "stop":
+        console.print("embedded AWS stopped" if embedded_aws.stop() else "no embedded AWS is running")
+        return 0
+    return _up(arguments.fleet, console)
+
+
+def _up(fleet_file: Path, console: Console) -> int:
+    try:
+        fleet = load_fleet(fleet_file)
+    except FleetError as error:
+        console.print(str(error), markup=False, highlight=False)
+        return 1
+    server = embedded_aws.find_or_start(console)
+    cli = CdkCli(endpoint=server.endpoint, region=fleet.region, fleet_file=fleet_file, console=console)
+    try:
+        cli.bootstrap()
+        cli.deploy()
+    except CdkFailed as failure:
+        console.print(f"[red]{failure}[/red] — the embedded AWS's log: {server.log}")
+        return 1
+    Inventory(endpoint=server.endpoint, region=fleet.region, console=console).show()
+    farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The real CDK CLI, pointed at the embedded AWS."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from tools.demo.embedded_aws import FOLDER
+from tools.synth_environment import ROOT, use_project_node
+
+ACCOUNT = "123456789012"
+CDK = ROOT / "node_modules" / ".bin" / "cdk"
+
+
+class CdkFailed(Exception):
+    """A command of the CDK CLI ended with an error; its own output has said why."""
+
+
+class CdkCli:
+    """Runs the pinned CDK CLI against an endpoint, with credentials and a home folder that hold nothing real."""
+
+    def __init__(self, *, endpoint: str, region: str, fleet_file: Path, console: Console) -> None:
+        """Take where to deploy (`endpoint`, `region`) and what (`fleet_file`)."""
+        self._region = region
+        self._console = console
+        self._environment = _environment(endpoint, region)
+        self._common = ["--context", f"fleet={fleet_file.resolve()}", "--output", str(FOLDER / "cdk.out")]
+
+    def bootstrap(self) -> None:
+        """Make the bucket and the roles that the CDK deploys with. Again: changes nothing."""
+        self._run("bootstrap", f"aws://{ACCOUNT}/{self._region}", *self._common)
+
+    def deploy(self) -> None:
+        """Synthesize, check and deploy every stack of the fleet. Raises CdkFailed."""
+        self._run("deploy", "--all", "--require-approval", "never", "--progress", "events", *self._common)
+
+    def _run(self, *arguments: str) -> None:
+        self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
+        finished = subprocess.run([str(CDK), *arguments, "--ci"], cwd=ROOT, env=self._environment, check=False)
+        if finished.returncode:
+            raise CdkFailed(f"cdk {arguments[0]} ended with {finished.returncode}")
+
+
+def _environment(endpoint: str, region: str) -> Mapping[str, str]:
+    """Nothing of the user's AWS set-up may leak in: a demo must not reach a real account."""
+    use_project_node()
+    home = FOLDER / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    return {
+        **inherited,
+        "HOME": str(home),
+        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache"),
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "embedded",
+        "AWS_SECRET_ACCESS_KEY": "embedded",
+        "AWS_REGION": region,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+    }

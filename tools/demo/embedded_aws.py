@@ -1,0 +1,118 @@
+"""Starts the embedded AWS once and finds it again, so that a second demo meets what the first one deployed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from tools.synth_environment import ROOT
+
+FOLDER = ROOT / ".demo"
+STATE = FOLDER / "server.json"
+READY = FOLDER / "ready"
+START_DEADLINE_SECONDS = 60
+STOP_DEADLINE_SECONDS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddedAws:
+    """A running embedded AWS."""
+
+    pid: int
+    endpoint: str
+    log: Path
+
+
+def find_or_start(console: Console) -> EmbeddedAws:
+    """Return the embedded AWS of an earlier demo if it still answers, else a new one."""
+    running = _running()
+    if running:
+        console.print(f"embedded AWS found at {running.endpoint} (process {running.pid})")
+        return running
+    with console.status("starting the embedded AWS"):
+        started = _start()
+    console.print(f"embedded AWS started at {started.endpoint} (process {started.pid})")
+    return started
+
+
+def stop() -> bool:
+    """Stop the embedded AWS of an earlier demo; return whether there was one."""
+    running = _running()
+    STATE.unlink(missing_ok=True)
+    if not running:
+        return False
+    os.kill(running.pid, signal.SIGTERM)
+    _wait_until(lambda: not _alive(running.pid), STOP_DEADLINE_SECONDS, "the embedded AWS does not stop")
+    return True
+
+
+def _start() -> EmbeddedAws:
+    FOLDER.mkdir(exist_ok=True)
+    READY.unlink(missing_ok=True)
+    log = FOLDER / "embedded-aws.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "local_aws", "serve", "--port", "0", "--ready-file", str(READY)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    _wait_until(
+        lambda: READY.exists() or process.poll() is not None,
+        START_DEADLINE_SECONDS,
+        f"the embedded AWS does not start: see {log}",
+    )
+    if not READY.exists():
+        raise SystemExit(f"the embedded AWS ended with {process.returncode}: see {log}")
+    endpoint = READY.read_text().strip()
+    STATE.write_text(json.dumps({"pid": process.pid, "endpoint": endpoint}))
+    return EmbeddedAws(pid=process.pid, endpoint=endpoint, log=log)
+
+
+def _running() -> EmbeddedAws | None:
+    """Return the embedded AWS that the state file tells of, if it lives and answers as one."""
+    if not STATE.exists():
+        return None
+    state = json.loads(STATE.read_text())
+    found = EmbeddedAws(pid=state["pid"], endpoint=state["endpoint"], log=FOLDER / "embedded-aws.log")
+    return found if _alive(found.pid) and _answers(found.endpoint) else None
+
+
+def _alive(pid: int) -> bool:
+    """Whether the process exists and is no zombie of this very program."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _answers(endpoint: str) -> bool:
+    """A process id may have been given to another program since: only the port's answer tells."""
+    try:
+        with urllib.request.urlopen(f"{endpoint}/moto-api/", timeout=5) as answer:  # noqa: S310 - our own loopback
+            return answer.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float, complaint: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit(complaint)
+        time.sleep(0.05)

@@ -1,0 +1,122 @@
+"""Shows what exists, asked of the services' own APIs and not of the templates."""
+
+from typing import Any
+from urllib.parse import urlparse
+
+import boto3
+from rich.console import Console
+from rich.table import Table
+
+
+class Inventory:
+    """Tables of clusters, groups, nodes, file systems and lifecycle bundles in one region."""
+
+    def __init__(self, *, endpoint: str, region: str, console: Console) -> None:
+        """Ask `endpoint` for what is in `region`; print to `console`."""
+        self._session = boto3.Session(
+            aws_access_key_id="embedded",
+            aws_secret_access_key="embedded",  # noqa: S106 - the embedded AWS takes any
+            region_name=region,
+        )
+        self._endpoint = endpoint
+        self._console = console
+
+    def show(self) -> None:
+        """Print everything."""
+        self._console.rule("what now exists, as the service APIs tell it", align="left")
+        sagemaker = self._client("sagemaker")
+        names = [summary["ClusterName"] for summary in sagemaker.list_clusters()["ClusterSummaries"]]
+        clusters = [sagemaker.describe_cluster(ClusterName=name) for name in names]
+        for cluster in clusters:
+            self._console.print(self._groups(cluster))
+            self._console.print(self._nodes(cluster))
+        self._console.print(self._file_systems())
+        for uri in sorted({uri for cluster in clusters for uri in _bundles(cluster)}):
+            self._console.print(self._bundle(uri))
+
+    def _groups(self, cluster: dict[str, Any]) -> Table:
+        table = Table(
+            title=f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})", title_justify="left"
+        )
+        for heading in ("group", "role", "type", "nodes", "partition", "mounts", "lifecycle hook"):
+            table.add_column(heading)
+        for group in cluster["InstanceGroups"]:
+            slurm = group.get("SlurmConfig", {})
+            lifecycle = group.get("LifeCycleConfig", {})
+            hooks = [f"{hook}: {lifecycle[hook]}" for hook in ("OnInitComplete", "OnCreate") if lifecycle.get(hook)]
+            table.add_row(
+                group["InstanceGroupName"],
+                slurm.get("NodeType", ""),
+                group.get("InstanceType", ""),
+                f"{group.get('CurrentCount', 0)} of {group.get('TargetCount', group.get('CurrentCount', 0))}",
+                ", ".join(slurm.get("PartitionNames", [])),
+                ", ".join(_mounts(group)),
+                ", ".join(hooks),
+            )
+        return table
+
+    def _nodes(self, cluster: dict[str, Any]) -> Table:
+        nodes = self._client("sagemaker").list_cluster_nodes(ClusterName=cluster["ClusterName"])
+        table = Table(title="its nodes, with the command that opens a shell on each", title_justify="left")
+        for heading in ("node", "group", "type", "status", "aws ssm start-session --target"):
+            table.add_column(heading, overflow="fold")
+        cluster_id = cluster["ClusterArn"].rsplit("/", 1)[-1]
+        for node in nodes["ClusterNodeSummaries"]:
+            group, instance = node["InstanceGroupName"], node["InstanceId"]
+            table.add_row(
+                instance,
+                group,
+                node["InstanceType"],
+                node["InstanceStatus"]["Status"],
+                f"sagemaker-cluster:{cluster_id}_{group}-{instance}",
+            )
+        return table
+
+    def _file_systems(self) -> Table:
+        table = Table(title="file systems", title_justify="left")
+        for heading in ("id", "type", "deployment", "size", "throughput", "EFA", "DNS name"):
+            table.add_column(heading, overflow="fold")
+        for system in self._client("fsx").describe_file_systems()["FileSystems"]:
+            lustre = system.get("LustreConfiguration", {})
+            zfs = system.get("OpenZFSConfiguration", {})
+            per_tib = lustre.get("PerUnitStorageThroughput")
+            table.add_row(
+                system["FileSystemId"],
+                system["FileSystemType"],
+                lustre.get("DeploymentType") or zfs.get("DeploymentType", ""),
+                f"{system.get('StorageCapacity', '')} GiB",
+                f"{per_tib} MB/s/TiB" if per_tib else f"{zfs.get('ThroughputCapacity', '')} MB/s",
+                "yes" if lustre.get("EfaEnabled") else "no",
+                system.get("DNSName", ""),
+            )
+        return table
+
+    def _bundle(self, uri: str) -> Table:
+        parts = urlparse(uri)
+        found = self._client("s3").list_objects_v2(Bucket=parts.netloc, Prefix=parts.path.lstrip("/"))
+        table = Table(title=f"lifecycle bundle {uri}", title_justify="left")
+        table.add_column("object")
+        table.add_column("bytes", justify="right")
+        for item in found.get("Contents", []):
+            table.add_row(item["Key"].removeprefix(parts.path.lstrip("/")), str(item["Size"]))
+        return table
+
+    def _client(self, service: str) -> Any:
+        return self._session.client(service, endpoint_url=self._endpoint)  # pyright: ignore
+
+
+def _mounts(group: dict[str, Any]) -> list[str]:
+    """The mount paths of a group; the API's defaults where it names none."""
+    defaults = {"FsxLustreConfig": "/fsx", "FsxOpenZfsConfig": "/home"}
+    return [
+        config[kind].get("MountPath", path)
+        for config in group.get("InstanceStorageConfigs", [])
+        for kind, path in defaults.items()
+        if kind in config
+    ]
+
+
+def _bundles(cluster: dict[str, Any]) -> list[str]:
+    """The bundles that a cluster's groups run."""
+    lifecycles = [group.get("LifeCycleConfig", {}) for group in cluster["InstanceGroups"]]
+    return [lifecycle["SourceS3Uri"] for lifecycle in lifecycles if lifecycle.get("SourceS3Uri")]
