@@ -46,6 +46,26 @@ class Code(StrEnum):
     OUTPUT_EXISTS = "LF160", "the file to write exists already"
     OUTPUT_UNWRITABLE = "LF161", "the file to write cannot be written"
 
+    # LF2xx network
+    CIDR_INVALID = "LF201", "text that is no IPv4 CIDR block"
+    CIDR_SIZE = "LF202", "a CIDR block of a size that no VPC can have"
+    CIDR_RANGE = "LF203", "a CIDR block outside the private ranges, or in one that nodes use themselves"
+    CIDR_OVERLAP = "LF204", "two CIDR blocks of one VPC that overlap"
+    CIDR_ASSOCIATION = "LF205", "a secondary CIDR block that AWS refuses beside the primary one"
+    ZONE_WITHOUT_SUBNET = "LF206", "an AZ in which the network has no compute subnet"
+    ZONE_MISSING = "LF207", "a network without an AZ"
+    ZONE_ID = "LF208", "text that is no AZ id"
+    ZONE_REGION = "LF209", "an AZ that is not in the region"
+    ZONE_TWICE = "LF210", "an AZ named twice"
+    ZONE_LIMIT = "LF211", "more AZs than the network has room for"
+    CIDR_SPLIT = "LF212", "a CIDR block too small to be split among the AZs"
+    ENDPOINT_UNKNOWN = "LF213", "an endpoint that AWS does not offer"
+    INTERNET_ACCESS = "LF214", "no such way out to the internet"
+    EXISTING_ID = "LF215", "text that is no id of an existing VPC, subnet or security group"
+    SUBNET_TOO_SMALL = "LF220", "a compute subnet too small for the clusters in it"
+    INTERFACE_QUOTA = "LF221", "more network interfaces than the quota allows"
+    INTERFACE_QUOTA_VALUE = "LF222", "a quota that is no positive number"
+
     # LF3xx storage
     LUSTRE_TYPE = "LF301", "no such Lustre deployment and storage type"
     LUSTRE_CAPACITY = "LF302", "a Lustre capacity that is not sold"

@@ -92,6 +92,8 @@ class InternetAccess(StrEnum):
     """Whether the nodes of a network reach the internet."""
 
     NAT = "nat"
-    """Outwards only, through NAT gateways."""
+    """Outwards only, through a NAT gateway in each AZ."""
+    SHARED_NAT = "shared-nat"
+    """Outwards only, through one NAT gateway in the first AZ."""
     NONE = "none"
     """Not at all: every service that the nodes need has an endpoint in the VPC."""
