@@ -1,0 +1,142 @@
+"""The address plan: instance types and counts in; addresses, interfaces, subnet sizes, headroom and quota out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_zone import ZonePlan
+from llm_fleet.rules.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressPlan:
+    """What all claims together need of the compute subnets, AZ by AZ."""
+
+    zones: tuple[ZonePlan, ...]
+    """One for each AZ of the network, in its order."""
+    interface_quota: int
+    """Network interfaces that the account may have in each AZ (quota L-DF5E4CA3)."""
+    unplaced: tuple[AddressClaim, ...] = ()
+    """Claims in an AZ in which the network has no compute subnet."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What had to be assumed, each once."""
+        return tuple(dict.fromkeys(c.assumption for zone in self.zones for c in zone.claims if c.assumption))
+
+    def quota_share(self, zone: ZonePlan) -> float:
+        """Return the part of the quota that `zone` takes: 1.0 is all of it."""
+        return zone.interfaces / self.interface_quota
+
+
+def plan_addresses(
+    claims: Iterable[AddressClaim],
+    *,
+    subnet_cidrs: Mapping[str, str | None],
+    other_interfaces: Mapping[str, int] | None = None,
+    interface_quota: int | None = None,
+) -> AddressPlan:
+    """Return what `claims` need.
+
+    `subnet_cidrs` has the compute subnet of each AZ id, `None` where its size is unknown; a claim without an AZ goes
+    to the first. `other_interfaces` counts endpoints and NAT gateways of each AZ (default: none), `interface_quota` is
+    what the account has been granted (default: the quota's default, 5000).
+    """
+    placed: dict[str, list[AddressClaim]] = {zone: [] for zone in subnet_cidrs}
+    unplaced: list[AddressClaim] = []
+    first = next(iter(subnet_cidrs), "")
+    for claim in claims:
+        placed.get(claim.availability_zone_id or first, unplaced).append(claim)
+    return AddressPlan(
+        zones=tuple(
+            ZonePlan(
+                availability_zone_id=zone,
+                claims=tuple(placed[zone]),
+                subnet_cidr=cidr,
+                other_interfaces=(other_interfaces or {}).get(zone, 0),
+            )
+            for zone, cidr in subnet_cidrs.items()
+        ),
+        interface_quota=interface_quota or address_facts().interface_quota,
+        unplaced=tuple(unplaced),
+    )
+
+
+def check_addresses(plan: AddressPlan, *, region: str | None = None) -> list[Problem]:
+    """Return where the plan does not fit: no subnet, too small a subnet, more interfaces than the quota.
+
+    Paths are attribute names of the network. `region` only completes the command that asks for more quota.
+    """
+    problems = [_unplaced(claim, plan) for claim in plan.unplaced]
+    for zone in plan.zones:
+        if not zone.fits:
+            problems.append(_too_small(zone, plan))
+        if zone.interfaces > plan.interface_quota:
+            problems.append(_over_quota(zone, plan, region))
+    return problems
+
+
+def _unplaced(claim: AddressClaim, plan: AddressPlan) -> Problem:
+    zones = ", ".join(zone.availability_zone_id for zone in plan.zones)
+    return Problem(
+        code=Code.ZONE_WITHOUT_SUBNET,
+        path=("availability_zone_ids",),
+        message=f"{claim.owner} is to stand in {claim.availability_zone_id}, where the network has no compute subnet",
+        value=claim.availability_zone_id,
+        allowed=zones,
+        remedy=f"put it into one of {zones}, or add {claim.availability_zone_id} to the network's AZs",
+    )
+
+
+def _too_small(zone: ZonePlan, plan: AddressPlan) -> Problem:
+    parts = [f"{claim.addresses} for {claim.count} x {claim.what} ({claim.owner})" for claim in _takers(zone)]
+    if zone.headroom:
+        parts.append(f"{zone.headroom} to replace one while the others run")
+    parts.append(f"{address_facts().reserved_per_subnet} that AWS reserves")
+    return Problem(
+        code=Code.SUBNET_TOO_SMALL,
+        path=("compute_cidr",),
+        message=f"the compute subnet of {zone.availability_zone_id} needs {zone.addresses_needed} addresses and has "
+        f"{zone.addresses_given}: {', '.join(parts)}",
+        value=zone.subnet_cidr,
+        allowed=f"/{zone.prefix_needed} or larger" if zone.prefix_needed else "no subnet is that large",
+        remedy=_larger(zone, plan),
+    )
+
+
+def _takers(zone: ZonePlan) -> list[AddressClaim]:
+    return [claim for claim in zone.claims if claim.addresses]
+
+
+def _larger(zone: ZonePlan, plan: AddressPlan) -> str:
+    """Say what to write: the size of the subnet, and of the whole block when several AZs share it."""
+    largest = address_facts().largest_block_prefix
+    if zone.prefix_needed is None:
+        return f"spread the nodes over several AZs: a subnet is at most a /{largest}"
+    zones = len(plan.zones)
+    if zones == 1:
+        return f"the smallest CIDR that fits is a /{zone.prefix_needed}: give compute_cidr that size or a larger one"
+    block = zone.prefix_needed - (zones - 1).bit_length()
+    if block < largest:
+        return f"each of the {zones} AZs would need a /{zone.prefix_needed}, more than one /{largest} holds: use fewer"
+    return (
+        f"the smallest CIDR that fits is a /{zone.prefix_needed}: "
+        f"give compute_cidr a /{block} or larger, which {zones} AZs share evenly"
+    )
+
+
+def _over_quota(zone: ZonePlan, plan: AddressPlan, region: str | None) -> Problem:
+    facts = address_facts()
+    return Problem(
+        code=Code.INTERFACE_QUOTA,
+        path=("interface_quota",),
+        message=f"{zone.availability_zone_id} needs {zone.interfaces} network interfaces, and the quota "
+        f"{facts.interface_quota_name!r} ({facts.interface_quota_code}) allows {plan.interface_quota}",
+        value=plan.interface_quota,
+        allowed=f"{zone.interfaces} or more, once AWS has granted them",
+        remedy=f"ask for more with `aws service-quotas request-service-quota-increase --service-code vpc --quota-code "
+        f"{facts.interface_quota_code} --desired-value {zone.interfaces} --region {region or '<region>'}`, "
+        "then write what was granted as interface_quota",
+    )
