@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class Level(StrEnum):
@@ -102,4 +102,13 @@ class ResourceProvider(Protocol):
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
         """Tell whether the resource is there, asked of the service (recorded ones: of the record)."""
+        ...
+
+
+@runtime_checkable
+class KnowsReplacements(Protocol):
+    """What a provider may also offer, so that a change set can foretell replacements."""
+
+    def create_only(self, resource_type: str) -> frozenset[str]:
+        """Return the top-level properties of a type that can be set at creation only."""
         ...

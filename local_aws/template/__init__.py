@@ -1,0 +1,1 @@
+"""Reads CloudFormation templates: text to sections, intrinsic functions to values, references to an order."""
