@@ -1,0 +1,91 @@
+"""The role that HyperPod's nodes act with."""
+
+from collections.abc import Sequence
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_iam as iam
+from constructs import Construct, IValidation
+
+from llm_fleet.iam.features import NodeFeatures
+from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.permissions import permissions
+from llm_fleet.iam.wildcards import acknowledge_wildcards
+
+
+class NodeRole(Construct):
+    """An execution role for HyperPod instance groups that can do what its features ask, and nothing else.
+
+    The policy is a managed one of the role's own: CloudFormation makes it before the role, so a cluster that names
+    the role never starts nodes without their permissions.
+
+    The trust has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy lists the jobs that send
+    that key and HyperPod is not among them, and on the nodes the role is taken by HyperPod's own proxy. A condition
+    on a key that is not sent would keep every cluster from being created.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        features: NodeFeatures,
+        role_name: str | None = None,
+        permissions_boundary: iam.IManagedPolicy | None = None,
+    ) -> None:
+        """Make the role for nodes with `features`.
+
+        `role_name`: default, CloudFormation makes one up. `permissions_boundary`: default, none; an organisation
+        that asks for one on every role gives it here.
+        """
+        super().__init__(scope, id)
+        stack = cdk.Stack.of(self)
+        self.permissions: tuple[Permission, ...] = permissions(
+            features, Place(partition=stack.partition, region=stack.region, account=stack.account)
+        )
+        """The statements, each with its reason."""
+        policy = iam.ManagedPolicy(
+            self,
+            "Policy",
+            description="What HyperPod nodes may do, from the features that are switched on",
+            statements=[_statement(permission) for permission in self.permissions],
+        )
+        self.role: iam.IRole = iam.Role(
+            self,
+            "Resource",
+            role_name=role_name,
+            description="Execution role of HyperPod nodes",
+            assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
+            managed_policies=[policy],
+            permissions_boundary=permissions_boundary,
+        )
+        self.node.add_validation(_WildcardReasons(self, policy, self.permissions))
+
+    @property
+    def role_arn(self) -> str:
+        """The ARN, a token."""
+        return self.role.role_arn
+
+
+@jsii.implements(IValidation)
+class _WildcardReasons:
+    """Tells cdk-nag the reason of each wildcard, once references to other stacks have got their final form."""
+
+    def __init__(self, scope: Construct, policy: iam.ManagedPolicy, given: Sequence[Permission]) -> None:
+        self._scope = scope
+        self._policy = policy
+        self._given = given
+
+    def validate(self) -> list[str]:
+        """Find nothing wrong; only acknowledge."""
+        acknowledge_wildcards(self._policy, self._given, cdk.Stack.of(self._scope))
+        return []
+
+
+def _statement(permission: Permission) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        sid=permission.sid,
+        actions=list(permission.actions),
+        resources=list(permission.resources),
+        conditions={operator: dict(keys) for operator, keys in permission.conditions.items()} or None,
+    )

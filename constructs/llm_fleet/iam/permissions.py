@@ -1,0 +1,199 @@
+"""From features to statements: one small function a feature, each statement with its reason.
+
+We do not attach AmazonSageMakerClusterInstanceRolePolicy: it lets every node read every bucket of the account whose
+name begins with `sagemaker-` (arn:aws:iam::aws:policy/AmazonSageMakerClusterInstanceRolePolicy, v1). Its other
+statements are here, narrowed to the account and region. Which actions know resources is from AWS's service
+authorization reference; a test compares it with the copy in cfn-lint.
+"""
+
+from llm_fleet.iam.access import BucketAccess
+from llm_fleet.iam.bucket_permissions import change_bucket, read_bucket, write_only
+from llm_fleet.iam.features import NodeFeatures
+from llm_fleet.iam.network_permissions import network
+from llm_fleet.iam.permission import Permission, Place
+
+
+def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Return every statement that nodes with `features` need at `place`, in a stable order."""
+    return (
+        *logs(features, place),
+        *metrics_of_the_platform(),
+        *sessions(),
+        *bundle(features),
+        *(network(place) if features.vpc else ()),
+        *efa_file_system(features),
+        *data_buckets(features),
+        *reports(features),
+        *accounting(features),
+        *rollback_alarms(features, place),
+        *private_images(features),
+        *metrics(features),
+    )
+
+
+def logs(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Write the node's logs."""
+    below = f"{features.cluster_name}/*" if features.cluster_name else "*"
+    return (
+        Permission(
+            sid="Logs",
+            actions=("logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+            resources=(place.arn("logs", f"log-group:/aws/sagemaker/Clusters/{below}"),),
+            reason="HyperPod's log shipper writes the output of lifecycle scripts and agents; the cluster id, "
+            "which ends the group's name, is known only once the cluster exists",
+        ),
+    )
+
+
+def metrics_of_the_platform() -> tuple[Permission, ...]:
+    """Send HyperPod's own metrics."""
+    return (
+        Permission(
+            sid="PlatformMetrics",
+            actions=("cloudwatch:PutMetricData",),
+            resources=("*",),
+            conditions={"StringEquals": {"cloudwatch:namespace": "/aws/sagemaker/Clusters"}},
+            reason="HyperPod's agents report node health; metrics have no ARN, so the namespace is what limits it",
+        ),
+    )
+
+
+def sessions() -> tuple[Permission, ...]:
+    """Let people open a shell."""
+    return (
+        Permission(
+            sid="Sessions",
+            actions=(
+                "ssmmessages:CreateControlChannel",
+                "ssmmessages:CreateDataChannel",
+                "ssmmessages:OpenControlChannel",
+                "ssmmessages:OpenDataChannel",
+            ),
+            resources=("*",),
+            reason="Session Manager is the way onto a node, without an open port; these actions know no resource",
+        ),
+    )
+
+
+def bundle(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Read the lifecycle bundle."""
+    if features.bundle is None:
+        return ()
+    return read_bucket(
+        "Bundle",
+        features.bundle,
+        reason="a starting node reads the lifecycle bundle; older bundles below the same prefix stay readable, "
+        "because nodes may start from the last one while the cluster is being updated",
+    )
+
+
+def efa_file_system(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Ask FSx whether a file system speaks EFA."""
+    if not features.efa_file_system:
+        return ()
+    return (
+        Permission(
+            sid="EfaFileSystem",
+            actions=("fsx:DescribeFileSystems",),
+            resources=("*",),
+            reason="without it a node cannot learn that Lustre speaks EFA and mounts it over TCP without a word; "
+            "the action knows no resource",
+        ),
+    )
+
+
+def data_buckets(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Reach the data of jobs."""
+    return (
+        *_numbered("Read", features.read_buckets, "jobs read their data"),
+        *_numbered("Write", features.write_buckets, "jobs read, write and tidy up their data, such as checkpoints"),
+    )
+
+
+def reports(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Leave a report."""
+    if features.reports is None:
+        return ()
+    return write_only(
+        "Reports", features.reports, reason="a node leaves the report of its start where it outlives the node"
+    )
+
+
+def accounting(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Reach the accounting database."""
+    secret = features.accounting_secret
+    if secret is None:
+        return ()
+    read = Permission(
+        sid="AccountingSecret",
+        actions=("secretsmanager:GetSecretValue",),
+        resources=(secret.secret_arn,),
+        reason="slurmdbd on the controller signs in to the accounting database",
+    )
+    if secret.key_arn is None:
+        return (read,)
+    decrypt = Permission(
+        sid="AccountingSecretKey",
+        actions=("kms:Decrypt",),
+        resources=(secret.key_arn,),
+        reason="the secret is encrypted with a key of its own",
+    )
+    return (read, decrypt)
+
+
+def rollback_alarms(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Watch the alarms of a rolling update."""
+    if not features.rollback_alarms:
+        return ()
+    return (
+        Permission(
+            sid="RollbackAlarms",
+            actions=("cloudwatch:DescribeAlarms",),
+            resources=tuple(place.arn("cloudwatch", f"alarm:{name}") for name in features.rollback_alarms),
+            reason="HyperPod watches these alarms with the node's role and rolls an update back when one fires",
+        ),
+    )
+
+
+def private_images(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Pull images."""
+    if not features.image_repositories:
+        return ()
+    return (
+        Permission(
+            sid="ImageRegistry",
+            actions=("ecr:GetAuthorizationToken",),
+            resources=("*",),
+            reason="signing in to ECR comes before any pull; the action knows no resource",
+        ),
+        Permission(
+            sid="Images",
+            actions=("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"),
+            resources=features.image_repositories,
+            reason="jobs pull their container images",
+        ),
+    )
+
+
+def metrics(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Send metrics to Prometheus."""
+    if not features.metrics_workspaces:
+        return ()
+    return (
+        Permission(
+            sid="Metrics",
+            actions=("aps:RemoteWrite",),
+            resources=features.metrics_workspaces,
+            reason="the exporters on a node write to the Prometheus workspace",
+        ),
+    )
+
+
+def _numbered(word: str, buckets: tuple[BucketAccess, ...], reason: str) -> tuple[Permission, ...]:
+    """Return the statements for `buckets`; the statement ids count them, since an id must not come twice."""
+    make = read_bucket if word == "Read" else change_bucket
+    return tuple(
+        permission
+        for number, access in enumerate(buckets, start=1)
+        for permission in make(f"{word}{number}", access, reason=reason)
+    )
