@@ -76,6 +76,16 @@ class GroupLike(Protocol):
         ...
 
     @property
+    def mount_lustre(self) -> bool:
+        """Whether its nodes mount the cluster's Lustre."""
+        ...
+
+    @property
+    def mount_open_zfs(self) -> bool:
+        """Whether its nodes mount the cluster's OpenZFS."""
+        ...
+
+    @property
     def deep_health_checks(self) -> Sequence[DeepHealthCheck]:
         """Stress tests before a node joins; none when empty."""
         ...
@@ -244,7 +254,7 @@ class ClusterLike(Protocol):
 
     @property
     def lifecycle_source_s3_uri(self) -> str | None:
-        """Where the lifecycle scripts lie (`SourceS3Uri`)."""
+        """Where the lifecycle scripts lie (`SourceS3Uri`); `None` stands for llm-fleet's own bundle."""
         ...
 
     @property
