@@ -1,0 +1,114 @@
+"""What FSx for Lustre sells: deployment types, steps of capacity and throughput, and what goes with what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.steps import Steps, frozen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LustreTier:
+    """One throughput of a deployment type, and the capacities that it comes in."""
+
+    throughput: int | None
+    """MB/s per TiB; `None` where it is fixed and may not be asked for."""
+    capacity: Steps
+    """GiB."""
+    efa_capacity: Steps | None
+    """GiB with EFA enabled, in far bigger steps; `None` where EFA does not exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LustreVariant:
+    """A deployment type with a storage type, and what the service lets go with it."""
+
+    deployment_type: str
+    storage_type: str
+    tiers: tuple[LustreTier, ...]
+    """Empty where the file system is elastic."""
+    versions: tuple[str, ...]
+    efa: bool
+    own_key: bool
+    backups: bool
+    data_repositories: bool
+    drive_cache: bool
+    metadata_iops: Steps | None
+    metadata_automatic: bool
+    throughput_capacity: Steps | None
+    """MB/s of the whole file system, where that is how it is sold."""
+
+    @property
+    def throughputs(self) -> tuple[int, ...]:
+        """The MB/s per TiB that may be asked for; empty where it is fixed."""
+        return tuple(tier.throughput for tier in self.tiers if tier.throughput is not None)
+
+    def tier(self, throughput: int | None) -> LustreTier | None:
+        """Return the tier of `throughput`; `None` where there is none such."""
+        return next((tier for tier in self.tiers if tier.throughput == throughput), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LustreLimits:
+    """What holds for every deployment type."""
+
+    versions: tuple[str, ...]
+    metadata_version: str
+    """The only server version that takes a metadata configuration, and so EFA."""
+    compressions: tuple[str, ...]
+    drive_caches: tuple[str, ...]
+    read_cache_modes: tuple[str, ...]
+    read_cache_gib_per_step: tuple[int, int]
+    """Smallest and largest SSD read cache in GiB for every step of throughput capacity."""
+    metadata_modes: tuple[str, ...]
+    log_levels: tuple[str, ...]
+    data_repositories: int
+    """Most associations a file system."""
+    data_repository_versions: tuple[str, ...]
+    data_repository_events: tuple[str, ...]
+    chunk_size_mib: tuple[int, int]
+    backup_retention_days: int
+    ports: tuple[tuple[int, int], ...]
+    """TCP port ranges between clients and servers, and among the servers."""
+
+
+@cache
+def lustre_variants() -> tuple[LustreVariant, ...]:
+    """Return everything that the service sells, as a user guide would list it."""
+    return tuple(_variant(facts) for facts in load("lustre")["variants"])
+
+
+def lustre_variant(deployment_type: str, storage_type: str) -> LustreVariant | None:
+    """Return what is sold under both names; `None` where the two do not go together."""
+    wanted = (deployment_type, storage_type)
+    return next((v for v in lustre_variants() if (v.deployment_type, v.storage_type) == wanted), None)
+
+
+@cache
+def lustre_limits() -> LustreLimits:
+    """Return what holds for every deployment type."""
+    facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["limits"].items()}
+    return LustreLimits(**facts)
+
+
+def _variant(facts: Mapping[str, Any]) -> LustreVariant:
+    return LustreVariant(
+        deployment_type=facts["deployment_type"],
+        storage_type=facts["storage_type"],
+        tiers=tuple(_tier(tier) for tier in facts["tiers"]),
+        versions=tuple(facts["versions"]),
+        metadata_iops=Steps.of(facts.get("metadata_iops")),
+        metadata_automatic=facts.get("metadata_automatic", False),
+        throughput_capacity=Steps.of(facts.get("throughput_capacity")),
+        **{flag: facts[flag] for flag in ("efa", "own_key", "backups", "data_repositories", "drive_cache")},
+    )
+
+
+def _tier(facts: Mapping[str, Any]) -> LustreTier:
+    capacity = Steps.of(facts["capacity"])
+    assert capacity is not None
+    return LustreTier(
+        throughput=facts["throughput"], capacity=capacity, efa_capacity=Steps.of(facts.get("efa_capacity"))
+    )

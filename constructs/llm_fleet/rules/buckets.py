@@ -1,0 +1,67 @@
+"""What S3 refuses of a general purpose bucket."""
+
+import re
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_RESERVED_PREFIXES = ("xn--", "sthree-", "amzn-s3-demo-")
+_RESERVED_SUFFIXES = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
+_ALLOWED = "3 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"
+
+
+def check_bucket_name(name: str | None) -> list[Problem]:
+    """Return a problem unless `name` may be a bucket's. `None` stands for a name that CloudFormation makes up.
+
+    Source: S3 User Guide, general purpose bucket naming rules. A dot is legal there, but breaks TLS to the
+    bucket's own host name, so that it is refused too.
+    """
+    if name is None or is_unresolved(name):
+        return []
+    reason = _reason(name)
+    if reason is None:
+        return []
+    return [
+        Problem(
+            code=Code.BUCKET_NAME,
+            path=("bucket_name",),
+            value=name,
+            message=reason,
+            allowed=_ALLOWED,
+            remedy="choose another name, or leave it out and let CloudFormation make one up",
+        )
+    ]
+
+
+def check_bucket_lifecycle(*, noncurrent_version_days: int, incomplete_upload_days: int) -> list[Problem]:
+    """Return a problem for each number of days that S3 refuses."""
+    days = {
+        "noncurrent_version_days": noncurrent_version_days,
+        "incomplete_upload_days": incomplete_upload_days,
+    }
+    return [
+        Problem(
+            code=Code.BUCKET_LIFECYCLE,
+            path=(name,),
+            value=value,
+            message="a lifecycle acts after whole days",
+            allowed="1 or more",
+            remedy="take at least 1",
+        )
+        for name, value in days.items()
+        if not is_unresolved(value) and value < 1
+    ]
+
+
+def _reason(name: str) -> str | None:
+    if not _NAME.fullmatch(name) or ".." in name or _ADDRESS.fullmatch(name):
+        return "not a name that S3 accepts for a bucket"
+    if "." in name:
+        return "a dot in a bucket's name breaks TLS to it"
+    for part in (*_RESERVED_PREFIXES, *_RESERVED_SUFFIXES):
+        if name.startswith(part) if part in _RESERVED_PREFIXES else name.endswith(part):
+            return f"S3 keeps names with {part!r} for itself"
+    return None

@@ -1,0 +1,117 @@
+"""What every kind of FSx file system has in common: backups, windows, compression, logs."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_DAILY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_WEEKLY = re.compile(r"[1-7]:([01]\d|2[0-3]):[0-5]\d")
+LOG_GROUP_PREFIX = "/aws/fsx"
+"""The service refuses to log elsewhere."""
+
+
+def words(values: Iterable[object]) -> str:
+    """Return `values` as a reader would list them: `a, b or c`."""
+    texts = [str(value) for value in values]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+
+
+def nearest_of(below: int | None, above: int | None, unit: str) -> str:
+    """Return the remedy that offers the nearest legal amounts."""
+    return f"take {words(f'{amount} {unit}' for amount in (below, above) if amount is not None)}"
+
+
+def check_choice(value: str | None, allowed: Sequence[str], *, code: Code, name: str, what: str) -> list[Problem]:
+    """Return a problem unless `value` is one of `allowed`, `None` or a token. `what` begins the message."""
+    if value is None or is_unresolved(value) or value in allowed:
+        return []
+    return [
+        Problem(
+            code=code,
+            path=(name,),
+            value=value,
+            message=f"{what} {str(value)!r}",
+            allowed=words(allowed),
+            remedy=did_you_mean(value, allowed, otherwise=f"write {words(map(repr, map(str, allowed)))}"),
+        )
+    ]
+
+
+def check_compression(value: str, allowed: Sequence[str]) -> list[Problem]:
+    """Return a problem unless the service knows this compression."""
+    return check_choice(
+        value, allowed, code=Code.FILE_SYSTEM_COMPRESSION, name="compression", what="there is no compression"
+    )
+
+
+def check_daily_time(value: str | None, name: str) -> list[Problem]:
+    """Return a problem unless `value` is a time of day as FSx reads it."""
+    return _check_time(value, name, _DAILY, "HH:MM in UTC, e.g. 05:00", "a time of day")
+
+
+def check_weekly_time(value: str | None, name: str) -> list[Problem]:
+    """Return a problem unless `value` is a time of the week as FSx reads it."""
+    return _check_time(value, name, _WEEKLY, "d:HH:MM in UTC with 1 for Monday, e.g. 7:03:00", "a time of the week")
+
+
+def check_backups(days: int | None, copy_tags: bool | None, *, longest: int, owner: str) -> list[Problem]:
+    """Return what is wrong with automatic backups kept for `days`; `longest` 0 stands for none possible."""
+    problems: list[Problem] = []
+    if days is not None and not is_unresolved(days) and not 0 <= days <= longest:
+        never = longest == 0
+        problems.append(
+            Problem(
+                code=Code.FILE_SYSTEM_BACKUP,
+                path=("backup_retention_days",),
+                value=days,
+                message=f"{owner} file systems have no backups" if never else f"backups cannot be kept for {days} days",
+                allowed="0" if never else f"0 (none) to {longest} days",
+                remedy="leave it out, or use a persistent deployment type" if never else f"take at most {longest}",
+            )
+        )
+    if longest == 0 and copy_tags is True:
+        problems.append(
+            Problem(
+                code=Code.FILE_SYSTEM_BACKUP,
+                path=("copy_tags_to_backups",),
+                value=copy_tags,
+                message=f"{owner} file systems have no backups to copy tags to",
+                remedy="leave it out",
+            )
+        )
+    return problems
+
+
+def check_log_group_name(name: str | None) -> list[Problem]:
+    """Return a problem unless FSx may log to a log group of this name."""
+    if name is None or is_unresolved(name) or name.startswith(LOG_GROUP_PREFIX):
+        return []
+    return [
+        Problem(
+            code=Code.FILE_SYSTEM_LOG,
+            path=("log_group",),
+            value=name,
+            message="FSx refuses to log to a log group of this name",
+            allowed=f"a name that begins with {LOG_GROUP_PREFIX}",
+            remedy=f"name it {LOG_GROUP_PREFIX}/{name.strip('/')}",
+        )
+    ]
+
+
+def _check_time(value: str | None, name: str, pattern: re.Pattern[str], allowed: str, what: str) -> list[Problem]:
+    if value is None or is_unresolved(value) or pattern.fullmatch(value):
+        return []
+    return [
+        Problem(
+            code=Code.FILE_SYSTEM_TIME,
+            path=(name,),
+            value=value,
+            message=f"{value!r} is not {what} that FSx can read",
+            allowed=allowed,
+            remedy=f"write it as {allowed}",
+        )
+    ]
