@@ -38,6 +38,8 @@ class Request:
     """On update and delete: the id that `create` returned."""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tags of the whole stack, plus the `aws:cloudformation:*` ones; `properties` wins where a key is in both."""
+    old_tags: Mapping[str, str] | None = None
+    """On update: the stack's tags before. An update may change nothing but these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ def holds(expression: Any, scope: Scope) -> bool:
     name = _name(expression)
     if name == "Condition":
         return scope.condition(expression[name])
-    if name not in _BOOLEAN:
+    if name is None or name not in _BOOLEAN:
         raise TemplateError(f"Template error: {expression!r} is no condition; known are {', '.join(_BOOLEAN)}")
     return _BOOLEAN[name](expression[name], scope)
 
@@ -45,7 +45,7 @@ def _each_member_in(argument: Any, scope: Scope) -> bool:
     return {as_text(item) for item in items} <= {as_text(item) for item in allowed}
 
 
-_BOOLEAN: dict[str | None, Callable[[Any, Scope], bool]] = {
+_BOOLEAN: dict[str, Callable[[Any, Scope], bool]] = {
     "Fn::Equals": _equals,
     "Fn::And": lambda argument, scope: all(holds(item, scope) for item in argument),
     "Fn::Or": lambda argument, scope: any(holds(item, scope) for item in argument),
@@ -54,7 +54,7 @@ _BOOLEAN: dict[str | None, Callable[[Any, Scope], bool]] = {
     "Fn::EachMemberEquals": _each_member_equals,
     "Fn::EachMemberIn": _each_member_in,
 }
-BOOLEAN_FUNCTIONS = tuple(name for name in _BOOLEAN if name)
+BOOLEAN_FUNCTIONS = tuple(_BOOLEAN)
 
 
 def broken_rules(rules: Mapping[str, Any], scope: Scope) -> list[str]:

@@ -99,7 +99,7 @@ def parse_template(body: str) -> Template:
 
 
 def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = document.get(name) or {}
+    section: Any = document.get(name) or {}
     if not isinstance(section, Mapping):
         raise TemplateError(f"Template format error: {name} must be a mapping")
     return cast("Mapping[str, Any]", section)
@@ -151,7 +151,7 @@ def _loader() -> type[yaml.SafeLoader]:
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    Loader.add_multi_constructor("!", _short_form)
+    Loader.add_multi_constructor("!", _short_form)  # pyright: ignore[reportUnknownMemberType]
     return Loader
 
 

@@ -79,7 +79,8 @@ def _if(argument: Any, scope: Scope) -> Any:
 
 
 def _sub(argument: Any, scope: Scope) -> Any:
-    text, variables = (argument, {}) if isinstance(argument, str) else (argument[0], evaluate(argument[1], scope))
+    text = argument if isinstance(argument, str) else argument[0]
+    variables: dict[str, Any] = {} if isinstance(argument, str) else evaluate(argument[1], scope)
     pieces: list[Any] = []
 
     def look_up(match: re.Match[str]) -> str:
@@ -104,7 +105,8 @@ def split_get_att(argument: Any) -> tuple[str, Any]:
         logical_id, _, attribute = argument.partition(".")
         return logical_id, attribute
     if isinstance(argument, list) and len(cast("list[Any]", argument)) == 2:
-        return argument[0], argument[1]
+        logical_id, attribute = cast("list[Any]", argument)
+        return str(logical_id), attribute
     raise TemplateError(f"Template error: Fn::GetAtt takes [logical id, attribute], not {argument!r}")
 
 
