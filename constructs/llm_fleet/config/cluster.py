@@ -1,0 +1,56 @@
+"""A HyperPod cluster."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from llm_fleet.config.accounting import AccountingConfig
+from llm_fleet.config.choices import Lifecycle, Provisioning
+from llm_fleet.config.group import GroupConfig
+from llm_fleet.config.named import NamedModel, name_entries
+from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+
+
+class HyperPodConfig(NamedModel):
+    """A SageMaker HyperPod cluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
+
+    written_as: ClassVar[Mapping[str, str]] = {"node_provisioning_mode": "provisioning", "cluster_name": "name"}
+
+    kind: Literal["hyperpod"] = Field(examples=["hyperpod"])
+    """What runs the cluster."""
+    own_name: str | None = Field(default=None, alias="name")
+    """The cluster's name. Default: its key in this file."""
+    groups: Mapping[str, GroupConfig] = Field(examples=[{}])
+    """Its instance groups, by name."""
+    provisioning: Provisioning = Provisioning.CONTINUOUS
+    """How instances come up. Default: `Continuous`, the controller first, then what capacity there is."""
+    node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC
+    """Whether HyperPod replaces sick nodes by itself. Default: `Automatic`."""
+    slurm_config_strategy: SlurmConfigStrategy | None = Field(default=None, alias="slurm_config")
+    """Who owns slurm.conf. Default: `Merge`, which Continuous provisioning implies and will not have said."""
+    accounting_database: AccountingConfig | None = Field(default=None, alias="accounting")
+    """An external database for Slurm's accounting. Default: the controller's own."""
+    lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
+    """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
+    availability_zone_id: str | None = Field(default=None, alias="az")
+    """AZ id of its compute subnet. Default: the network's first."""
+    tags: Mapping[str, str] = {}
+    """Tags of the cluster, next to those of the fleet. Default: none."""
+
+    @model_validator(mode="after")
+    def _tell_groups(self) -> Self:
+        name_entries(self.groups)
+        for group in self.groups.values():
+            group.adopt(self.lifecycle)
+        return self
+
+    @property
+    def cluster_name(self) -> str:
+        """The name that AWS knows it by."""
+        return self.own_name or self.name
+
+    @property
+    def node_provisioning_mode(self) -> NodeProvisioningMode | None:
+        """`CONTINUOUS`, or `None` for all or nothing."""
+        return self.provisioning.mode

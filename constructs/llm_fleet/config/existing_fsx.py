@@ -1,0 +1,22 @@
+"""An FSx for Lustre file system that exists already."""
+
+from pydantic import Field
+
+from llm_fleet.config.model import FleetModel
+
+
+class ExistingFsxConfig(FleetModel):
+    """An FSx for Lustre file system that exists already."""
+
+    file_system_id: str = Field(alias="id", examples=["fs-0123456789abcdef0"])
+    """Its id."""
+    dns_name: str = Field(examples=["fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com"])
+    """The name that nodes mount."""
+    mount_name: str = Field(examples=["abcd1234"])
+    """Its mount name, which FSx has generated."""
+    availability_zone_id: str | None = Field(default=None, alias="az")
+    """AZ id where it stands. Default: not known, and not checked."""
+    efa_enabled: bool = Field(default=False, alias="efa")
+    """Whether it was made with EFA. Default: no."""
+    security_group_id: str | None = Field(default=None, alias="security_group")
+    """Its security group, which lets the nodes in. Default: you have let them in yourself."""

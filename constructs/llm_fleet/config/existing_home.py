@@ -1,0 +1,18 @@
+"""An FSx for OpenZFS file system that exists already."""
+
+from pydantic import Field
+
+from llm_fleet.config.model import FleetModel
+
+
+class ExistingHomeConfig(FleetModel):
+    """An FSx for OpenZFS file system that exists already."""
+
+    file_system_id: str = Field(alias="id", examples=["fs-0123456789abcdef0"])
+    """Its id."""
+    dns_name: str = Field(examples=["fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com"])
+    """The name that nodes mount."""
+    availability_zone_id: str | None = Field(default=None, alias="az")
+    """AZ id where it stands. Default: not known, and not checked."""
+    security_group_id: str | None = Field(default=None, alias="security_group")
+    """Its security group, which lets the nodes in. Default: you have let them in yourself."""

@@ -1,0 +1,18 @@
+"""A network that exists already."""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from llm_fleet.config.model import FleetModel
+
+
+class ExistingNetworkConfig(FleetModel):
+    """A VPC that exists already, with the subnets and the security group to use."""
+
+    vpc_id: str = Field(alias="id", examples=["vpc-0123456789abcdef0"])
+    """The VPC's id."""
+    subnets: Mapping[str, str] = Field(examples=[{"usw2-az4": "subnet-0123456789abcdef0"}])
+    """The compute subnet of each AZ, by AZ id."""
+    security_group_id: str = Field(alias="security_group", examples=["sg-0123456789abcdef0"])
+    """The security group of nodes and file systems; for EFA it lets all traffic in from, and out to, itself."""

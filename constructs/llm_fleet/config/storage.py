@@ -1,0 +1,28 @@
+"""The storage of a fleet."""
+
+from collections.abc import Mapping
+from typing import Self
+
+from pydantic import model_validator
+
+from llm_fleet.config.bucket import BucketConfig
+from llm_fleet.config.fsx import FsxConfig
+from llm_fleet.config.home import HomeConfig
+from llm_fleet.config.model import FleetModel
+from llm_fleet.config.named import name_entries
+
+
+class StorageConfig(FleetModel):
+    """What outlives the clusters."""
+
+    fsx: FsxConfig | None = None
+    """An FSx for Lustre file system for data and checkpoints. Default: none."""
+    home: HomeConfig | None = None
+    """An FSx for OpenZFS file system for home directories. Default: none; homes are then on the controller."""
+    buckets: Mapping[str, BucketConfig] = {}
+    """Buckets for data and models, by name. Default: none."""
+
+    @model_validator(mode="after")
+    def _tell_buckets(self) -> Self:
+        name_entries(self.buckets)
+        return self

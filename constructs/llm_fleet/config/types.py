@@ -1,0 +1,36 @@
+"""The types of single values in the fleet file."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from llm_fleet.catalog.instances import instances
+from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE
+
+Gibibytes = Annotated[int, BeforeValidator(SIZE.parse), WithJsonSchema(SIZE.json_schema())]
+"""GiB, written as `500 GiB` or `1 TiB`."""
+
+LustreGibibytes = Annotated[int, BeforeValidator(LUSTRE_SIZE.parse), WithJsonSchema(LUSTRE_SIZE.json_schema())]
+"""GiB, written as `4800 GiB` or, as FSx does, `4.8 TiB`."""
+
+MegabytesPerSecond = Annotated[int, BeforeValidator(RATE.parse), WithJsonSchema(RATE.json_schema())]
+"""MB/s, written as `320 MB/s` or `24 GB/s`."""
+
+Seconds = Annotated[int, BeforeValidator(SECONDS.parse), WithJsonSchema(SECONDS.json_schema())]
+"""Seconds, written as `300 s`, `30 min`, `24 h` or `2 days`."""
+
+Days = Annotated[int, BeforeValidator(DAYS.parse), WithJsonSchema(DAYS.json_schema())]
+"""Days, written as `30 days`."""
+
+
+def none_word(value: Any) -> Any:
+    """Read the word `none` as nothing."""
+    return None if value == "none" else value
+
+
+def _instance_type_schema(schema: dict[str, Any]) -> None:
+    schema["enum"] = sorted(instances())
+
+
+InstanceTypeName = Annotated[str, Field(json_schema_extra=_instance_type_schema)]
+"""An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
