@@ -7,6 +7,18 @@ from llm_fleet.catalog.data_file import load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AssociationRule:
+    """What AWS refuses as a further CIDR block of a VPC."""
+
+    primary: str
+    """Where the VPC's first block lies."""
+    refused: tuple[str, ...]
+    """Where a further block may not lie then."""
+    instead: str
+    """Where it may, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddressFacts:
     """Sizes and limits of subnets, and what each kind of resource takes of them."""
 
@@ -28,9 +40,18 @@ class AddressFacts:
     """Default of the quota of network interfaces; AWS enforces it in each AZ."""
     interface_quota_code: str
     interface_quota_name: str
+    private_ranges: tuple[str, ...]
+    """RFC 1918 and RFC 6598 (100.64.0.0/10)."""
+    association_rules: tuple[AssociationRule, ...]
+    """All whose `primary` holds the first block count; the first that refuses is told."""
 
 
 @cache
 def address_facts() -> AddressFacts:
     """Return the facts, read once a process."""
-    return AddressFacts(**load("addresses"))
+    facts = dict(load("addresses"))
+    rules = tuple(
+        AssociationRule(primary=rule["primary"], refused=tuple(rule["refused"]), instead=rule["instead"])
+        for rule in facts.pop("association_rules")
+    )
+    return AddressFacts(association_rules=rules, private_ranges=tuple(facts.pop("private_ranges")), **facts)

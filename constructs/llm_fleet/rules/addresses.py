@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_zone import ZonePlan
+from llm_fleet.rules.network_zone_plan import ZonePlan
 from llm_fleet.rules.problem import Problem
 
 

@@ -97,3 +97,14 @@ class InternetAccess(StrEnum):
     """Outwards only, through one NAT gateway in the first AZ."""
     NONE = "none"
     """Not at all: every service that the nodes need has an endpoint in the VPC."""
+
+
+class EndpointFeature(StrEnum):
+    """What nodes without internet may do, each with an endpoint of its own."""
+
+    ACCOUNTING = "accounting"
+    """Slurm accounting in a database outside the cluster, whose password is a secret."""
+    METRICS = "metrics"
+    """Node metrics written to Amazon Managed Service for Prometheus."""
+    DASHBOARDS = "dashboards"
+    """Amazon Managed Grafana, opened from inside the VPC."""

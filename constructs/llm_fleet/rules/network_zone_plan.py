@@ -53,7 +53,7 @@ class ZonePlan:
 
     @property
     def interfaces(self) -> int:
-        """Network interfaces in this AZ: one for each address, the headroom's included, and those outside the subnet."""
+        """Network interfaces in this AZ: one for each address, headroom included, and those outside the subnet."""
         return self.addresses + self.headroom + self.other_interfaces
 
     @property

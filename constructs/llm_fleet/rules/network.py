@@ -1,0 +1,140 @@
+"""A network as a whole, one to be made or one that exists. Values in, problems out."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.network_cidrs import check_cidrs
+from llm_fleet.rules.network_endpoints import check_endpoints, interface_endpoints
+from llm_fleet.rules.network_layout import compute_slots, primary_slots
+from llm_fleet.rules.network_zones import check_zones
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.rules.tokens import is_unresolved
+
+_ID = r"-(?:[0-9a-f]{8}|[0-9a-f]{17})"
+
+
+def check_network(
+    *,
+    availability_zone_ids: Sequence[str],
+    cidr: str,
+    compute_cidr: str,
+    internet: str = InternetAccess.NAT,
+    endpoint_features: Collection[EndpointFeature] = (),
+    extra_endpoints: Sequence[str] = (),
+    interface_quota: int | None = None,
+    region: str | None = None,
+) -> list[Problem]:
+    """Return all that is wrong with a network to be made. Paths are the parameters' names."""
+    problems = [
+        *check_zones(availability_zone_ids, region=region),
+        *check_cidrs(cidr, compute_cidr),
+        *_check_internet(internet),
+        *check_endpoints(extra_endpoints),
+        *_check_quota(interface_quota),
+    ]
+    if not problems:
+        endpoints = interface_endpoints(internet, endpoint_features, extra_endpoints)
+        problems += _check_primary_split(cidr, len(endpoints))
+        problems += _check_compute_split(compute_cidr, len(availability_zone_ids))
+    return problems
+
+
+def check_existing_network(
+    *,
+    vpc_id: str,
+    subnet_ids: Mapping[str, str],
+    security_group_id: str | None = None,
+    region: str | None = None,
+) -> list[Problem]:
+    """Return all that is wrong with what is told of an existing network. `subnet_ids` has a subnet for each AZ id."""
+    problems = [
+        problem.under("subnet_ids") if problem.code == Code.ZONE_MISSING else problem
+        for problem in check_zones(list(subnet_ids), region=region)
+    ]
+    problems += _check_id(("vpc_id",), "vpc", vpc_id)
+    for zone, subnet_id in subnet_ids.items():
+        problems += _check_id(("subnet_ids", zone), "subnet", subnet_id)
+    if security_group_id is not None:
+        problems += _check_id(("security_group_id",), "sg", security_group_id)
+    return problems
+
+
+def _check_id(path: tuple[str, ...], kind: str, value: str) -> list[Problem]:
+    if is_unresolved(value) or re.fullmatch(kind + _ID, value):
+        return []
+    return [
+        Problem(
+            code=Code.EXISTING_ID,
+            path=path,
+            message=f"{value!r} is no id of a {kind}",
+            value=value,
+            allowed=f"{kind}- and 8 or 17 hexadecimal digits",
+            remedy=f"write the id as the console or `aws ec2` shows it, e.g. {kind}-0123456789abcdef0",
+        )
+    ]
+
+
+def _check_internet(internet: str) -> list[Problem]:
+    choices = [choice.value for choice in InternetAccess]
+    if is_unresolved(internet) or internet in choices:
+        return []
+    return [
+        Problem(
+            code=Code.INTERNET_ACCESS,
+            path=("internet",),
+            message=f"there is no internet access {internet!r}",
+            value=internet,
+            allowed=", ".join(choices),
+            remedy=did_you_mean(internet, choices, otherwise="write nat, or none for a closed network"),
+        )
+    ]
+
+
+def _check_quota(quota: int | None) -> list[Problem]:
+    if quota is None or is_unresolved(quota) or quota > 0:
+        return []
+    return [
+        Problem(
+            code=Code.INTERFACE_QUOTA_VALUE,
+            path=("interface_quota",),
+            message="no account has a quota of that many network interfaces",
+            value=quota,
+            allowed="a positive number",
+            remedy=f"leave it out for the default of {address_facts().interface_quota}",
+        )
+    ]
+
+
+def _check_primary_split(cidr: str, endpoints: int) -> list[Problem]:
+    """Ask of the primary CIDR that each part holds an endpoint of every service, or the NAT gateway."""
+    facts = address_facts()
+    needed = endpoints + facts.reserved_per_subnet
+    subnet = min(facts.smallest_block_prefix, 32 - (needed - 1).bit_length())
+    return _check_split("cidr", cidr, primary_slots(), subnet, f"{endpoints} interface endpoints in each AZ")
+
+
+def _check_compute_split(compute_cidr: str, zones: int) -> list[Problem]:
+    smallest = address_facts().smallest_block_prefix
+    return _check_split("compute_cidr", compute_cidr, compute_slots(zones), smallest, f"{zones} compute subnets")
+
+
+def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str) -> list[Problem]:
+    if is_unresolved(cidr):
+        return []
+    most = subnet_prefix - (slots - 1).bit_length()
+    if int(cidr.rpartition("/")[2]) <= most:
+        return []
+    return [
+        Problem(
+            code=Code.CIDR_SPLIT,
+            path=(name,),
+            message=f"{cidr} cannot be cut into {slots} subnets with room for {what}",
+            value=cidr,
+            allowed=f"/{address_facts().largest_block_prefix} to /{most}",
+            remedy=f"choose a /{most} or larger",
+        )
+    ]

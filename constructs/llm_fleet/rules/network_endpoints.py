@@ -1,0 +1,52 @@
+"""Which interface endpoints a network has."""
+
+from collections.abc import Collection, Sequence
+
+from llm_fleet.catalog.endpoints import endpoint_names, node_endpoints
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.rules.tokens import is_unresolved
+
+
+def interface_endpoints(
+    internet: str, features: Collection[EndpointFeature] = (), extra: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the endpoints' names: those that nodes need, those of `features`, then `extra`, each once.
+
+    Without internet, nodes need one for every service that they call; with it, only those by which a node whose way
+    out is broken can still be entered and its logs read.
+    """
+    closed = internet == InternetAccess.NONE
+    needed = [
+        endpoint.name
+        for endpoint in node_endpoints()
+        if (endpoint.needed_by == "always" and (closed or endpoint.beside_nat)) or endpoint.needed_by in features
+    ]
+    return tuple(dict.fromkeys([*needed, *extra]))
+
+
+def check_endpoints(extra_endpoints: Sequence[str]) -> list[Problem]:
+    """Return which of the names, as they stand after `com.amazonaws.<region>.`, AWS offers no endpoint for."""
+    return [
+        Problem(
+            code=Code.ENDPOINT_UNKNOWN,
+            path=("extra_endpoints", index),
+            message=f"AWS offers no interface endpoint {name!r}",
+            value=name,
+            allowed="what follows `com.amazonaws.<region>.` in the name of an endpoint service",
+            remedy=_remedy(name),
+        )
+        for index, name in enumerate(extra_endpoints)
+        if not is_unresolved(name) and name not in endpoint_names()
+    ]
+
+
+def _remedy(name: str) -> str:
+    if name in {"s3", "dynamodb"}:
+        return "leave it out: S3 has its gateway endpoint already" if name == "s3" else "add a gateway endpoint for it"
+    plain = name.split(".", 3)[-1] if name.startswith("com.amazonaws.") else name
+    return did_you_mean(
+        plain, endpoint_names(), otherwise="look the name up with `aws ec2 describe-vpc-endpoint-services`"
+    )

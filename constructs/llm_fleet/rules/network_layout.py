@@ -1,0 +1,49 @@
+"""How the CIDR blocks of a network are split into subnets."""
+
+from collections.abc import Sequence
+from ipaddress import IPv4Network
+from itertools import islice
+
+from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.rules.tokens import is_unresolved
+
+
+def primary_slots() -> int:
+    """Return into how many equal parts the primary CIDR is cut: a private and a public one for each possible AZ.
+
+    The number does not depend on the AZs in use, so that one more AZ moves no subnet.
+    """
+    return 2 * address_facts().most_zones
+
+
+def private_slot(zone: int) -> int:
+    """Return which part is the private subnet of the AZ at index `zone`."""
+    return zone
+
+
+def public_slot(zone: int) -> int:
+    """Return which part is the public subnet of the AZ at index `zone`."""
+    return address_facts().most_zones + zone
+
+
+def compute_slots(zones: int) -> int:
+    """Return into how many equal parts the compute CIDR is cut: `zones`, rounded up to a power of two."""
+    return 1 << (zones - 1).bit_length()
+
+
+def slice_cidr(cidr: str, slots: int, slot: int) -> str:
+    """Return part `slot` of `cidr` cut into `slots` equal parts (a power of two).
+
+    Raises `ValueError` when a part would be smaller than one address; `rules.network_cidrs` tells that beforehand.
+    """
+    block = IPv4Network(cidr)
+    parts = block.subnets(prefixlen_diff=(slots - 1).bit_length())
+    return str(next(islice(parts, slot, None)))
+
+
+def compute_subnet_cidrs(compute_cidr: str, availability_zone_ids: Sequence[str]) -> dict[str, str | None]:
+    """Return the compute subnet of each AZ id: equal parts of `compute_cidr`. `None` where it is a CDK token."""
+    if is_unresolved(compute_cidr):
+        return dict.fromkeys(availability_zone_ids)
+    slots = compute_slots(len(availability_zone_ids))
+    return {zone: slice_cidr(compute_cidr, slots, slot) for slot, zone in enumerate(availability_zone_ids)}
