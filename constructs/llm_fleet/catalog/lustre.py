@@ -68,7 +68,6 @@ class LustreLimits:
     """Most associations a file system."""
     data_repository_versions: tuple[str, ...]
     data_repository_events: tuple[str, ...]
-    chunk_size_mib: tuple[int, int]
     backup_retention_days: int
     ports: tuple[tuple[int, int], ...]
     """TCP port ranges between clients and servers, and among the servers."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.rules.codes import Code
@@ -11,29 +12,50 @@ from llm_fleet.rules.lustre_settings import LustreSettings
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
-_EVERY_EVENT = ("NEW", "CHANGED", "DELETED")
 _S3_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/.*)?")
+
+
+class DataRepositoryLike(Protocol):
+    """A directory of a Lustre file system that mirrors S3, as the fleet file or a construct tells it."""
+
+    @property
+    def data_repository_path(self) -> str:
+        """`s3://bucket` or `s3://bucket/prefix/`."""
+        ...
+
+    @property
+    def file_system_path(self) -> str:
+        """The directory, from the file system's root."""
+        ...
+
+    @property
+    def auto_import(self) -> Sequence[str]:
+        """Changes in S3 that show in the directory: `NEW`, `CHANGED`, `DELETED`."""
+        ...
+
+    @property
+    def auto_export(self) -> Sequence[str]:
+        """Changes in the directory that are written back to S3."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRepository:
     """A directory of a Lustre file system, linked to a bucket or a prefix of one."""
 
-    s3_path: str
+    data_repository_path: str
     """`s3://bucket` or `s3://bucket/prefix/`."""
     file_system_path: str
-    """Directory on the file system, from its root: `/data` is `/fsx/data` where it is mounted at `/fsx`."""
-    auto_import: tuple[str, ...] = _EVERY_EVENT
-    """What happens in S3 that the file system follows by itself: `NEW`, `CHANGED`, `DELETED`, or nothing."""
+    """Directory, from the file system's root: `/data` is `/fsx/data` where it is mounted at `/fsx`."""
+    auto_import: tuple[str, ...] = ("NEW", "CHANGED", "DELETED")
+    """Changes in S3 that show in the directory. Default: all three."""
     auto_export: tuple[str, ...] = ()
-    """What happens on the file system that S3 follows by itself. Nothing: a training job's slip stays its own."""
-    import_metadata_on_create: bool = True
-    """Whether objects that are already in S3 are listed on the file system from the start."""
-    imported_file_chunk_size_mib: int | None = None
-    """MiB of an imported file on one disk, which sets its stripe count. Default: 1024, chosen by the service."""
+    """Changes in the directory that are written back to S3. Default: none, so that a job's slip stays its own."""
+    import_existing: bool = True
+    """Whether what lies in S3 already is listed in the directory at once."""
 
 
-def check_data_repositories(settings: LustreSettings, repositories: Sequence[DataRepository]) -> list[Problem]:
+def check_data_repositories(settings: LustreSettings, repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
     """Return everything that FSx would refuse of `repositories` on a file system of `settings`.
 
     Paths of the problems begin with `data_repositories` and an index, or name an attribute of `settings`.
@@ -73,7 +95,7 @@ def _check_support(settings: LustreSettings) -> list[Problem]:
     ]
 
 
-def _check_count(repositories: Sequence[DataRepository]) -> list[Problem]:
+def _check_count(repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
     most = lustre_limits().data_repositories
     if len(repositories) <= most:
         return []
@@ -90,29 +112,31 @@ def _check_count(repositories: Sequence[DataRepository]) -> list[Problem]:
 
 
 def _check_backups(settings: LustreSettings) -> list[Problem]:
-    days = settings.backup_retention_days
-    if not days or is_unresolved(days):
-        return []
+    asked = {
+        "backup_retention_days": settings.backup_retention_days,
+        "copy_tags_to_backups": settings.copy_tags_to_backups,
+    }
     return [
         Problem(
             code=Code.FILE_SYSTEM_BACKUP,
-            path=("backup_retention_days",),
-            value=days,
+            path=(name,),
+            value=value,
             message="a file system that is linked to S3 has no backups: S3 is its primary copy",
-            allowed="0",
             remedy="leave it out, or link a second file system to S3",
         )
+        for name, value in asked.items()
+        if value and not is_unresolved(value)
     ]
 
 
-def _check_one(repository: DataRepository) -> list[Problem]:
+def _check_one(repository: DataRepositoryLike) -> list[Problem]:
     problems: list[Problem] = []
-    s3_path, path = repository.s3_path, repository.file_system_path
+    s3_path, path = repository.data_repository_path, repository.file_system_path
     if not is_unresolved(s3_path) and not _S3_PATH.fullmatch(s3_path):
         problems.append(
             Problem(
                 code=Code.DATA_REPOSITORY_PATH,
-                path=("s3_path",),
+                path=("data_repository_path",),
                 value=s3_path,
                 message="not the path of a bucket or a prefix",
                 allowed="s3://bucket or s3://bucket/prefix/",
@@ -129,8 +153,8 @@ def _check_one(repository: DataRepository) -> list[Problem]:
                 remedy=f"write '/{path}'",
             )
         )
-    for name in ("auto_import", "auto_export"):
-        for event in getattr(repository, name):
+    for name, events in (("auto_import", repository.auto_import), ("auto_export", repository.auto_export)):
+        for event in events:
             problems += check_choice(
                 event,
                 lustre_limits().data_repository_events,
@@ -138,26 +162,16 @@ def _check_one(repository: DataRepository) -> list[Problem]:
                 name=name,
                 what="there is no event",
             )
-    least, most = lustre_limits().chunk_size_mib
-    chunk = repository.imported_file_chunk_size_mib
-    if chunk is not None and not is_unresolved(chunk) and not least <= chunk <= most:
-        problems.append(
-            Problem(
-                code=Code.DATA_REPOSITORY_OPTION,
-                path=("imported_file_chunk_size_mib",),
-                value=chunk,
-                message="not a chunk size that FSx takes",
-                allowed=f"{least} to {most} MiB",
-                remedy="leave it out for 1024 MiB",
-            )
-        )
     return problems
 
 
-def _check_overlaps(repositories: Sequence[DataRepository]) -> list[Problem]:
+def _check_overlaps(repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
     problems: list[Problem] = []
-    for name, what in (("file_system_path", "directories"), ("s3_path", "S3 paths")):
-        paths: list[str] = [getattr(repository, name) for repository in repositories]
+    columns = (
+        ("file_system_path", "directories", [repository.file_system_path for repository in repositories]),
+        ("data_repository_path", "S3 paths", [repository.data_repository_path for repository in repositories]),
+    )
+    for name, what, paths in columns:
         for later in range(len(paths)):
             for earlier in range(later):
                 if _overlap(paths[earlier], paths[later]):
@@ -174,7 +188,6 @@ def _check_overlaps(repositories: Sequence[DataRepository]) -> list[Problem]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    if is_unresolved(one) or is_unresolved(other):
-        return False
+    """Tokens are compared as they are: two that look alike are the same bucket, of others nothing can be told."""
     first, second = (path.rstrip("/") + "/" for path in (one, other))
     return first.startswith(second) or second.startswith(first)
