@@ -173,4 +173,3 @@ class Code(StrEnum):
     CLUSTER_INTERFACE = "LF575", "an EFA interface on instances that have none"
     CLUSTER_VOLUME_KEY = "LF576", "a key for a second volume that is not there"
     CLUSTER_SCRIPTS_PLACE = "LF577", "lifecycle scripts whose place contradicts itself"
-    CLUSTER_TIERED_STORAGE = "LF578", "tiered storage, which HyperPod has on EKS only"
