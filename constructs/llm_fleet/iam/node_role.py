@@ -1,16 +1,15 @@
 """The role that HyperPod's nodes act with."""
 
-from collections.abc import Sequence
+from typing import cast
 
 import aws_cdk as cdk
-import jsii
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IValidation
+from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.permissions import permissions
-from llm_fleet.iam.wildcards import acknowledge_wildcards
 
 
 class NodeRole(Construct):
@@ -20,8 +19,8 @@ class NodeRole(Construct):
     the role never starts nodes without their permissions.
 
     The trust has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy lists the jobs that send
-    that key and HyperPod is not among them, and on the nodes the role is taken by HyperPod's own proxy. A condition
-    on a key that is not sent would keep every cluster from being created.
+    that key and HyperPod is not among them (not verified by a call). A condition on a key that is not sent would
+    keep every cluster from being created.
     """
 
     def __init__(
@@ -50,36 +49,31 @@ class NodeRole(Construct):
             description="What HyperPod nodes may do, from the features that are switched on",
             statements=[_statement(permission) for permission in self.permissions],
         )
-        self.role: iam.IRole = iam.Role(
+        role = iam.Role(
             self,
             "Resource",
             role_name=role_name,
             description="Execution role of HyperPod nodes",
-            assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
-            managed_policies=[policy],
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("sagemaker.amazonaws.com")),
+            managed_policies=[cast(iam.IManagedPolicy, policy)],
             permissions_boundary=permissions_boundary,
         )
-        self.node.add_validation(_WildcardReasons(self, policy, self.permissions))
+        self.role = cast(iam.IRole, role)
+        """The role itself."""
+        acknowledge_wildcards(policy, self._reasons)
 
     @property
     def role_arn(self) -> str:
         """The ARN, a token."""
         return self.role.role_arn
 
-
-@jsii.implements(IValidation)
-class _WildcardReasons:
-    """Tells cdk-nag the reason of each wildcard, once references to other stacks have got their final form."""
-
-    def __init__(self, scope: Construct, policy: iam.ManagedPolicy, given: Sequence[Permission]) -> None:
-        self._scope = scope
-        self._policy = policy
-        self._given = given
-
-    def validate(self) -> list[str]:
-        """Find nothing wrong; only acknowledge."""
-        acknowledge_wildcards(self._policy, self._given, cdk.Stack.of(self._scope))
-        return []
+    def _reasons(self) -> dict[str, str]:
+        """Return the reason behind each ARN; of two statements on one ARN, both reasons."""
+        reasons: dict[str, list[str]] = {}
+        for permission in self.permissions:
+            for resource in permission.resources:
+                reasons.setdefault(resource, []).append(f"{permission.sid}: {permission.reason}")
+        return {resource: "; ".join(texts) for resource, texts in reasons.items()}
 
 
 def _statement(permission: Permission) -> iam.PolicyStatement:

@@ -1,0 +1,138 @@
+"""The bundle itself: out of the asset's archive, checked, into the bucket."""
+
+import base64
+import hashlib
+import io
+import json
+import time
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+MANIFEST = "fleet.json"
+CHECKSUMS = "SHA256SUMS"
+_DIGEST_LENGTH = 16
+_DENIED = ("AccessDenied", "403")
+_POLICY_DELAYS = (1, 2, 4, 8, 15)
+"""Seconds to wait for a changed policy to reach all of S3."""
+
+
+class PublishError(Exception):
+    """The bundle cannot be published; the text goes into the stack's events."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be published, and where."""
+
+    source_bucket: str
+    source_key: str
+    bucket: str
+    root: str
+    content_hash: str
+    checksums_sha256: str
+    manifest: dict[str, Any]
+
+    @classmethod
+    def read(cls, properties: dict[str, Any]) -> "Request":
+        """Return the request in a resource's `properties`. Raises `PublishError` when one is missing or unreadable."""
+        try:
+            manifest = json.loads(properties["Manifest"])
+            texts = {name: str(properties[name]) for name in _PROPERTIES}
+        except KeyError as error:
+            raise PublishError(f"the request lacks the property {error}") from error
+        except ValueError as error:
+            raise PublishError(f"a value that was filled in at deploy time broke the manifest: {error}") from error
+        return cls(manifest=manifest, **{field: texts[name] for name, field in _PROPERTIES.items()})
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of this very bundle: it changes with a script, and with a value known only at deploy time."""
+        values = hashlib.sha256(self.manifest_text.encode()).hexdigest()
+        return f"{self.root}/{self.content_hash[:_DIGEST_LENGTH]}-{values[:_DIGEST_LENGTH]}"
+
+    @property
+    def manifest_text(self) -> str:
+        """The manifest with its values, as nodes read it."""
+        return json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
+
+
+_PROPERTIES = {
+    "SourceBucket": "source_bucket",
+    "SourceKey": "source_key",
+    "Bucket": "bucket",
+    "Root": "root",
+    "ContentHash": "content_hash",
+    "ChecksumsSha256": "checksums_sha256",
+}
+
+
+def publish(s3: "S3Client", request: Request) -> str:
+    """Put the bundle in its bucket and return its prefix. Doing it again writes the same objects once more.
+
+    The manifest comes last: a prefix with `fleet.json` is a whole bundle.
+    """
+    files = _unpack(_fetch(s3, request))
+    sums = _checksums(files)
+    if _sha256(sums) != request.checksums_sha256:
+        raise PublishError(
+            f"the scripts in s3://{request.source_bucket}/{request.source_key} are not those that were synthesized: "
+            f"their list has SHA-256 {_sha256(sums)}, expected "
+            f"{request.checksums_sha256}; deploy again from a clean cdk.out"
+        )
+    manifest = request.manifest_text.encode()
+    files[CHECKSUMS] = sums + f"{_sha256(manifest)}  {MANIFEST}\n".encode()
+    for path, data in files.items():
+        _put(s3, request, path, data)
+    _put(s3, request, MANIFEST, manifest)
+    return request.prefix
+
+
+def _fetch(s3: "S3Client", request: Request) -> bytes:
+    """Return the archive. Right after an update of the policy, S3 may still deny what the policy already allows."""
+    for delay in (*_POLICY_DELAYS, None):
+        try:
+            return s3.get_object(Bucket=request.source_bucket, Key=request.source_key)["Body"].read()
+        except ClientError as error:
+            if delay is None or error.response.get("Error", {}).get("Code") not in _DENIED:
+                where = f"s3://{request.source_bucket}/{request.source_key}"
+                raise PublishError(f"cannot read the archive of scripts at {where}: {_cause(error)}") from error
+            time.sleep(delay)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _unpack(archive: bytes) -> dict[str, bytes]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+            return {name: opened.read(name) for name in opened.namelist() if not name.endswith("/")}
+    except zipfile.BadZipFile as error:
+        raise PublishError(f"the archive of scripts cannot be unpacked: {error}") from error
+
+
+def _checksums(files: dict[str, bytes]) -> bytes:
+    """Return the list that synth made of the same files: `sha256sum`'s form, in the order of paths."""
+    return "".join(f"{_sha256(data)}  {path}\n" for path, data in sorted(files.items())).encode()
+
+
+def _put(s3: "S3Client", request: Request, path: str, data: bytes) -> None:
+    key = f"{request.prefix}/{path}"
+    digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
+    try:
+        # S3 compares what arrived with the checksum and refuses what differs.
+        s3.put_object(Bucket=request.bucket, Key=key, Body=data, ChecksumSHA256=digest)
+    except ClientError as error:
+        raise PublishError(f"cannot write s3://{request.bucket}/{key}: {_cause(error)}") from error
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _cause(error: ClientError) -> str:
+    details = error.response.get("Error", {})
+    return f"{details.get('Code', 'unknown')}: {details.get('Message', error)}"

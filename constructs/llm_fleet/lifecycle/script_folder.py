@@ -1,0 +1,69 @@
+"""Finds the scripts that nodes run, and reads them."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import llm_fleet
+
+_FOLDER = "lifecycle_scripts"
+_CACHES = ("__pycache__",)
+_CACHE_SUFFIXES = (".pyc",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptFile:
+    """One file of the bundle."""
+
+    path: str
+    """Path below the folder, with `/`."""
+    data: bytes
+    """What is in it; empty for a link."""
+    executable: bool
+    """Whether its run bit is set."""
+    link: bool = False
+    """Whether it is a symbolic link, to a file or a folder."""
+
+
+def default_folder() -> Path:
+    """Return llm-fleet's own scripts: inside the package in a wheel, beside it in a checkout.
+
+    Raises `FileNotFoundError` when neither is there, which is a broken installation.
+    """
+    package = Path(llm_fleet.__file__).parent
+    for candidate in (package / _FOLDER, package.parent.parent / _FOLDER):
+        if candidate.is_dir():
+            return candidate
+    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {package} nor beside it: install it anew")
+
+
+def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:
+    """Return every file below `folder` in the order of their paths, but for Python's caches and hidden files.
+
+    Raises `NotADirectoryError` when there is no such folder.
+    """
+    if not folder.is_dir():
+        raise NotADirectoryError(f"no folder of lifecycle scripts at {folder}")
+    found = [_read(folder, path) for path in _walk(folder)]
+    return tuple(sorted(found, key=lambda file: file.path))
+
+
+def _walk(folder: Path) -> list[Path]:
+    """Return files, and links to folders, which are not followed."""
+    paths: list[Path] = []
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if _wanted(name)]
+        links = [name for name in folders if Path(root, name).is_symlink()]
+        paths += [Path(root, name) for name in (*files, *links) if _wanted(name)]
+    return paths
+
+
+def _wanted(name: str) -> bool:
+    return not name.startswith(".") and name not in _CACHES and not name.endswith(_CACHE_SUFFIXES)
+
+
+def _read(folder: Path, path: Path) -> ScriptFile:
+    relative = path.relative_to(folder).as_posix()
+    if path.is_symlink():
+        return ScriptFile(path=relative, data=b"", executable=False, link=True)
+    return ScriptFile(path=relative, data=path.read_bytes(), executable=os.access(path, os.X_OK))

@@ -1,0 +1,168 @@
+"""What must hold of the lifecycle bundle and of the bucket that holds it."""
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
+_BUCKET_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+
+
+class ScriptLike(Protocol):
+    """A file of the bundle."""
+
+    @property
+    def path(self) -> str:
+        """Path below the bundle's folder, with `/`."""
+        ...
+
+    @property
+    def data(self) -> bytes:
+        """What is in it; empty for a link."""
+        ...
+
+    @property
+    def executable(self) -> bool:
+        """Whether its run bit is set."""
+        ...
+
+    @property
+    def link(self) -> bool:
+        """Whether it is a symbolic link."""
+        ...
+
+
+def bucket_name(name: str) -> list[Problem]:
+    """Return what keeps `name` from being a bucket of lifecycle scripts. A token passes."""
+    if is_unresolved(name):
+        return []
+    facts = load("lifecycle")
+    problems: list[Problem] = []
+    if not name.startswith(facts["bucket_prefix"]):
+        problems.append(
+            Problem(
+                code=Code.LIFECYCLE_BUCKET_PREFIX,
+                message="HyperPod takes lifecycle scripts only from a bucket whose name begins with "
+                f"{facts['bucket_prefix']}",
+                value=name,
+                allowed=f"{facts['bucket_prefix']}…",
+                remedy=f"name it {facts['bucket_prefix']}{name}, or leave the bucket to LifecycleBucket",
+            )
+        )
+    if reason := _s3_objection(name):
+        problems.append(
+            Problem(
+                code=Code.LIFECYCLE_BUCKET_NAME,
+                message=f"S3 refuses this bucket name: {reason}",
+                value=name,
+                allowed=f"{facts['bucket_name_min']} to {facts['bucket_name_max']} lower-case letters, digits, "
+                "hyphens and dots, with a letter or digit at both ends",
+                remedy="choose a name of that form",
+            )
+        )
+    return problems
+
+
+def _s3_objection(name: str) -> str | None:
+    """Return what S3 has against `name`, or nothing."""
+    facts = load("lifecycle")
+    if not facts["bucket_name_min"] <= len(name) <= facts["bucket_name_max"]:
+        return f"it has {len(name)} characters"
+    if not _BUCKET_NAME.fullmatch(name):
+        return "it holds a character that S3 does not take, or a hyphen or dot at an end"
+    if ".." in name:
+        return "it has two dots in a row"
+    for prefix in facts["bucket_name_reserved_prefixes"]:
+        if name.startswith(prefix):
+            return f"names that begin with {prefix} are kept for AWS"
+    for suffix in facts["bucket_name_reserved_suffixes"]:
+        if name.endswith(suffix):
+            return f"names that end with {suffix} are kept for AWS"
+    return None
+
+
+def scripts(files: Sequence[ScriptLike], *, entry_points: Collection[str]) -> list[Problem]:
+    """Return what is wrong with the bundle's `files`, of which HyperPod is told to run `entry_points`."""
+    present = {file.path for file in files}
+    problems = [_missing(entry) for entry in sorted(entry_points) if entry not in present]
+    for file in files:
+        problems += _file(file)
+    total = sum(len(file.data) for file in files)
+    limit = load("lifecycle")["max_bundle_kib"]
+    if total > limit * 1024:
+        problems.append(_too_big("the bundle", total, limit, ()))
+    return problems
+
+
+def _missing(entry: str) -> Problem:
+    return Problem(
+        code=Code.BUNDLE_ENTRY_MISSING,
+        message=f"the bundle has no {entry}, which HyperPod is told to run on every node",
+        path=(entry,),
+        remedy=f"put {entry} at the top of the scripts' folder, or leave `scripts` out to ship llm-fleet's own",
+    )
+
+
+def _file(file: ScriptLike) -> list[Problem]:
+    facts = load("lifecycle")
+    if file.link:
+        return [
+            Problem(
+                code=Code.BUNDLE_SYMLINK,
+                message="S3 holds no links, so nodes would not get what this one points at",
+                path=(file.path,),
+                remedy="put the file itself in the bundle",
+            )
+        ]
+    problems: list[Problem] = []
+    suffix = PurePosixPath(file.path).suffix
+    if suffix in facts["script_suffixes"] and not file.executable:
+        problems.append(
+            Problem(
+                code=Code.BUNDLE_RUN_BIT,
+                message="this script has no run bit",
+                path=(file.path,),
+                remedy=f"chmod +x {file.path}, and git update-index --chmod=+x where git forgets it",
+            )
+        )
+    if suffix in facts["text_suffixes"] and b"\r\n" in file.data:
+        problems.append(
+            Problem(
+                code=Code.BUNDLE_LINE_ENDS,
+                message="this file has Windows line ends, on which bash and the #! line fail",
+                path=(file.path,),
+                remedy=f"sed -i 's/\\r$//' {file.path}, and `* text=auto eol=lf` in .gitattributes",
+            )
+        )
+    if len(file.data) > facts["max_file_kib"] * 1024:
+        problems.append(_too_big("this file", len(file.data), facts["max_file_kib"], (file.path,)))
+    return problems + _name(file.path)
+
+
+def _name(path: str) -> list[Problem]:
+    facts = load("lifecycle")
+    taken = (facts["manifest_name"], facts["checksums_name"])
+    if path in taken:
+        message, remedy = "llm-fleet writes this file itself when the bundle is deployed", "remove or rename it"
+    elif not _PLAIN_NAME.fullmatch(path):
+        message, remedy = "this name does not survive S3 and a shell alike", "use letters, digits, `.`, `_` and `-`"
+    else:
+        return []
+    return [Problem(code=Code.BUNDLE_NAME, message=message, value=path, path=(path,), remedy=remedy)]
+
+
+def _too_big(what: str, size: int, limit_kib: int, path: tuple[str, ...]) -> Problem:
+    return Problem(
+        code=Code.BUNDLE_SIZE,
+        message=f"{what} is too big: every node of the fleet copies it before it can start",
+        value=f"{size // 1024} KiB",
+        allowed=f"at most {limit_kib} KiB",
+        path=path,
+        remedy="keep data, packages and images in a bucket of their own and fetch them from there",
+    )
