@@ -1,0 +1,211 @@
+"""The engine's front: requests on stacks in, operations in worker threads out."""
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Collection
+from threading import Thread
+
+from local_aws.resource_provider import ResourceProvider
+from local_aws.stacks.change_set import Change
+from local_aws.stacks.definition import NOTHING, Definition
+from local_aws.stacks.deletion import delete_stack
+from local_aws.stacks.deployment import Deployment
+from local_aws.stacks.errors import RequestRefused, invalid, no_stack
+from local_aws.stacks.nested import WithNestedStacks
+from local_aws.stacks.planner import outputs_change, plan
+from local_aws.stacks.proposal import Proposal, define
+from local_aws.stacks.registry import Registry
+from local_aws.stacks.scope import StackScope, partition_of
+from local_aws.stacks.stack import Stack
+from local_aws.template.lookups import Lookups
+
+_LOG = logging.getLogger(__name__)
+_STACK_NAME = re.compile(r"[a-zA-Z][-a-zA-Z0-9]{0,127}")
+_UPDATABLE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "CREATE_FAILED", "UPDATE_FAILED")
+
+
+class CloudFormation:
+    """Stacks of one account in any region. Every method may be called from any thread."""
+
+    def __init__(self, provider: ResourceProvider, lookups: Lookups, *, account: str) -> None:
+        """Work with the resources of `provider`; `lookups` answers what templates ask of other services."""
+        self.provider = WithNestedStacks(provider, self)
+        self.lookups = lookups
+        self.account = account
+        self.registry = Registry()
+        self._workers: dict[str, Thread] = {}
+
+    def get(self, region: str, name_or_id: str) -> Stack:
+        """Return a stack. Raises `RequestRefused` when there is none."""
+        stack = self.registry.find(region, name_or_id)
+        if stack is None:
+            raise no_stack(name_or_id)
+        return stack
+
+    def new_stack(self, region: str, name: str) -> Stack:
+        """Return a stack that nothing was decided about yet; it is not registered."""
+        if not _STACK_NAME.fullmatch(name):
+            raise invalid(
+                f"1 validation error detected: Value '{name}' at 'stackName' failed to satisfy constraint: Member must "
+                f"satisfy regular expression pattern: {_STACK_NAME.pattern}"
+            )
+        return Stack(
+            name=name,
+            region=region,
+            account=self.account,
+            stack_id=self.arn(region, "stack", name),
+            definition=NOTHING,
+        )
+
+    def arn(self, region: str, kind: str, name: str) -> str:
+        """Return a new ARN of a stack or a change set, ending in a GUID."""
+        partition, _ = partition_of(region)
+        return f"arn:{partition}:cloudformation:{region}:{self.account}:{kind}/{name}/{uuid.uuid4()}"
+
+    def define(self, stack: Stack, proposal: Proposal) -> Definition:
+        """Check what `stack` shall be. Raises `TemplateError`."""
+        return define(proposal, stack, provider=self.provider, registry=self.registry, lookups=self.lookups)
+
+    def changes(self, stack: Stack, target: Definition) -> tuple[tuple[Change, ...], bool]:
+        """Return the changes of resources, and whether anything at all would change. Raises `TemplateError`."""
+        scope = StackScope(
+            stack=stack,
+            template=target.live.template,
+            registry=self.registry,
+            lookups=self.lookups,
+            parameters=target.parameters,
+            conditions=target.conditions,
+            notification_arns=target.notification_arns,
+            resources=stack.resources,
+        )
+        changes = plan(stack, target, scope, self.provider)
+        tags_differ = dict(stack.definition.tags) != dict(target.tags)
+        return changes, bool(changes) or tags_differ or outputs_change(stack, target, scope)
+
+    def create_stack(
+        self,
+        region: str,
+        name: str,
+        proposal: Proposal,
+        *,
+        on_failure: str = "ROLLBACK",
+        termination_protection: bool = False,
+        token: str | None = None,
+        parent: Stack | None = None,
+        in_background: bool = True,
+    ) -> Stack:
+        """Start creating a stack. Raises `TemplateError` or `RequestRefused` before anything is created."""
+        stack = self.new_stack(region, name)
+        target = self.define(stack, proposal)
+        stack.termination_protection = termination_protection
+        if parent is not None:
+            stack.parent_id = parent.stack_id
+            stack.root_id = parent.root_id or parent.stack_id
+        with self.registry.lock:
+            if self.registry.find(region, name):
+                raise RequestRefused("AlreadyExistsException", f"Stack [{name}] already exists")
+            self.registry.add(stack)
+            stack.begin("CREATE_IN_PROGRESS", token=token, reason="User Initiated")
+        self.start_creation(stack, target, on_failure=on_failure, in_background=in_background)
+        return stack
+
+    def update_stack(
+        self,
+        region: str,
+        name_or_id: str,
+        proposal: Proposal,
+        *,
+        rollback: bool = True,
+        token: str | None = None,
+        in_background: bool = True,
+    ) -> bool:
+        """Start updating a stack; return False, with nothing started, when it would change nothing."""
+        stack = self.get(region, name_or_id)
+        target = self.define(stack, proposal)
+        _, differs = self.changes(stack, target)
+        if not differs:
+            return False
+        with self.registry.lock:
+            self.check_updatable(stack)
+            stack.begin("UPDATE_IN_PROGRESS", token=token, reason="User Initiated")
+        self.start_update(stack, target, rollback=rollback, in_background=in_background)
+        return True
+
+    def delete_stack(
+        self,
+        region: str,
+        name_or_id: str,
+        *,
+        retain: Collection[str] = (),
+        token: str | None = None,
+        in_background: bool = True,
+    ) -> None:
+        """Start deleting a stack; one that does not exist, or is deleted, is no error."""
+        stack = self.registry.find(region, name_or_id)
+        if stack is None or stack.status == "DELETE_COMPLETE":
+            return
+        with self.registry.lock:
+            if stack.termination_protection:
+                raise invalid(f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled")
+            if stack.in_progress:
+                raise invalid(f"Stack:{stack.stack_id} is in {stack.status} state and can not be deleted.")
+            if retain and stack.status != "DELETE_FAILED":
+                raise invalid("Invalid operation on a stack that is not in DELETE_FAILED: RetainResources")
+            stack.begin("DELETE_IN_PROGRESS", token=token, reason="User Initiated")
+        self._run(
+            stack,
+            lambda: delete_stack(
+                stack, provider=self.provider, registry=self.registry, lookups=self.lookups, retain=retain
+            ),
+            in_background=in_background,
+        )
+
+    def check_updatable(self, stack: Stack) -> None:
+        """Raise `RequestRefused` when no update may start now."""
+        if stack.status not in _UPDATABLE:
+            raise invalid(f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.")
+
+    def start_creation(
+        self, stack: Stack, target: Definition, *, on_failure: str = "ROLLBACK", in_background: bool = True
+    ) -> None:
+        """Run the creation of a stack whose status says so already."""
+        stack.disable_rollback = on_failure == "DO_NOTHING"
+        work = self._deployment(stack, target)
+        self._run(stack, lambda: work.create(on_failure=on_failure), in_background=in_background)
+
+    def start_update(
+        self, stack: Stack, target: Definition, *, rollback: bool = True, in_background: bool = True
+    ) -> None:
+        """Run the update of a stack whose status says so already."""
+        stack.disable_rollback = not rollback
+        work = self._deployment(stack, target)
+        self._run(stack, lambda: work.update(rollback=rollback), in_background=in_background)
+
+    def wait(self, stack: Stack) -> Stack:
+        """Return when no operation runs on `stack`."""
+        worker = self._workers.get(stack.stack_id)
+        if worker is not None:
+            worker.join()
+        return stack
+
+    def _deployment(self, stack: Stack, target: Definition) -> Deployment:
+        return Deployment(
+            stack=stack, target=target, provider=self.provider, registry=self.registry, lookups=self.lookups
+        )
+
+    def _run(self, stack: Stack, work: Callable[[], None], *, in_background: bool) -> None:
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:
+                _LOG.exception("operation on %s", stack.name)
+                failed = stack.status.split("_IN_PROGRESS")[0].removesuffix("_CLEANUP").removesuffix("_COMPLETE")
+                stack.set_status(f"{failed}_FAILED", f"Internal failure of the emulation: {error!r}")
+
+        if not in_background:
+            guarded()
+            return
+        worker = Thread(target=guarded, name=f"stack-{stack.name}", daemon=True)
+        self._workers[stack.stack_id] = worker
+        worker.start()
