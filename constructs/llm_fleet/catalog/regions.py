@@ -17,6 +17,8 @@ class Region:
     """One region."""
 
     name: str
+    partition: str
+    """`aws`, `aws-cn` or `aws-us-gov`."""
     az_id_prefix: str
     """What its AZ ids begin with, e.g. `usw2`."""
     hyperpod: bool

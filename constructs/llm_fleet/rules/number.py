@@ -1,0 +1,30 @@
+"""The one way to say that a number is out of bounds."""
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+
+def check_number(value: int | None, limit: Limit, code: Code, *path: str, what: str, remedy: str = "") -> list[Problem]:
+    """Return a problem at `path` when `value` is a known number outside `limit`; `what` names it, e.g. `port`.
+
+    `None` passes: it stands for the service's default.
+    """
+    if value is None or is_unresolved(value) or limit.holds(value):
+        return []
+    if limit.minimum is not None and value < limit.minimum:
+        fault = "is negative" if value < 0 <= limit.minimum else f"is below {limit.minimum}"
+        nearest_allowed = limit.minimum
+    else:
+        fault, nearest_allowed = f"is above {limit.maximum}", limit.maximum
+    return [
+        Problem(
+            code=code,
+            message=f"{what} {fault}",
+            remedy=remedy or f"write {nearest_allowed}, or another number in the range",
+            path=path,
+            value=value,
+            allowed=limit.range,
+        )
+    ]
