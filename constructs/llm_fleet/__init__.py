@@ -1,1 +1,83 @@
-"""LLM infrastructure on AWS as CDK constructs: network, storage, roles and HyperPod Slurm clusters."""
+"""LLM infrastructure on AWS as CDK constructs: network, storage, roles and HyperPod Slurm clusters.
+
+The public names are loaded when they are first used, so that `import llm_fleet` costs next to nothing beside the CDK.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_fleet.catalog.instance_type import InstanceType as InstanceType
+    from llm_fleet.hyperpod.accounting_database import AccountingDatabase as AccountingDatabase
+    from llm_fleet.hyperpod.auto_patch import AutoPatch as AutoPatch
+    from llm_fleet.hyperpod.batch_size import BatchSize as BatchSize
+    from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
+    from llm_fleet.hyperpod.instance_group import InstanceGroup as InstanceGroup
+    from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts as LifecycleScripts
+    from llm_fleet.hyperpod.network_interface_type import NetworkInterfaceType as NetworkInterfaceType
+    from llm_fleet.hyperpod.rolling_update import RollingUpdate as RollingUpdate
+    from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate as ScheduledUpdate
+    from llm_fleet.iam.features import NodeFeatures as NodeFeatures
+    from llm_fleet.iam.node_role import NodeRole as NodeRole
+    from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
+    from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
+    from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
+    from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
+    from llm_fleet.rules.problem import FleetError as FleetError
+    from llm_fleet.rules.problem import Problem as Problem
+    from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
+    from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
+    from llm_fleet.rules.terms import LustreDeploymentType as LustreDeploymentType
+    from llm_fleet.rules.terms import NodeProvisioningMode as NodeProvisioningMode
+    from llm_fleet.rules.terms import NodeRecovery as NodeRecovery
+    from llm_fleet.rules.terms import NodeType as NodeType
+    from llm_fleet.rules.terms import PatchingStrategy as PatchingStrategy
+    from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
+
+_HOMES = {
+    "catalog.instance_type": ("InstanceType",),
+    "hyperpod.accounting_database": ("AccountingDatabase",),
+    "hyperpod.auto_patch": ("AutoPatch",),
+    "hyperpod.batch_size": ("BatchSize",),
+    "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
+    "hyperpod.instance_group": ("InstanceGroup",),
+    "hyperpod.lifecycle_scripts": ("LifecycleScripts",),
+    "hyperpod.network_interface_type": ("NetworkInterfaceType",),
+    "hyperpod.rolling_update": ("RollingUpdate",),
+    "hyperpod.scheduled_update": ("ScheduledUpdate",),
+    "iam.features": ("NodeFeatures",),
+    "iam.node_role": ("NodeRole",),
+    "lifecycle.lifecycle_bucket": ("LifecycleBucket",),
+    "lifecycle.lifecycle_bundle": ("LifecycleBundle",),
+    "lifecycle.node_manifest": ("NodeManifest",),
+    "network.security_group": ("EfaSecurityGroup",),
+    "rules.problem": ("FleetError", "Problem"),
+    "rules.terms": (
+        "DeepHealthCheck",
+        "LifecycleHook",
+        "LustreDeploymentType",
+        "NodeProvisioningMode",
+        "NodeRecovery",
+        "NodeType",
+        "PatchingStrategy",
+        "SlurmConfigStrategy",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+# Not `__all__` spelt out twice: a test keeps the imports above, which type checkers read, and this table alike.
+__all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used (PEP 562)."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names as well."""
+    return sorted({*globals(), *_HOME_OF})

@@ -1,0 +1,84 @@
+"""What others may do with a cluster."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct
+
+_DESCRIBE = (
+    "sagemaker:DescribeCluster",
+    "sagemaker:DescribeClusterEvent",
+    "sagemaker:DescribeClusterNode",
+    "sagemaker:DescribeClusterOperation",
+    "sagemaker:ListClusterEvents",
+    "sagemaker:ListClusterNodes",
+    "sagemaker:ListClusterOperations",
+)
+_MANAGE_NODES = (
+    "sagemaker:BatchAddClusterNodes",
+    "sagemaker:BatchDeleteClusterNodes",
+    "sagemaker:BatchRebootClusterNodes",
+    "sagemaker:BatchReplaceClusterNodes",
+    "sagemaker:StartClusterHealthCheck",
+    "sagemaker:UpdateClusterSoftware",
+)
+
+
+class GrantedCluster(Protocol):
+    """A cluster that something can be granted on."""
+
+    @property
+    def cluster_arn(self) -> str:
+        """Its ARN."""
+        ...
+
+
+class ClusterGrants:
+    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+
+    def __init__(self, scope: IConstruct, cluster: GrantedCluster) -> None:
+        """Grant on `cluster`, in the stack of `scope`."""
+        self._stack = cdk.Stack.of(scope)
+        self._cluster = cluster
+
+    def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
+        """Let `grantee` log in to every node of this cluster, and end or resume its own sessions.
+
+        `documents`: ARNs of the session documents that it may use. Default: the account's
+        `SSM-SessionManagerRunShell`, which is what `aws ssm start-session` takes, so no port forwarding and no SSH.
+        """
+        shell = self._ssm_arn("document", "SSM-SessionManagerRunShell")
+        start = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:StartSession"],
+            resource_arns=[self._cluster.cluster_arn, *(documents or [shell])],
+            # Without it Session Manager does not ask whether the caller may use the default document.
+            conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
+        )
+        own = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:ResumeSession", "ssm:TerminateSession"],
+            resource_arns=[self._ssm_arn("session", "${aws:userid}-*")],
+        )
+        return start.combine(own)
+
+    def describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` see the cluster, its nodes, events and operations."""
+        return self._on_cluster(grantee, _DESCRIBE)
+
+    def manage_nodes(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` see the cluster, and add, remove, reboot, replace, test and update its nodes.
+
+        It cannot change the cluster's shape or roles: `UpdateCluster` is not among them.
+        """
+        return self._on_cluster(grantee, (*_DESCRIBE, *_MANAGE_NODES))
+
+    def _on_cluster(self, grantee: iam.IGrantable, actions: Sequence[str]) -> iam.Grant:
+        return iam.Grant.add_to_principal(
+            grantee=grantee, actions=list(actions), resource_arns=[self._cluster.cluster_arn]
+        )
+
+    def _ssm_arn(self, resource: str, name: str) -> str:
+        return self._stack.format_arn(service="ssm", resource=resource, resource_name=name)

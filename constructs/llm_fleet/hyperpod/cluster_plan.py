@@ -1,0 +1,134 @@
+"""A cluster checked and with every default filled in, before any resource of it exists."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
+from llm_fleet.hyperpod.construct_checks import construct_checks
+from llm_fleet.hyperpod.instance_group import InstanceGroup
+from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
+from llm_fleet.network.network import Network
+from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+
+_NAME_LENGTH = 63
+"""ClusterName's limit, for the name that we make up; the rules check the user's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """A checked cluster, and the neighbours that it will be tied to."""
+
+    shape: ClusterShape
+    cluster_name: str
+    network: Network | None
+    lustre: MountableLustre | None
+    open_zfs: MountableOpenZfs | None
+    lifecycle: LifecycleScripts | None
+
+    @classmethod
+    def make(
+        cls,
+        scope: Construct,
+        *,
+        groups: Sequence[InstanceGroup],
+        network: Network | None,
+        availability_zone_id: str | None,
+        cluster_name: str | None,
+        lustre: MountableLustre | None,
+        lustre_mount_path: str,
+        open_zfs: MountableOpenZfs | None,
+        open_zfs_mount_path: str,
+        lifecycle: LifecycleScripts | None,
+        node_provisioning_mode: NodeProvisioningMode | None,
+        node_recovery: NodeRecovery,
+        slurm_config_strategy: SlurmConfigStrategy | None,
+        accounting_database: AccountingDatabase | None,
+        tags: Mapping[str, str],
+    ) -> "ClusterPlan":
+        """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
+        stack = cdk.Stack.of(scope)
+        name = cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
+        zone = availability_zone_id or _zone(network, lustre)
+        resolved, problems = resolve_groups(groups, lifecycle=lifecycle, network=network, availability_zone_id=zone)
+        shape = ClusterShape(
+            cluster_name=name,
+            groups=resolved,
+            region=stack.region,
+            account=stack.account,
+            node_provisioning_mode=node_provisioning_mode,
+            node_recovery=node_recovery,
+            slurm_config_strategy=slurm_config_strategy or _strategy(node_provisioning_mode),
+            accounting_database=accounting_database,
+            has_vpc=network is not None,
+            subnet_ids=(network.compute_subnet(zone).subnet_id,) if network else (),
+            security_group_ids=(network.security_group.security_group_id,) if network else (),
+            availability_zone_id=zone,
+            mounts=tuple(_mounts(lustre, lustre_mount_path, open_zfs, open_zfs_mount_path)),
+            lifecycle_source_s3_uri=_source(lifecycle),
+            tags=tags,
+        )
+        problems += check_cluster(shape)
+        problems += construct_checks(shape, lifecycle)
+        if network is not None and not problems:
+            # Only a cluster that can exist takes addresses: a second try must not find those of the first.
+            problems += network.reserve_addresses(claims(resolved, cluster=scope.node.id))
+        raise_problems(problems, subject=scope.node.path)
+        return cls(
+            shape=shape, cluster_name=name, network=network, lustre=lustre, open_zfs=open_zfs, lifecycle=lifecycle
+        )
+
+
+def _zone(network: Network | None, lustre: MountableLustre | None) -> str | None:
+    """Where the cluster stands unless told: beside its data, so that training does not read across AZs."""
+    if network is None:
+        return None
+    zone = lustre.availability_zone_id if lustre else None
+    return zone if zone in network.availability_zone_ids else network.availability_zone_ids[0]
+
+
+def _strategy(mode: NodeProvisioningMode | None) -> SlurmConfigStrategy | None:
+    """Merge is what Continuous does and forbids to say; documents contradict each other on the default otherwise."""
+    return SlurmConfigStrategy.MERGE if mode is None else None
+
+
+def _source(lifecycle: LifecycleScripts | None) -> str | None:
+    """Where the scripts lie, as far as it is known before the bundle is made; a token when its bucket is ours."""
+    if lifecycle is None:
+        return None
+    bucket = lifecycle.bucket.bucket_name if lifecycle.bucket else cdk.Aws.STACK_ID
+    return f"s3://{bucket}/{(lifecycle.prefix or '').strip('/')}"
+
+
+def _mounts(
+    lustre: MountableLustre | None, lustre_path: str, open_zfs: MountableOpenZfs | None, open_zfs_path: str
+) -> list[MountShape]:
+    mounts: list[MountShape] = []
+    if lustre is not None:
+        mounts.append(
+            MountShape(
+                kind="lustre",
+                dns_name=lustre.dns_name,
+                mount_name=lustre.mount_name,
+                mount_path=lustre_path,
+                availability_zone_id=lustre.availability_zone_id,
+                efa=lustre.efa_enabled,
+            )
+        )
+    if open_zfs is not None:
+        mounts.append(
+            MountShape(
+                kind="open_zfs",
+                dns_name=open_zfs.dns_name,
+                mount_path=open_zfs_path,
+                availability_zone_id=open_zfs.availability_zone_id,
+            )
+        )
+    return mounts

@@ -1,0 +1,65 @@
+"""The role of a cluster's nodes, from what the cluster makes use of."""
+
+from collections.abc import Sequence
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
+from llm_fleet.hyperpod.cluster_plan import ClusterPlan
+from llm_fleet.iam.access import BucketAccess, SecretAccess
+from llm_fleet.iam.features import NodeFeatures
+from llm_fleet.iam.node_role import NodeRole
+
+
+def add_node_role(
+    scope: Construct,
+    plan: ClusterPlan,
+    scripts: PlacedScripts | None,
+    read_buckets: Sequence[s3.IBucket],
+    write_buckets: Sequence[s3.IBucket],
+) -> NodeRole:
+    """Make the role of the nodes of `plan`."""
+    database = plan.shape.accounting_database
+    node_role = NodeRole(
+        scope,
+        "NodeRole",
+        features=NodeFeatures(
+            cluster_name=plan.cluster_name,
+            bundle=scripts.access if scripts else None,
+            vpc=plan.network is not None,
+            efa_file_system=plan.lustre is not None and plan.lustre.efa_enabled,
+            read_buckets=tuple(map(BucketAccess.of, read_buckets)),
+            write_buckets=tuple(map(BucketAccess.of, write_buckets)),
+            accounting_secret=SecretAccess.of(database.secret) if database else None,
+            rollback_alarms=_alarms(plan),
+        ),
+    )
+    _allow_volume_keys(node_role, plan)
+    return node_role
+
+
+def _alarms(plan: ClusterPlan) -> tuple[str, ...]:
+    updates = [update for group in plan.shape.groups for update in (group.scheduled_update, group.auto_patch)]
+    names = [name for update in updates if update and update.deployment for name in update.deployment.alarm_names]
+    return tuple(dict.fromkeys(names))
+
+
+def _allow_volume_keys(node_role: NodeRole, plan: ClusterPlan) -> None:
+    """Let HyperPod use the volumes' keys in the role's name; asked for by the developer guide's page on them.
+
+    A managed policy, since NIST 800-53 wants none inline.
+    """
+    keys = [key for group in plan.shape.groups for key in (group.root_volume_key, group.ebs_volume_key) if key]
+    arns = list(dict.fromkeys(key.key_arn for key in keys))
+    if arns:
+        iam.ManagedPolicy(
+            node_role,
+            "VolumeKeyPolicy",
+            description="Lets HyperPod encrypt the volumes of new nodes with keys of the account",
+            roles=[node_role.role],
+            statements=[
+                iam.PolicyStatement(sid="VolumeKeys", actions=["kms:CreateGrant", "kms:DescribeKey"], resources=arns)
+            ],
+        )

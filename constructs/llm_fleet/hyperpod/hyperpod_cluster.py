@@ -1,0 +1,193 @@
+"""A SageMaker HyperPod cluster that runs Slurm."""
+
+from collections.abc import Mapping, Sequence
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.hyperpod.cluster import Cluster
+from llm_fleet.hyperpod.cluster_arn import cluster_arn_problems
+from llm_fleet.hyperpod.cluster_base import ClusterBase
+from llm_fleet.hyperpod.cluster_bundle import add_bundle
+from llm_fleet.hyperpod.cluster_plan import ClusterPlan
+from llm_fleet.hyperpod.cluster_role import add_node_role
+from llm_fleet.hyperpod.cluster_wiring import open_ports, security_groups_of, wait_for
+from llm_fleet.hyperpod.imported_cluster import ImportedCluster
+from llm_fleet.hyperpod.instance_group import InstanceGroup
+from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.hyperpod.render_cluster import render_cluster
+from llm_fleet.network.network import Network
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
+from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+
+
+@jsii.implements(iam.IGrantable)
+class HyperPodCluster(ClusterBase):
+    """A SageMaker HyperPod cluster that runs Slurm (`AWS::SageMaker::Cluster`).
+
+    Everything that HyperPod would refuse at deploy time is checked when the construct is made, and told at once in
+    one `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` (its nodes) and an
+    `iam.IGrantable` (its nodes' role).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        groups: Sequence[InstanceGroup],
+        network: Network | None,
+        availability_zone_id: str | None = None,
+        cluster_name: str | None = None,
+        lustre: MountableLustre | None = None,
+        lustre_mount_path: str = "/fsx",
+        open_zfs: MountableOpenZfs | None = None,
+        open_zfs_mount_path: str = "/home",
+        lifecycle: LifecycleScripts | None = LifecycleScripts(),  # noqa: B008 - immutable
+        node_provisioning_mode: NodeProvisioningMode | None = NodeProvisioningMode.CONTINUOUS,
+        node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC,
+        slurm_config_strategy: SlurmConfigStrategy | None = None,
+        accounting_database: AccountingDatabase | None = None,
+        role: iam.IRole | None = None,
+        read_buckets: Sequence[s3.IBucket] = (),
+        write_buckets: Sequence[s3.IBucket] = (),
+        tags: Mapping[str, str] | None = None,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
+    ) -> None:
+        """Make the cluster; raise `FleetError` with all that is wrong with it.
+
+        `groups`: its instance groups, 1 to 100, in the order of the template. Exactly one is the controller.
+
+        `network`: where its nodes live. `None` is a VPC that SageMaker manages: no file system, no EFA rules of ours.
+
+        `availability_zone_id`: default, the Lustre file system's AZ, else the network's first.
+
+        `cluster_name`: default, one made of the construct's path, which stays the same from one deployment to the
+        next. Moving the cluster to another VPC or subnet replaces it, and needs another name.
+
+        `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` unless told otherwise. Default: none.
+
+        `lifecycle`: the scripts that nodes run when they start. Default: those that llm-fleet ships, by
+        `OnInitComplete`, uploaded before the cluster is made. `None` leaves everything to the AMI.
+
+        `node_provisioning_mode`: default, Continuous: the cluster is up as soon as its controller is, and waits for
+        capacity instead of rolling back. `None` is all or nothing.
+
+        `node_recovery`: default, sick nodes are rebooted or replaced without asking.
+
+        `slurm_config_strategy`: default, none with Continuous, which allows none and merges; `Merge` otherwise, so
+        that edits of slurm.conf survive either way.
+
+        `accounting_database`: default, a database on the controller.
+
+        `role`: what nodes may do. Default: a role with what the features in use need, and nothing else.
+
+        `read_buckets`, `write_buckets`: data for the nodes; with a `role` of your own, grant it yourself.
+
+        `tags`: of the cluster, besides those of its scope. `removal_policy`: default, the cluster goes with its
+        stack; its data is in the file system, which stays.
+        """
+        super().__init__(scope, id)
+        plan = ClusterPlan.make(
+            self,
+            groups=groups,
+            network=network,
+            availability_zone_id=availability_zone_id,
+            cluster_name=cluster_name,
+            lustre=lustre,
+            lustre_mount_path=lustre_mount_path,
+            open_zfs=open_zfs,
+            open_zfs_mount_path=open_zfs_mount_path,
+            lifecycle=lifecycle,
+            node_provisioning_mode=node_provisioning_mode,
+            node_recovery=node_recovery,
+            slurm_config_strategy=slurm_config_strategy,
+            accounting_database=accounting_database,
+            tags=tags or {},
+        )
+        self.cluster_name: str = plan.cluster_name
+        """Its name; part of its log group `/aws/sagemaker/Clusters/<name>/<id>`."""
+        self.groups: tuple[InstanceGroup, ...] = tuple(plan.shape.groups)
+        """Its groups with every default filled in."""
+        self._security_groups = security_groups_of(plan)
+        bundle = add_bundle(self, plan)
+        self.role: iam.IRole = role or add_node_role(self, plan, bundle, read_buckets, write_buckets).role
+        """What its nodes act with."""
+        open_ports(self, plan)
+        self.resource: sagemaker.CfnCluster = render_cluster(self, plan, bundle, role_arn=self.role.role_arn)
+        """The L1 beneath, as the way out."""
+        self.resource.apply_removal_policy(removal_policy)
+        wait_for(self.resource, plan, bundle, self.role)
+        self.cluster_arn = self.resource.attr_cluster_arn
+
+    @property
+    @jsii.member(jsii_name="grantPrincipal")
+    def grant_principal(self) -> iam.IPrincipal:
+        """The nodes' role, so that `bucket.grant_read(cluster)` lets jobs read."""
+        return self.role.grant_principal
+
+    def ssm_target(self, group: str | None = None, instance_id: str = "<instance-id>") -> str:
+        """Return the `--target` of `aws ssm start-session` for a node of `group`.
+
+        Default: the login group, else the controller's. Raises `FleetError` (LF574) for a group that is not there.
+        """
+        names = [known.name for known in sorted(self.groups, key=lambda known: _DOORS.index(known.node_type))]
+        name = names[0] if group is None else group
+        if name not in names:
+            problem = Problem(
+                code=Code.CLUSTER_GROUP_UNKNOWN,
+                message="the cluster has no such group",
+                value=name,
+                path=("group",),
+                allowed=", ".join(names),
+                remedy=did_you_mean(name, names, otherwise="name one of its groups"),
+            )
+            raise_problems([problem], subject=self.node.path)
+        return super().ssm_target(name, instance_id)
+
+    def add_outputs(self) -> None:
+        """Give the stack outputs: the cluster's name, id and ARN, and the SSM target of its door with a gap to fill."""
+        cdk.CfnOutput(self, "ClusterName", value=self.cluster_name, description="Name of the HyperPod cluster")
+        cdk.CfnOutput(self, "ClusterId", value=self.cluster_id, description="Id of the HyperPod cluster")
+        cdk.CfnOutput(self, "ClusterArn", value=self.cluster_arn, description="ARN of the HyperPod cluster")
+        cdk.CfnOutput(
+            self,
+            "SsmTarget",
+            value=self.ssm_target(),
+            description="--target of aws ssm start-session; aws sagemaker list-cluster-nodes tells the instance id",
+        )
+
+    @classmethod
+    def from_cluster_arn(cls, scope: Construct, id: str, cluster_arn: str) -> Cluster:
+        """Return the existing cluster of that ARN. Raises `FleetError` (LF573) for another kind of ARN."""
+        return cls.from_cluster_attributes(scope, id, cluster_arn=cluster_arn)
+
+    @classmethod
+    def from_cluster_attributes(
+        cls,
+        scope: Construct,
+        id: str,
+        *,
+        cluster_arn: str,
+        security_groups: Sequence[ec2.ISecurityGroup] = (),
+    ) -> Cluster:
+        """Return the existing cluster of that ARN, whose nodes are in `security_groups`.
+
+        Default: nobody knows their security groups, and `connections` raises. Raises `FleetError` (LF573) for
+        another kind of ARN.
+        """
+        raise_problems(cluster_arn_problems(cluster_arn), subject=f"{scope.node.path}/{id}")
+        return ImportedCluster(scope, id, cluster_arn=cluster_arn, security_groups=security_groups)
+
+
+_DOORS = (NodeType.LOGIN, NodeType.CONTROLLER, NodeType.COMPUTE)
+"""Where a user should log in, the best first."""

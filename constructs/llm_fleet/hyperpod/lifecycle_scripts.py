@@ -1,0 +1,41 @@
+"""Which scripts the nodes run when they start, and where these lie."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aws_cdk import aws_s3 as s3
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.rules.terms import LifecycleHook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifecycleScripts:
+    """Which scripts the nodes run when they start, and where these lie.
+
+    `LifecycleScripts()` is the default of a cluster: the scripts that this library ships, uploaded with their
+    manifest into a bucket made for it, run by `OnInitComplete`.
+    """
+
+    hook: LifecycleHook = LifecycleHook.ON_INIT_COMPLETE
+    """When they run, for groups that do not say it themselves.
+
+    `ON_INIT_COMPLETE`: after the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting from the API's values;
+    no node needs the internet for it. `ON_CREATE`: in place of all that: the script configures and starts everything.
+    """
+    bucket: s3.IBucket | None = None
+    """A bucket whose name begins with `sagemaker-`. Default: one is made, and retained with its old bundles."""
+    scripts: Path | None = None
+    """A folder to upload in place of the shipped one, with the same entry points. Default: the shipped scripts."""
+    prefix: str | None = None
+    """Where in `bucket` your own scripts lie already; nothing is uploaded then. Default: a bundle is uploaded."""
+    entry_point: str | None = None
+    """File name of the script, 128 characters at most.
+
+    Default: `on_init_complete.sh` or `on_create.sh`, by `hook`: the entry points of the shipped scripts."""
+
+    def file_name(self) -> str:
+        """Return the script's file name."""
+        if self.entry_point is not None:
+            return self.entry_point
+        return str(load("lifecycle")["entry_points"][self.hook.value])

@@ -1,0 +1,77 @@
+"""The cluster as the L1 `AWS::SageMaker::Cluster`."""
+
+from dataclasses import replace
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
+from llm_fleet.hyperpod.cluster_plan import ClusterPlan
+from llm_fleet.hyperpod.cluster_shape import ClusterShape
+from llm_fleet.hyperpod.render_group import render_group
+
+_ACKNOWLEDGED = cdk.Acknowledgment(
+    id="CloudFormation-Validate::E3644",
+    reason="llm-fleet checks each type against HyperPod's own service model; the validator's lists by region are "
+    "those of other SageMaker resources and lack, among others, ml.p5e.48xlarge and ml.trn2.48xlarge",
+)
+
+
+def render_cluster(
+    scope: Construct, plan: ClusterPlan, scripts: PlacedScripts | None, *, role_arn: str
+) -> sagemaker.CfnCluster:
+    """Make the L1 of `plan` as the `Resource` of `scope`."""
+    shape = replace(plan.shape, lifecycle_source_s3_uri=scripts.source_s3_uri if scripts else None)
+    resource = sagemaker.CfnCluster(
+        scope,
+        "Resource",
+        cluster_name=plan.cluster_name,
+        instance_groups=[render_group(group, shape, role_arn=role_arn) for group in shape.groups],
+        node_provisioning_mode=shape.node_provisioning_mode,
+        node_recovery=shape.node_recovery,
+        orchestrator={"slurm": _slurm(scope, shape)} if shape.api_driven else None,
+        vpc_config=_vpc(shape),
+        tags=[cdk.CfnTag(key=key, value=value) for key, value in shape.tags.items()] or None,
+    )
+    cdk.Validations.of(resource).acknowledge(_ACKNOWLEDGED)
+    return resource
+
+
+def _vpc(shape: ClusterShape) -> sagemaker.CfnCluster.VpcConfigProperty | None:
+    if not shape.has_vpc:
+        return None
+    return sagemaker.CfnCluster.VpcConfigProperty(
+        subnets=list(shape.subnet_ids), security_group_ids=list(shape.security_group_ids)
+    )
+
+
+def _slurm(scope: Construct, shape: ClusterShape) -> dict[str, Any]:
+    rendered: dict[str, Any] = {}
+    if shape.slurm_config_strategy is not None:
+        rendered["slurmConfigStrategy"] = shape.slurm_config_strategy.value
+    if shape.accounting_database is not None:
+        rendered["accountingDatabase"] = _accounting(scope, shape.accounting_database)
+    return rendered
+
+
+def _accounting(scope: Construct, database: AccountingDatabase) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "endpoint": database.endpoint,
+        "secretArn": database.secret_arn,
+        "name": database.database_name or _schema_of_stack(scope),
+    }
+    if database.port is not None:
+        rendered["port"] = database.port
+    return rendered
+
+
+def _schema_of_stack(scope: Construct) -> str:
+    """Name a schema by the first block of the stack's GUID.
+
+    CloudFormation's default is one name for all clusters, and slurmdbd refuses a schema with another cluster's id.
+    """
+    guid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Stack.of(scope).stack_id))
+    return f"slurm_acct_db_{cdk.Fn.select(0, cdk.Fn.split('-', guid))}"
