@@ -18,7 +18,7 @@ class LustreTier:
     capacity: Steps
     """GiB."""
     efa_capacity: Steps | None
-    """GiB with EFA enabled, in far bigger steps; `None` where EFA does not exist."""
+    """GiB with EFA enabled, in far bigger steps; `None` where EFA does not exist. A step is what one server holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,10 @@ class LustreLimits:
     read_cache_gib_per_step: tuple[int, int]
     """Smallest and largest SSD read cache in GiB for every step of throughput capacity."""
     metadata_modes: tuple[str, ...]
+    metadata_iops_per_server: int
+    """Provisioned metadata IOPS that one metadata server gives."""
+    automatic_metadata_gib_per_server: int
+    """GiB of storage for which automatic mode provides one metadata server."""
     log_levels: tuple[str, ...]
     data_repositories: int
     """Most associations a file system."""

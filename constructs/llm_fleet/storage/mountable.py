@@ -3,16 +3,10 @@
 from typing import Protocol
 
 from aws_cdk import aws_ec2 as ec2
-from constructs import IDependable
 
 
 class Mountable(Protocol):
     """A file system that clients with an allowed security group can mount."""
-
-    @property
-    def file_system_id(self) -> str:
-        """The file system's id, `fs-…`."""
-        ...
 
     @property
     def dns_name(self) -> str:
@@ -22,11 +16,6 @@ class Mountable(Protocol):
     @property
     def availability_zone_id(self) -> str | None:
         """The AZ id where it stands, e.g. `usw2-az4`; `None` when nobody told."""
-        ...
-
-    @property
-    def mount_dependency(self) -> IDependable | None:
-        """What must exist before a client can mount; `None` when all of it does already."""
         ...
 
     def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
@@ -50,8 +39,3 @@ class MountableLustre(Mountable, Protocol):
 
 class MountableOpenZfs(Mountable, Protocol):
     """An FSx for OpenZFS file system, made here or elsewhere."""
-
-    @property
-    def export_path(self) -> str:
-        """The NFS path that clients mount: `/fsx`, the service's name for the root volume, unless told otherwise."""
-        ...

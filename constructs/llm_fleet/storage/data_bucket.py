@@ -1,0 +1,73 @@
+"""A bucket for training data, checkpoints or models."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.rules.buckets import check_bucket_lifecycle, check_bucket_name
+from llm_fleet.rules.problem import raise_problems
+
+
+class DataBucket(s3.Bucket):
+    """A private, versioned bucket, encrypted with a KMS key, that is spoken to over TLS only.
+
+    It is retained: deleting the stack leaves the bucket and all that is in it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        bucket_name: str | None = None,
+        encryption_key: kms.IKey | None = None,
+        access_log_bucket: s3.IBucket | None = None,
+        event_bridge_enabled: bool = False,
+        noncurrent_version_days: int = 30,
+        incomplete_upload_days: int = 7,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+    ) -> None:
+        """Make a bucket.
+
+        `bucket_name`: default made up by CloudFormation, so that it clashes with none left behind by an earlier stack.
+        `encryption_key`: default a key of the bucket's own, retained with it. `access_log_bucket`: default no access
+        logs. `event_bridge_enabled`: whether every event goes to EventBridge, which costs by the event.
+        `noncurrent_version_days`: how long an overwritten or deleted object can be had back.
+        `incomplete_upload_days`: when the parts of an upload that was broken off are thrown away.
+
+        Raises `FleetError` (LF340, LF341) for what S3 refuses.
+        """
+        problems = [
+            *check_bucket_name(bucket_name),
+            *check_bucket_lifecycle(
+                noncurrent_version_days=noncurrent_version_days, incomplete_upload_days=incomplete_upload_days
+            ),
+        ]
+        raise_problems(problems, subject=f"{scope.node.path}/{id}")
+        super().__init__(
+            scope,
+            id,
+            bucket_name=bucket_name,
+            encryption=s3.BucketEncryption.KMS,
+            encryption_key=encryption_key,
+            # One data key for the bucket in place of one an object: training reads millions.
+            bucket_key_enabled=True,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            versioned=True,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            server_access_logs_bucket=access_log_bucket,
+            server_access_logs_prefix=f"{id}/" if access_log_bucket else None,
+            event_bridge_enabled=event_bridge_enabled or None,
+            lifecycle_rules=[
+                s3.LifecycleRule(
+                    id="TidyUp",
+                    noncurrent_version_expiration=cdk.Duration.days(noncurrent_version_days),
+                    expired_object_delete_marker=True,
+                    abort_incomplete_multipart_upload_after=cdk.Duration.days(incomplete_upload_days),
+                )
+            ],
+            removal_policy=removal_policy,
+        )
