@@ -42,6 +42,8 @@ class AddressFacts:
     interface_quota_name: str
     private_ranges: tuple[str, ...]
     """RFC 1918 and RFC 6598 (100.64.0.0/10)."""
+    log_retention_days: tuple[int, ...]
+    """For how many days CloudWatch Logs can keep a log."""
     association_rules: tuple[AssociationRule, ...]
     """All whose `primary` holds the first block count; the first that refuses is told."""
 
@@ -54,4 +56,5 @@ def address_facts() -> AddressFacts:
         AssociationRule(primary=rule["primary"], refused=tuple(rule["refused"]), instead=rule["instead"])
         for rule in facts.pop("association_rules")
     )
-    return AddressFacts(association_rules=rules, private_ranges=tuple(facts.pop("private_ranges")), **facts)
+    lists = {name: tuple(facts.pop(name)) for name in ("private_ranges", "log_retention_days")}
+    return AddressFacts(association_rules=rules, **lists, **facts)

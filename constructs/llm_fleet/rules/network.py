@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
@@ -24,7 +25,8 @@ def check_network(
     compute_cidr: str,
     internet: str = InternetAccess.NAT,
     endpoint_features: Collection[EndpointFeature] = (),
-    extra_endpoints: Sequence[str] = (),
+    endpoints: Sequence[str] = (),
+    flow_log_days: int | None = None,
     interface_quota: int | None = None,
     region: str | None = None,
 ) -> list[Problem]:
@@ -33,12 +35,13 @@ def check_network(
         *check_zones(availability_zone_ids, region=region),
         *check_cidrs(cidr, compute_cidr),
         *_check_internet(internet),
-        *check_endpoints(extra_endpoints),
+        *check_endpoints(endpoints),
+        *_check_flow_log_days(flow_log_days),
         *_check_quota(interface_quota),
     ]
     if not problems:
-        endpoints = interface_endpoints(internet, endpoint_features, extra_endpoints)
-        problems += _check_primary_split(cidr, len(endpoints))
+        names = interface_endpoints(internet, endpoint_features, endpoints)
+        problems += _check_primary_split(cidr, len(names))
         problems += _check_compute_split(compute_cidr, len(availability_zone_ids))
     return problems
 
@@ -46,21 +49,25 @@ def check_network(
 def check_existing_network(
     *,
     vpc_id: str,
-    subnet_ids: Mapping[str, str],
+    subnets: Mapping[str, str],
     security_group_id: str | None = None,
     region: str | None = None,
 ) -> list[Problem]:
-    """Return all that is wrong with what is told of an existing network. `subnet_ids` has a subnet for each AZ id."""
-    problems = [
-        problem.under("subnet_ids") if problem.code == Code.ZONE_MISSING else problem
-        for problem in check_zones(list(subnet_ids), region=region)
-    ]
+    """Return all that is wrong with what is told of an existing network. `subnets` has a subnet id for each AZ id."""
+    zones = tuple(subnets)
+    problems = [_at_subnet(problem, zones) for problem in check_zones(zones, region=region)]
     problems += _check_id(("vpc_id",), "vpc", vpc_id)
-    for zone, subnet_id in subnet_ids.items():
-        problems += _check_id(("subnet_ids", zone), "subnet", subnet_id)
+    for zone, subnet_id in subnets.items():
+        problems += _check_id(("subnets", zone), "subnet", subnet_id)
     if security_group_id is not None:
         problems += _check_id(("security_group_id",), "sg", security_group_id)
     return problems
+
+
+def _at_subnet(problem: Problem, zones: Sequence[str]) -> Problem:
+    """Return a problem with an AZ, placed where its subnet is named."""
+    index = [part for part in problem.path if isinstance(part, int)]
+    return replace(problem, path=("subnets", *(zones[i] for i in index)))
 
 
 def _check_id(path: tuple[str, ...], kind: str, value: str) -> list[Problem]:
@@ -90,6 +97,22 @@ def _check_internet(internet: str) -> list[Problem]:
             value=internet,
             allowed=", ".join(choices),
             remedy=did_you_mean(internet, choices, otherwise="write nat, or none for a closed network"),
+        )
+    ]
+
+
+def _check_flow_log_days(days: int | None) -> list[Problem]:
+    choices = address_facts().log_retention_days
+    if days is None or is_unresolved(days) or days in choices:
+        return []
+    return [
+        Problem(
+            code=Code.FLOW_LOG_DAYS,
+            path=("flow_log_days",),
+            message=f"CloudWatch Logs cannot keep a log for {days} days",
+            value=days,
+            allowed=", ".join(map(str, choices)),
+            remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
         )
     ]
 

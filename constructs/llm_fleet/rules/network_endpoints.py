@@ -27,18 +27,18 @@ def interface_endpoints(
     return tuple(dict.fromkeys([*needed, *extra]))
 
 
-def check_endpoints(extra_endpoints: Sequence[str]) -> list[Problem]:
+def check_endpoints(endpoints: Sequence[str]) -> list[Problem]:
     """Return which of the names, as they stand after `com.amazonaws.<region>.`, AWS offers no endpoint for."""
     return [
         Problem(
             code=Code.ENDPOINT_UNKNOWN,
-            path=("extra_endpoints", index),
+            path=("endpoints", index),
             message=f"AWS offers no interface endpoint {name!r}",
             value=name,
             allowed="what follows `com.amazonaws.<region>.` in the name of an endpoint service",
             remedy=_remedy(name),
         )
-        for index, name in enumerate(extra_endpoints)
+        for index, name in enumerate(endpoints)
         if not is_unresolved(name) and name not in endpoint_names()
     ]
 

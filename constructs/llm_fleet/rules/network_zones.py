@@ -74,6 +74,7 @@ def _check_zone(index: int, zone: str, region: str | None) -> list[Problem]:
             )
         ]
     expected = _prefix_of(region)
+    home = region_of_az_id(zone) or "its own region"
     if expected and prefix != expected:
         return [
             Problem(
@@ -82,7 +83,7 @@ def _check_zone(index: int, zone: str, region: str | None) -> list[Problem]:
                 message=f"{zone} is not in {region}",
                 value=zone,
                 allowed=f"AZ ids that begin with {expected}-",
-                remedy=f"choose an AZ of {region}{_example(region)}, or deploy to {region_of_az_id(zone) or 'its region'}",
+                remedy=f"choose an AZ of {region}{_example(region)}, or deploy to {home}",
             )
         ]
     return []

@@ -1,0 +1,159 @@
+"""A network that exists already."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct, DependencyGroup, IDependable
+
+from llm_fleet.network.address_book import AddressBook
+from llm_fleet.network.security_group import EfaSecurityGroup
+from llm_fleet.network.subnet_choice import subnet_of
+from llm_fleet.rules.network import check_existing_network
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_zones import check_zones
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.tokens import is_unresolved
+
+
+@jsii.implements(ec2.IConnectable)
+class ExistingNetwork(Construct):
+    """A VPC and compute subnets made elsewhere, which must reach S3 and what else nodes need by themselves."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        vpc: ec2.IVpc,
+        compute_subnets: Mapping[str, ec2.ISubnet],
+        security_group: ec2.ISecurityGroup | None = None,
+        compute_cidrs: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take the network as it is.
+
+        - `vpc`: the VPC.
+        - `compute_subnets`: a subnet for each AZ id; the first AZ is the default one.
+        - `security_group`: the group of nodes and mounts. It must let all traffic in from, and out to, itself, which
+          nobody can check at synth. Default: a new `EfaSecurityGroup`.
+        - `compute_cidrs`: the CIDR of each compute subnet, by AZ id, so that synth tells what does not fit. Default:
+          unknown, and everything fits.
+
+        Raises `FleetError` for AZ ids that are none, or not of the region.
+        """
+        region = cdk.Stack.of(scope).region
+        raise_problems(
+            check_zones(tuple(compute_subnets), region=None if is_unresolved(region) else region),
+            subject=f"{scope.node.path}/{id}",
+        )
+        super().__init__(scope, id)
+        self._vpc = vpc
+        self._compute_subnets = MappingProxyType(dict(compute_subnets))
+        self._own_group: EfaSecurityGroup | None = None
+        if security_group is None:
+            security_group = self._own_group = EfaSecurityGroup(self, "SecurityGroup", vpc=vpc)
+        self._security_group = security_group
+        self._book = AddressBook(
+            subnet_cidrs={zone: (compute_cidrs or {}).get(zone) for zone in compute_subnets}, region=region
+        )
+        self.node.add_validation(self._book)
+
+    @staticmethod
+    def from_ids(
+        scope: Construct,
+        id: str,
+        *,
+        vpc_id: str,
+        subnets: Mapping[str, str],
+        security_group_id: str | None = None,
+        compute_cidrs: Mapping[str, str] | None = None,
+    ) -> "ExistingNetwork":
+        """Return the network of these ids; nothing is looked up.
+
+        `subnets` has a subnet id for each AZ id. The rules of a group given by id are its owner's: nothing is added to
+        them. Raises `FleetError` (LF207 to LF215) for ids that are none.
+        """
+        region = cdk.Stack.of(scope).region
+        raise_problems(
+            check_existing_network(
+                vpc_id=vpc_id,
+                subnets=subnets,
+                security_group_id=security_group_id,
+                region=None if is_unresolved(region) else region,
+            ),
+            subject=f"{scope.node.path}/{id}",
+        )
+        imported = Construct(scope, f"{id}Imported")
+        return ExistingNetwork(
+            scope,
+            id,
+            vpc=ec2.Vpc.from_vpc_attributes(imported, "Vpc", vpc_id=vpc_id, availability_zones=[]),
+            compute_subnets={
+                zone: _subnet(imported, f"Subnet{index + 1}", subnet_id)
+                for index, (zone, subnet_id) in enumerate(subnets.items())
+            },
+            security_group=ec2.SecurityGroup.from_security_group_id(
+                imported, "SecurityGroup", security_group_id, mutable=False
+            )
+            if security_group_id
+            else None,
+            compute_cidrs=compute_cidrs,
+        )
+
+    @property
+    def vpc(self) -> ec2.IVpc:
+        """The VPC; made from ids alone, it knows no subnets of its own accord."""
+        return self._vpc
+
+    @property
+    def availability_zone_ids(self) -> tuple[str, ...]:
+        """AZ ids with a compute subnet; the first is the default one."""
+        return tuple(self._compute_subnets)
+
+    @property
+    def compute_subnets(self) -> Mapping[str, ec2.ISubnet]:
+        """The compute subnet of each AZ id."""
+        return self._compute_subnets
+
+    def compute_subnet(self, availability_zone_id: str | None = None) -> ec2.ISubnet:
+        """Return the compute subnet of an AZ, of the first when none is named. Raises `FleetError` (LF206)."""
+        return subnet_of(self._compute_subnets, availability_zone_id, subject=self.node.path)
+
+    @property
+    def security_group(self) -> ec2.ISecurityGroup:
+        """The group that was given, or the one made."""
+        return self._security_group
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of `security_group`."""
+        return self._security_group.connections
+
+    @property
+    def security_group_rules(self) -> IDependable:
+        """The standing rules of a group made here; nothing to wait for otherwise."""
+        return self._own_group.rules if self._own_group else DependencyGroup()
+
+    @property
+    def connectivity(self) -> IDependable:
+        """Nothing to wait for: the network exists."""
+        return DependencyGroup()
+
+    def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
+        """Set addresses aside, where the size of the subnet was told; see `Network`."""
+        return self._book.reserve(claims)
+
+    def keep(self) -> None:
+        """Keep the security group if it was made here: a retained file system still uses it. Idempotent."""
+        if self._own_group:
+            self._own_group.keep()
+
+
+def _subnet(scope: Construct, id: str, subnet_id: str) -> ec2.ISubnet:
+    subnet = ec2.Subnet.from_subnet_id(scope, id, subnet_id)
+    cdk.Annotations.of(subnet).acknowledge_warning(
+        "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads or changes the route tables of an existing network"
+    )
+    return subnet

@@ -1,0 +1,291 @@
+"""A VPC made for clusters."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
+from constructs import Construct, DependencyGroup, IDependable
+
+from llm_fleet.network.address_book import AddressBook
+from llm_fleet.network.endpoints import Endpoints
+from llm_fleet.network.existing_network import ExistingNetwork
+from llm_fleet.network.flow_logs import FlowLogs
+from llm_fleet.network.gateways import InternetExit
+from llm_fleet.network.naming import zone_construct_id
+from llm_fleet.network.network import Network
+from llm_fleet.network.security_group import EfaSecurityGroup
+from llm_fleet.network.subnet_choice import subnet_of
+from llm_fleet.network.vpc_of_zones import vpc_of_zones
+from llm_fleet.network.zone import Zone
+from llm_fleet.network.zone_cidrs import zone_cidrs
+from llm_fleet.rules.addresses import AddressPlan
+from llm_fleet.rules.network import check_network
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.network_layout import compute_subnet_cidrs
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from llm_fleet.rules.tokens import is_unresolved
+
+
+@jsii.implements(ec2.IConnectable)
+class FleetNetwork(Construct):
+    """A VPC with public and private subnets in its first CIDR block and compute subnets in a second one.
+
+    Nodes take an address of their subnet for every network card, 32 on a p5.48xlarge, so compute subnets have a block
+    to themselves. Each AZ has one; EFA never crosses AZs, so a group lives in one. Private and compute subnets of an
+    AZ share a route table, which leads to S3 through a gateway endpoint.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        availability_zone_ids: Sequence[str],
+        cidr: str = "10.0.0.0/16",
+        compute_cidr: str = "10.1.0.0/16",
+        internet: InternetAccess = InternetAccess.NAT,
+        endpoint_features: Collection[EndpointFeature] = (),
+        endpoints: Sequence[str] = (),
+        flow_log_days: int = 90,
+        encryption_key: kms.IKey | None = None,
+        interface_quota: int | None = None,
+    ) -> None:
+        """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222).
+
+        - `availability_zone_ids`: where to have compute subnets, e.g. `["usw2-az4"]`; up to 8. By id, because an AZ's
+          name stands for another place in each account, and capacity is bought by id. The first is the default one.
+        - `cidr`: block of the public and private subnets, of which each AZ takes a sixteenth. A token is taken as a
+          /16. Default: `10.0.0.0/16`.
+        - `compute_cidr`: block of the compute subnets, split evenly among the AZs rounded up to a power of two: one
+          AZ has all of it. A change of that number moves, and so replaces, compute subnets. Default: `10.1.0.0/16`.
+        - `internet`: default `NAT`: a NAT gateway in each AZ, so that no AZ depends on another, and no traffic pays
+          for crossing; its price is small beside one accelerated node's. `SHARED_NAT`: one in the first AZ for all.
+          `NONE`: a closed network, without internet gateway, NAT or public subnets.
+        - `endpoint_features`: what else nodes do that needs an endpoint. Default: nothing else.
+        - `endpoints`: further interface endpoints, as named after `com.amazonaws.<region>.`. Default: none besides
+          those that nodes need: all of them in a closed network; with NAT those of Session Manager and of logs, by
+          which a node whose way out is broken can still be entered and read.
+        - `flow_log_days`: how long flow logs are kept. Default: 90 days.
+        - `encryption_key`: key of the flow logs; its policy must let CloudWatch Logs use it. Default: CloudWatch
+          Logs' own encryption.
+        - `interface_quota`: network interfaces that the account may have in an AZ (quota L-DF5E4CA3). Default: 5000,
+          what AWS grants unasked.
+        """
+        region = cdk.Stack.of(scope).region
+        raise_problems(
+            check_network(
+                availability_zone_ids=availability_zone_ids,
+                cidr=cidr,
+                compute_cidr=compute_cidr,
+                internet=internet,
+                endpoints=endpoints,
+                endpoint_features=endpoint_features,
+                flow_log_days=flow_log_days,
+                interface_quota=interface_quota,
+                region=None if is_unresolved(region) else region,
+            ),
+            subject=f"{scope.node.path}/{id}",
+        )
+        super().__init__(scope, id)
+        self._name = self.node.path
+        self._zone_ids = tuple(availability_zone_ids)
+        self._internet = internet
+        self._make_vpc(cidr, compute_cidr)
+        self._make_zones(cidr, compute_cidr)
+        names = interface_endpoints(internet, endpoint_features, endpoints)
+        self.endpoints = Endpoints(
+            self,
+            "Endpoints",
+            vpc_id=self.cfn_vpc.ref,
+            cidrs=(cidr, compute_cidr),
+            names=names,
+            subnet_ids=[zone.private.ref for zone in self.zones],
+            route_table_ids=[zone.route_table.ref for zone in self.zones],
+            name=self._name,
+        )
+        self._vpc, subnets = vpc_of_zones(self, vpc_id=self.cfn_vpc.ref, cidr=cidr, zones=self.zones)
+        self._compute_subnets = MappingProxyType(dict(zip(self._zone_ids, subnets, strict=True)))
+        self._security_group = EfaSecurityGroup(
+            self, "SecurityGroup", vpc=self._vpc, allow_internet=internet != InternetAccess.NONE
+        )
+        self.flow_logs = FlowLogs(
+            self,
+            "FlowLogs",
+            vpc_id=self.cfn_vpc.ref,
+            retention_days=flow_log_days,
+            encryption_key=encryption_key,
+            name=self._name,
+        )
+        self._book = AddressBook(
+            subnet_cidrs=compute_subnet_cidrs(compute_cidr, self._zone_ids),
+            other_interfaces={
+                zone: len(names) + (index in self._nat_indexes()) for index, zone in enumerate(self._zone_ids)
+            },
+            interface_quota=interface_quota,
+            region=region,
+        )
+        self.node.add_validation(self._book)
+
+    @staticmethod
+    def from_attributes(
+        scope: Construct,
+        id: str,
+        *,
+        vpc: ec2.IVpc,
+        compute_subnets: Mapping[str, ec2.ISubnet],
+        security_group: ec2.ISecurityGroup | None = None,
+        compute_cidrs: Mapping[str, str] | None = None,
+    ) -> Network:
+        """Return an existing network, told by constructs. Parameters: see `ExistingNetwork`."""
+        return ExistingNetwork(
+            scope,
+            id,
+            vpc=vpc,
+            compute_subnets=compute_subnets,
+            security_group=security_group,
+            compute_cidrs=compute_cidrs,
+        )
+
+    @staticmethod
+    def from_ids(
+        scope: Construct,
+        id: str,
+        *,
+        vpc_id: str,
+        subnets: Mapping[str, str],
+        security_group_id: str | None = None,
+        compute_cidrs: Mapping[str, str] | None = None,
+    ) -> Network:
+        """Return an existing network, told by ids alone; nothing is looked up. Parameters: see `ExistingNetwork`."""
+        return ExistingNetwork.from_ids(
+            scope,
+            id,
+            vpc_id=vpc_id,
+            subnets=subnets,
+            security_group_id=security_group_id,
+            compute_cidrs=compute_cidrs,
+        )
+
+    @property
+    def vpc(self) -> ec2.IVpc:
+        """The VPC. Its subnet groups are `Public`, `Private` and `Compute`."""
+        return self._vpc
+
+    @property
+    def availability_zone_ids(self) -> tuple[str, ...]:
+        """AZ ids with a compute subnet; the first is the default one."""
+        return self._zone_ids
+
+    @property
+    def compute_subnets(self) -> Mapping[str, ec2.ISubnet]:
+        """The compute subnet of each AZ id."""
+        return self._compute_subnets
+
+    def compute_subnet(self, availability_zone_id: str | None = None) -> ec2.ISubnet:
+        """Return the compute subnet of an AZ, of the first when none is named. Raises `FleetError` (LF206)."""
+        return subnet_of(self._compute_subnets, availability_zone_id, subject=self.node.path)
+
+    @property
+    def security_group(self) -> ec2.ISecurityGroup:
+        """The `EfaSecurityGroup` that clusters and their mounts share."""
+        return self._security_group
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of `security_group`."""
+        return self._security_group.connections
+
+    @property
+    def security_group_rules(self) -> IDependable:
+        """The standing rules of `security_group`."""
+        return self._security_group.rules
+
+    @property
+    def connectivity(self) -> IDependable:
+        """Routes and endpoints of the compute subnets."""
+        return DependencyGroup(
+            *(zone.compute_association for zone in self.zones),
+            *(zone.public.association for zone in self.zones if zone.public),
+            *self._routes,
+            self.endpoints.s3,
+            *self.endpoints.interfaces.values(),
+        )
+
+    @property
+    def address_plan(self) -> AddressPlan:
+        """What has been set aside of the compute subnets so far."""
+        return self._book.plan
+
+    def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
+        """Set addresses aside and return what does not fit; see `Network`."""
+        return self._book.reserve(claims)
+
+    def keep(self) -> None:
+        """Keep, when the stack is deleted, all that a retained file system still stands in. Idempotent.
+
+        A file system that is retained keeps its network interfaces, and with them its subnet, security group and VPC:
+        to delete those would fail, and leave the stack half deleted. Its port stays open to the kept group as well,
+        so that nodes made later in this VPC can mount it. Gateways, endpoints and NAT are deleted, as they cost money.
+        """
+        for resource in (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones)):
+            resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+        self._security_group.keep()
+
+    def _make_vpc(self, cidr: str, compute_cidr: str) -> None:
+        self.cfn_vpc = ec2.CfnVPC(
+            self,
+            "Resource",
+            cidr_block=cidr,
+            enable_dns_support=True,
+            enable_dns_hostnames=True,  # private DNS names of endpoints, and of FSx, need it
+            tags=[cdk.CfnTag(key="Name", value=self._name)],
+        )
+        cdk.Validations.of(self.cfn_vpc).acknowledge(
+            cdk.Acknowledgment(
+                id="NIST.800.53.R5-VPCDefaultSecurityGroupClosed",
+                reason="CloudFormation cannot take rules out of a VPC's default group; only a custom resource could. "
+                "Nothing is put into it: every network interface here is made with a group of its own.",
+            )
+        )
+        self.cfn_compute_block = ec2.CfnVPCCidrBlock(
+            self, "ComputeCidr", vpc_id=self.cfn_vpc.ref, cidr_block=compute_cidr
+        )
+
+    def _make_zones(self, cidr: str, compute_cidr: str) -> None:
+        internet_exit = (
+            None
+            if self._internet == InternetAccess.NONE
+            else InternetExit(self, "Internet", vpc_id=self.cfn_vpc.ref, name=self._name)
+        )
+        self.zones = [
+            Zone(
+                self,
+                zone_construct_id(zone_id, index),
+                vpc_id=self.cfn_vpc.ref,
+                availability_zone_id=zone_id,
+                cidrs=zone_cidrs(cidr, compute_cidr, zone=index, zones=len(self._zone_ids)),
+                compute_block=self.cfn_compute_block,
+                internet_exit=internet_exit,
+                name=f"{self._name}/{zone_id}",
+            )
+            for index, zone_id in enumerate(self._zone_ids)
+        ]
+        self._routes: list[ec2.CfnRoute] = []
+        if internet_exit:
+            gateways = [self.zones[index].nat_gateway(internet_exit) for index in self._nat_indexes()]
+            self._routes = [internet_exit.route] + [
+                zone.route_out(gateways[min(index, len(gateways) - 1)]) for index, zone in enumerate(self.zones)
+            ]
+
+    def _nat_indexes(self) -> range:
+        """Return which AZs have a NAT gateway."""
+        return range(
+            {InternetAccess.NONE: 0, InternetAccess.SHARED_NAT: 1, InternetAccess.NAT: len(self._zone_ids)}[
+                self._internet
+            ]
+        )
