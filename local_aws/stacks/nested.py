@@ -109,7 +109,7 @@ class WithNestedStacks:
             },
             tags={**{key: value for key, value in request.tags.items() if not key.startswith("aws:")}, **own},
             capabilities=_CAPABILITIES,
-            notification_arns=tuple(properties.get("NotificationARNs", ())),
+            notification_arns=tuple(str(arn) for arn in properties.get("NotificationARNs", ())),
         )
 
     def _created(self, stack: Stack) -> Created:

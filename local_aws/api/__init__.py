@@ -1,0 +1,1 @@
+"""CloudFormation's query API over HTTP, as the CDK CLI and the SDKs speak it."""
