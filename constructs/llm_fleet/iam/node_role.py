@@ -1,5 +1,6 @@
 """The role that HyperPod's nodes act with."""
 
+import json
 from typing import cast
 
 import aws_cdk as cdk
@@ -10,6 +11,8 @@ from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.permissions import permissions
+from llm_fleet.rules.node_policy import policy_size
+from llm_fleet.rules.problem import raise_problems
 
 
 class NodeRole(Construct):
@@ -36,6 +39,7 @@ class NodeRole(Construct):
 
         `role_name`: default, CloudFormation makes one up. `permissions_boundary`: default, none; an organisation
         that asks for one on every role gives it here.
+        Raises `FleetError` when the features make a longer policy than IAM takes.
         """
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
@@ -43,6 +47,7 @@ class NodeRole(Construct):
             features, Place(partition=stack.partition, region=stack.region, account=stack.account)
         )
         """The statements, each with its reason."""
+        raise_problems(policy_size(_characters(self.permissions)), subject=self.node.path)
         policy = iam.ManagedPolicy(
             self,
             "Policy",
@@ -83,3 +88,18 @@ def _statement(permission: Permission) -> iam.PolicyStatement:
         resources=list(permission.resources),
         conditions={operator: dict(keys) for operator, keys in permission.conditions.items()} or None,
     )
+
+
+def _characters(given: tuple[Permission, ...]) -> int:
+    """Return how many characters the policy has as IAM counts them: without white space, tokens as they are now."""
+    statements = [
+        {
+            "Sid": permission.sid,
+            "Effect": "Allow",
+            "Action": permission.actions,
+            "Resource": permission.resources,
+            "Condition": {operator: dict(keys) for operator, keys in permission.conditions.items()},
+        }
+        for permission in given
+    ]
+    return len(json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":")))

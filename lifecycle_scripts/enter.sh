@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Finds a Python that the node's package runs on and hands over to it, or says with a code that there is none.
+# Usage: enter.sh OnInitComplete|OnCreate
+set -euo pipefail
+
+readonly OLDEST=9 NEWEST=13 # of Python 3
+hook="$1"
+here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+
+# Prints the first usable Python: one named by LLM_FLEET_PYTHON alone, else the distribution's, else the newest.
+find_python() {
+  local candidate minor
+  local -a candidates=("${LLM_FLEET_PYTHON:-}")
+  if [[ -z "${LLM_FLEET_PYTHON:-}" ]]; then
+    candidates=(python3)
+    for ((minor = NEWEST; minor >= OLDEST; minor--)); do
+      candidates+=("python3.${minor}")
+    done
+  fi
+  for candidate in "${candidates[@]}"; do
+    if "${candidate}" -c "import sys; sys.exit(not (3, ${OLDEST}) <= sys.version_info[:2] <= (3, ${NEWEST}))" \
+      2>/dev/null; then
+      printf '%s\n' "${candidate}"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# Reports that no Python was found, in the same places and shape as the node's package reports everything else.
+refuse() {
+  local cause="no Python between 3.${OLDEST} and 3.${NEWEST} on this node"
+  local remedy="use an AMI that carries one, or name it in LLM_FLEET_PYTHON"
+  local log_dir="${LLM_FLEET_LOG_DIR:-/var/log/llm-fleet}"
+  local text
+  text="$(printf '{"schema_version": 1, "code": "LFN01", "cause": "%s", "remedy": "%s", "hook": "%s"}' \
+    "${cause}" "${remedy}" "${hook}")"
+  printf 'LFN01  %s\n  remedy: %s\n' "${cause}" "${remedy}" >&2
+  if mkdir -p "${log_dir}"; then
+    printf '%s\n' "${text}" >"${log_dir}/report.json.new"
+    sync "${log_dir}/report.json.new"
+    mv "${log_dir}/report.json.new" "${log_dir}/report.json"
+  fi
+  exit 1
+}
+
+python="$(find_python)" || refuse
+cd "${here}"
+# -E, -s: nothing of the node's own settings leaks in. -B: the bundle stays as it was published.
+exec "${python}" -E -s -B -m llm_fleet_node "${hook}"

@@ -1,0 +1,49 @@
+"""Makes sure that the bundle is the one that was published, whole and unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.manifest import NAME as MANIFEST
+
+NAME = "SHA256SUMS"
+
+
+def verify(bundle: Path, scripts_sha256: str) -> int:
+    """Compare every file with its checksum, and the list with the manifest's `scripts_sha256`; return how many files.
+
+    Raises `Failure` when a file is missing or changed, or when scripts and manifest are not of one bundle.
+    """
+    sums = _read(bundle)
+    wrong = [problem for path, digest in sums.items() for problem in _compare(bundle, path, digest)]
+    if wrong:
+        fail(Code.FILE_CHANGED, f"of the bundle in {bundle}: {'; '.join(wrong)}")
+    scripts = "".join(f"{digest}  {path}\n" for path, digest in sorted(sums.items()) if path != MANIFEST)
+    found = hashlib.sha256(scripts.encode()).hexdigest()
+    if MANIFEST not in sums or found != scripts_sha256:
+        fail(Code.BUNDLE_MIXED, f"the scripts in {bundle} are {found}, but {MANIFEST} is of scripts {scripts_sha256}")
+    return len(sums)
+
+
+def _read(bundle: Path) -> dict[str, str]:
+    try:
+        lines = (bundle / NAME).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        fail(Code.BUNDLE_MIXED, f"{bundle / NAME} cannot be read: {error}")
+    sums: dict[str, str] = {}
+    for line in lines:
+        digest, separator, path = line.partition("  ")
+        if not separator or Path(path).is_absolute() or ".." in Path(path).parts:
+            fail(Code.BUNDLE_MIXED, f"{bundle / NAME} has the line {line!r}, which is no checksum")
+        sums[path] = digest
+    return sums
+
+
+def _compare(bundle: Path, path: str, digest: str) -> list[str]:
+    try:
+        found = hashlib.sha256((bundle / path).read_bytes()).hexdigest()
+    except OSError as error:
+        return [f"{path} cannot be read ({error.strerror})"]
+    return [] if found == digest else [f"{path} is {found}, published was {digest}"]

@@ -1,0 +1,42 @@
+"""Where things lie on a node. Tests and the drill move the whole by environment variables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Places:
+    """All paths that are read or written."""
+
+    bundle: Path
+    """The folder that HyperPod copied from S3, e.g. `/tmp/<bucket>/<prefix>/`."""
+    resource_config: Path
+    """Written by the platform: the cluster, its groups and their instances."""
+    node_info: Path
+    """Written by AWS's detect-node extension, where it ran."""
+    provisioning_parameters: Path
+    """Written by the platform or the user: which group has which role."""
+    product_name: Path
+    """The EC2 instance type, as the machine's firmware tells it."""
+    addresses: Path
+    """The kernel's table of IPv4 addresses."""
+    log_dir: Path
+    """Where report and log go."""
+
+    @classmethod
+    def of_this_node(cls) -> Places:
+        """Return the real ones, or those below `LLM_FLEET_ROOT`."""
+        root = Path(os.environ.get("LLM_FLEET_ROOT", "/"))
+        config = root / "opt/ml/config"
+        return cls(
+            bundle=Path(__file__).resolve().parent.parent,
+            resource_config=Path(os.environ.get("SAGEMAKER_RESOURCE_CONFIG_PATH", config / "resource_config.json")),
+            node_info=config / "nodeinfo.json",
+            provisioning_parameters=config / "provisioning_parameters.json",
+            product_name=root / "sys/devices/virtual/dmi/id/product_name",
+            addresses=root / "proc/net/fib_trie",
+            log_dir=Path(os.environ.get("LLM_FLEET_LOG_DIR", root / "var/log/llm-fleet")),
+        )

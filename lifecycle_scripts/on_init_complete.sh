@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# HyperPod runs this on every node once the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting.
+set -euo pipefail
+here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+# By way of bash: S3 keeps no run bits, so only the script that HyperPod starts is sure to have one.
+exec bash "${here}/enter.sh" OnInitComplete
