@@ -1,27 +1,50 @@
 """How HyperPod patches a group by itself."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.rolling import RollingConfig
-from llm_fleet.config.types import Seconds
 from llm_fleet.rules.terms import OnDrainTimeout, PatchingStrategy
+
+_API_ONLY = "CloudFormation cannot set it; set it with `aws sagemaker update-cluster` after the deployment"
 
 
 class AutoPatchConfig(FleetModel):
-    """How HyperPod puts security patches on the nodes of a group by itself."""
+    """How HyperPod puts security patches on the nodes of a group by itself.
 
-    strategy: PatchingStrategy = Field(examples=["WhenIdle"])
-    """Which nodes it takes, and when: each as it falls idle, all once all are idle, or after draining."""
+    What the API has beyond this, CloudFormation cannot say, or it is for EKS.
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("idle_window", "idle_wait_window", "drain_timeout", "on_drain_timeout", "drain_policy", "next_patch_date"),
+        _API_ONLY,
+    )
+
+    strategy: Literal[PatchingStrategy.WHEN_IDLE, PatchingStrategy.WHEN_ALL_IDLE] = Field(examples=["WhenIdle"])
+    """`WhenIdle` takes each node as it falls idle, `WhenAllIdle` all of them once all are idle."""
     deployment: RollingConfig | None = Field(default=None, alias="rolling")
-    """How it rolls over the group. Default: the service's own way."""
-    next_patch_date: datetime | None = None
-    """The first patch, e.g. `2026-12-01T03:00:00Z`. Default: HyperPod chooses."""
-    idle_wait_window_seconds: Seconds | None = Field(default=None, alias="idle_window")
-    """How long it waits for nodes to fall idle, 1 h to 25 days. Default: 24 h."""
-    drain_timeout_seconds: Seconds | None = Field(default=None, alias="drain_timeout")
-    """How long a node may take to drain, at most 90 min. Default: 1 h."""
-    on_drain_timeout: OnDrainTimeout | None = None
-    """What happens to a node that takes longer. Default: the service's own choice."""
+    """How it rolls over the group. Default: as the strategy says, without batches or alarms."""
+
+    @property
+    def next_patch_date(self) -> datetime | None:
+        """Left to HyperPod."""
+        return None
+
+    @property
+    def idle_wait_window_seconds(self) -> int | None:
+        """Left to HyperPod: a day."""
+        return None
+
+    @property
+    def drain_timeout_seconds(self) -> int | None:
+        """Of no meaning without draining."""
+        return None
+
+    @property
+    def on_drain_timeout(self) -> OnDrainTimeout | None:
+        """Of no meaning without draining."""
+        return None

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
-from llm_fleet.config.types import Days
+from llm_fleet.config.values import Days
 
 
 class BackupsConfig(FleetModel):

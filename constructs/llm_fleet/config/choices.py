@@ -43,3 +43,19 @@ class Provisioning(StrEnum):
     def mode(self) -> NodeProvisioningMode | None:
         """The API's word for it; `None` where the API has none."""
         return None if self is Provisioning.NONE else NodeProvisioningMode(self.value)
+
+
+class NetworkInterface(StrEnum):
+    """What kind of EFA interface nodes get."""
+
+    EFA = "efa"
+    """EFA, and the ENA device for IP beside it."""
+    EFA_ONLY = "efa-only"
+    """EFA alone."""
+
+
+class Removal(StrEnum):
+    """What becomes of a thing when its stack is deleted."""
+
+    DESTROY = "destroy"
+    RETAIN = "retain"

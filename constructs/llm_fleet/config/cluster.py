@@ -6,16 +6,27 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from llm_fleet.config.accounting import AccountingConfig
-from llm_fleet.config.choices import Lifecycle, Provisioning
+from llm_fleet.config.choices import Lifecycle, Provisioning, Removal
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.named import NamedModel, name_entries
+from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 
 
 class HyperPodConfig(NamedModel):
     """A SageMaker HyperPod cluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
 
-    written_as: ClassVar[Mapping[str, str]] = {"node_provisioning_mode": "provisioning", "cluster_name": "name"}
+    written_as: ClassVar[Mapping[str, str]] = {
+        "node_provisioning_mode": "provisioning",
+        "cluster_name": "name",
+        "mounts": "groups",
+        "lifecycle_source_s3_uri": "scripts",
+    }
+    other_words: ClassVar[Mapping[str, str]] = {
+        "instance_groups": "write `groups`",
+        "controller": "write it as a group of `role: controller` under `groups`",
+        "workers": "write each as a group of `role: compute` under `groups`",
+    }
 
     kind: Literal["hyperpod"] = Field(examples=["hyperpod"])
     """What runs the cluster."""
@@ -33,8 +44,18 @@ class HyperPodConfig(NamedModel):
     """An external database for Slurm's accounting. Default: the controller's own."""
     lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
     """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
+    scripts: ScriptsConfig = ScriptsConfig()
+    """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
+    execution_role_arn: str | None = Field(default=None, alias="execution_role")
+    """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
+    reads: tuple[str, ...] = ()
+    """Buckets that nodes may read: names under `storage.buckets`, or `s3://<bucket>`. Default: none."""
+    writes: tuple[str, ...] = ()
+    """Buckets that nodes may read and write, named likewise. Default: none."""
+    removal: Removal = Removal.DESTROY
+    """What becomes of the cluster when its stack is deleted. Default: it goes; the data is in the file system."""
     availability_zone_id: str | None = Field(default=None, alias="az")
-    """AZ id of its compute subnet. Default: the network's first."""
+    """AZ id of its compute subnet. Default: that of the fleet's `fsx`, else the network's first."""
     tags: Mapping[str, str] = {}
     """Tags of the cluster, next to those of the fleet. Default: none."""
 
@@ -42,7 +63,7 @@ class HyperPodConfig(NamedModel):
     def _tell_groups(self) -> Self:
         name_entries(self.groups)
         for group in self.groups.values():
-            group.adopt(self.lifecycle)
+            group.adopt(self.lifecycle, self.scripts.entry_point)
         return self
 
     @property

@@ -14,5 +14,7 @@ class ExistingNetworkConfig(FleetModel):
     """The VPC's id."""
     subnets: Mapping[str, str] = Field(examples=[{"usw2-az4": "subnet-0123456789abcdef0"}])
     """The compute subnet of each AZ, by AZ id."""
-    security_group_id: str = Field(alias="security_group", examples=["sg-0123456789abcdef0"])
-    """The security group of nodes and file systems; for EFA it lets all traffic in from, and out to, itself."""
+    compute_cidrs: Mapping[str, str] = Field(default={}, alias="cidrs")
+    """The CIDR of each compute subnet, by AZ id, so that too small a one is told. Default: not known, not checked."""
+    security_group_id: str | None = Field(default=None, alias="security_group")
+    """Security group of nodes and mounts, which lets all traffic in from, and out to, itself. Default: one is made."""

@@ -10,7 +10,7 @@ from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.config.types import none_word
+from llm_fleet.config.values import none_word
 
 
 class Fleet(FleetModel):

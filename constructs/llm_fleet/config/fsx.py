@@ -1,7 +1,7 @@
 """The FSx for Lustre file system of a fleet."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from llm_fleet.config.data_repository import DataRepositoryConfig
 from llm_fleet.config.existing_fsx import ExistingFsxConfig
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.throughput import LustreThroughput
-from llm_fleet.config.types import Gibibytes, LustreGibibytes
+from llm_fleet.config.values import Gibibytes, LustreGibibytes
 from llm_fleet.rules.lustre_settings import DEFAULT_VERSION, LustreSettings
 from llm_fleet.rules.terms import LustreDeploymentType, LustreStorageType
 
@@ -59,6 +59,10 @@ class FsxConfig(FleetModel):
     """A bucket, or a prefix of it, that the whole file system mirrors: short for a data repository at `/`."""
     data_repositories: tuple[DataRepositoryConfig, ...] = ()
     """Folders that mirror buckets. Default: none."""
+    log_level: Literal["DISABLED", "WARN_ONLY", "ERROR_ONLY", "WARN_ERROR"] | None = None
+    """Which events of the links to S3 are logged. Default: warnings and errors."""
+    log_group: str | None = None
+    """An existing log group for them; its name begins with `/aws/fsx`. Default: one is made."""
     mount_path: str = Field(default="/fsx", alias="mount")
     """Where nodes mount it. Default: `/fsx`."""
     availability_zone_id: str | None = Field(default=None, alias="az")
@@ -68,11 +72,11 @@ class FsxConfig(FleetModel):
 
     @property
     def repositories(self) -> tuple[DataRepositoryConfig, ...]:
-        """All data repositories, that of `import` first."""
+        """All data repositories, that of `import` last."""
         if self.import_from is None:
             return self.data_repositories
         whole = DataRepositoryConfig.model_validate({"path": "/", "s3": self.import_from})
-        return (whole, *self.data_repositories)
+        return (*self.data_repositories, whole)
 
     @property
     def settings(self) -> LustreSettings:

@@ -1,26 +1,40 @@
 """The FSx for OpenZFS file system for home directories."""
 
+from typing import Any
+
 from pydantic import Field
 
+from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.config.backups import BackupsConfig
 from llm_fleet.config.existing_home import ExistingHomeConfig
 from llm_fleet.config.model import FleetModel
-from llm_fleet.config.types import Gibibytes, MegabytesPerSecond
+from llm_fleet.config.values import Gibibytes, Kibibytes, MegabytesPerSecond
+from llm_fleet.rules.openzfs import OpenZfsSettings
+
+_DEFAULTS = OpenZfsSettings()
+
+
+def _types(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(open_zfs_limits().throughputs)
 
 
 class HomeConfig(FleetModel):
     """An FSx for OpenZFS file system for home directories, made for the fleet or existing."""
 
-    storage_capacity_gib: Gibibytes | None = Field(default=None, alias="size")
-    """Its size, e.g. `512 GiB`."""
+    deployment_type: str = Field(default=_DEFAULTS.deployment_type, alias="deployment", json_schema_extra=_types)
+    """Deployment type, one of the single-AZ ones. Default: `SINGLE_AZ_HA_2`, which has a standby server."""
+    storage_capacity_gib: Gibibytes = Field(default=_DEFAULTS.storage_capacity_gib, alias="size")
+    """Its size, e.g. `1 TiB`. Default: `512 GiB`."""
     throughput_capacity: MegabytesPerSecond | None = Field(default=None, alias="throughput")
-    """Its throughput, e.g. `320 MB/s`."""
-    deployment_type: str | None = Field(default=None, alias="deployment")
-    """Deployment type. Default: as the file system construct says."""
-    compression: str | None = Field(default=None, json_schema_extra={"enum": ["NONE", "ZSTD", "LZ4"]})
-    """`ZSTD`, `LZ4` or `NONE`. Default: as the file system construct says."""
+    """Its throughput, e.g. `320 MB/s`. Default: `160 MB/s`, or the next that the deployment type has."""
+    disk_iops: int | None = None
+    """Provisioned disk operations a second. Default: 3 for each GiB, which come with it."""
+    compression: str = Field(default=_DEFAULTS.compression, json_schema_extra={"enum": ["ZSTD", "LZ4", "NONE"]})
+    """`ZSTD`, `LZ4` or `NONE`. Default: `ZSTD`."""
+    record_size_kib: Kibibytes | None = Field(default=None, alias="record_size")
+    """Record size, e.g. `128 KiB`. Default: chosen by FSx."""
     backups: BackupsConfig | None = None
-    """Daily backups. Default: kept for 7 days."""
+    """Daily backups. Default: kept for 30 days."""
     maintenance_start_time: str | None = Field(default=None, alias="maintenance")
     """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
     kms_key_arn: str | None = Field(default=None, alias="key")
@@ -31,3 +45,19 @@ class HomeConfig(FleetModel):
     """AZ id where it stands. Default: the network's first."""
     existing: ExistingHomeConfig | None = None
     """A file system that exists already. Then only `mount` may stand next to it."""
+
+    @property
+    def settings(self) -> OpenZfsSettings:
+        """What the rule and the construct judge."""
+        kept = self.backups.retention_days if self.backups else None
+        return OpenZfsSettings(
+            deployment_type=self.deployment_type,
+            storage_capacity_gib=self.storage_capacity_gib,
+            throughput_capacity=self.throughput_capacity,
+            disk_iops=self.disk_iops,
+            compression=self.compression,
+            record_size_kib=self.record_size_kib,
+            backup_retention_days=_DEFAULTS.backup_retention_days if kept is None else kept,
+            backup_start_time=self.backups.start_time if self.backups else None,
+            maintenance_start_time=self.maintenance_start_time,
+        )

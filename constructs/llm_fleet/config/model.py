@@ -23,6 +23,9 @@ class FleetModel(BaseModel):
     written_as: ClassVar[Mapping[str, str]] = {}
     """Keys of the file by names that rules use and that are no fields: what is worked out from the key."""
 
+    other_words: ClassVar[Mapping[str, str]] = {}
+    """Remedies for keys that people bring from elsewhere, by those keys."""
+
     @classmethod
     def key_of(cls, attribute: str) -> str:
         """Return the key under which a user writes `attribute`."""

@@ -1,7 +1,7 @@
 """Sizes, rates and times with their units, as a user writes them, turned into the services' whole numbers."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -76,9 +76,9 @@ SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1024}, example="500 GiB")
 LUSTRE_SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1000}, example="4800 GiB")
 """FSx sells 1.2 TiB where it means 1200 GiB: for Lustre, a TiB is a thousand GiB in the user guide and the console."""
 
-RATE = Quantity(noun="throughput", units={"MB/s": 1, "GB/s": 1000}, example="320 MB/s")
+RECORD_SIZE = Quantity(noun="size", units={"KiB": 1, "MiB": 1024}, example="128 KiB")
 
-RATE_PER_TIB = Quantity(noun="throughput", units={"MB/s/TiB": 1}, example="250 MB/s/TiB")
+RATE = Quantity(noun="throughput", units={"MB/s": 1, "GB/s": 1000}, example="320 MB/s")
 
 SECONDS = Quantity(
     noun="time",
@@ -87,8 +87,3 @@ SECONDS = Quantity(
 )
 
 DAYS = Quantity(noun="time", units={"days": 1, "day": 1}, example="30 days")
-
-
-def parser_of(quantity: Quantity) -> Callable[[Any], int]:
-    """Return the function that pydantic calls before it looks at the type."""
-    return quantity.parse

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from llm_fleet.config.batch import BatchSize
 from llm_fleet.config.model import FleetModel
-from llm_fleet.config.types import Seconds
+from llm_fleet.config.values import Seconds
 
 
 class RollingConfig(FleetModel):

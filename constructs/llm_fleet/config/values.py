@@ -5,10 +5,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from llm_fleet.catalog.instances import instances
-from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE
+from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, RECORD_SIZE, SECONDS, SIZE
 
 Gibibytes = Annotated[int, BeforeValidator(SIZE.parse), WithJsonSchema(SIZE.json_schema())]
 """GiB, written as `500 GiB` or `1 TiB`."""
+
+Kibibytes = Annotated[int, BeforeValidator(RECORD_SIZE.parse), WithJsonSchema(RECORD_SIZE.json_schema())]
+"""KiB, written as `128 KiB` or `1 MiB`."""
 
 LustreGibibytes = Annotated[int, BeforeValidator(LUSTRE_SIZE.parse), WithJsonSchema(LUSTRE_SIZE.json_schema())]
 """GiB, written as `4800 GiB` or, as FSx does, `4.8 TiB`."""

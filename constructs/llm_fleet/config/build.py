@@ -1,0 +1,43 @@
+"""Makes the models from plain values."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from llm_fleet.config.explain import explain
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.repair import repair
+from llm_fleet.rules.problem import PathPart, Problem
+
+_ROUNDS = 3
+"""A mended value can uncover one more mistake around it; none was seen to need a third round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What could be made of a fleet file."""
+
+    fleet: Fleet | None
+    """The fleet; mended, so only good for judging the rest, when there are problems. `None` when past mending."""
+    problems: list[Problem]
+
+    def is_known(self, path: tuple[PathPart, ...]) -> bool:
+        """Return whether a finding at `path` would be about what the user wrote, not about what was mended."""
+        mended = [problem.path for problem in self.problems]
+        return not any(path[: len(other)] == other or other[: len(path)] == path for other in mended)
+
+
+def build(data: dict[str, Any], problems: list[Problem]) -> Built:
+    """Return the fleet that `data` describes, with all that is wrong with its form next to `problems`."""
+    found = list(problems)
+    for _ in range(_ROUNDS):
+        try:
+            # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
+            return Built(fleet=Fleet.model_validate_json(json.dumps(data)), problems=found)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+            found += [explain(detail) for detail in details]
+            data = repair(data, details)
+    return Built(fleet=None, problems=found)

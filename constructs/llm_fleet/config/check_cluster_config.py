@@ -1,0 +1,99 @@
+"""The clusters of a fleet file, judged by the rules that judge the constructs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.cluster_view import ClusterView
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.group import GroupConfig
+from llm_fleet.config.scripts import ScriptsConfig
+from llm_fleet.rules.bundle import bucket_name
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+
+_FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
+
+
+def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the clusters, by attribute names."""
+    for name, cluster in fleet.clusters.items():
+        for problem in check_cluster(ClusterView(fleet=fleet, config=cluster)):
+            yield _in_file(problem, name)
+        for problem in _check_own(cluster, fleet):
+            yield problem.under("clusters", name)
+
+
+def _in_file(problem: Problem, cluster: str) -> Problem:
+    """Return a problem of a cluster where the file has it: file systems and region are the fleet's, not its own."""
+    first = problem.path[0] if problem.path else None
+    if first == "region":
+        return problem
+    if first in _FILE_SYSTEMS:
+        return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
+    return problem.under("clusters", cluster)
+
+
+def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the keys that only a fleet file has."""
+    yield from (problem.under("scripts") for problem in _check_scripts(cluster.scripts))
+    for attribute, names in (("reads", cluster.reads), ("writes", cluster.writes)):
+        for index, name in enumerate(names):
+            if name not in fleet.storage.buckets and not name.startswith("s3://"):
+                yield _unknown_bucket(name, fleet).under(attribute, index)
+    for group in cluster.groups.values():
+        yield from (problem.under("groups", group.name) for problem in _check_group(group))
+
+
+def _check_scripts(scripts: ScriptsConfig) -> Iterator[Problem]:
+    if scripts.bucket_name is not None:
+        yield from (problem.under("bucket_name") for problem in bucket_name(scripts.bucket_name))
+    if scripts.prefix is not None and scripts.bucket_name is None:
+        yield Problem(
+            code=Code.CLUSTER_SCRIPTS_PLACE,
+            message="a prefix is given without the bucket that it is in",
+            remedy="add the `bucket`, whose name begins with `sagemaker-`, or remove `prefix`",
+            path=("prefix",),
+            value=scripts.prefix,
+        )
+    if scripts.prefix is not None and scripts.folder is not None:
+        yield Problem(
+            code=Code.CLUSTER_SCRIPTS_PLACE,
+            message="scripts are given both as a folder to upload and as a prefix where they lie already",
+            remedy="keep one of the two",
+            path=("folder",),
+            value=scripts.folder,
+        )
+
+
+def _check_group(group: GroupConfig) -> Iterator[Problem]:
+    scripts = {"own_on_create", "own_on_init_complete"} & group.model_fields_set
+    if group.lifecycle is not None and scripts:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="the group names a script of its own, so `lifecycle` has nothing left to say",
+            remedy="remove `lifecycle`, or the script",
+            path=("lifecycle",),
+            value=group.lifecycle.value,
+        )
+    if group.ebs_volume_kms_key is not None and group.ebs_volume_gib is None:
+        yield Problem(
+            code=Code.CLUSTER_VOLUME_KEY,
+            message="a key is given for a second volume that the group does not have",
+            remedy="add `ebs` with its size, or take `root_volume_key` to encrypt the root volume",
+            path=("ebs_volume_kms_key",),
+            value=group.ebs_volume_kms_key,
+        )
+
+
+def _unknown_bucket(name: str, fleet: Fleet) -> Problem:
+    names = list(fleet.storage.buckets)
+    return Problem(
+        code=Code.UNKNOWN_REFERENCE,
+        message=f"there is no bucket {name!r} under `storage.buckets`",
+        remedy=did_you_mean(name, names, otherwise="add it there, or write `s3://` and the name of one that exists"),
+        value=name,
+        allowed=", ".join([*names, "s3://<bucket>"]),
+    )

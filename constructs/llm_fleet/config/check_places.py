@@ -1,0 +1,106 @@
+"""Whether all that a fleet file asks for has a place: an AZ of the network, and addresses in its subnet."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.config.check_network_config import endpoint_features, zone_path
+from llm_fleet.config.cluster_view import ClusterView, zone_of_fsx, zone_of_home
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_network import zone_of
+from llm_fleet.rules.lustre_addresses import lustre_addresses
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.network_layout import compute_subnet_cidrs
+from llm_fleet.rules.problem import PathPart, Problem
+
+
+def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
+    """Return each AZ that something is to stand in and that the network has no compute subnet in."""
+    if fleet.network is None:
+        return
+    zones = fleet.network.availability_zone_ids
+    for path, zone in _named_zones(fleet):
+        if zone not in zones:
+            yield Problem(
+                code=Code.ZONE_WITHOUT_SUBNET,
+                message=f"the network has no compute subnet in {zone}",
+                remedy=f"write one of the network's AZs, or add {zone} to them",
+                path=path,
+                value=zone,
+                allowed=", ".join(zones),
+            )
+
+
+def check_places(fleet: Fleet) -> list[Problem]:
+    """Return where the addresses do not suffice. Ask only of a fleet that is right in all else."""
+    network = fleet.network
+    if network is None:
+        return []
+    problems = check_addresses(address_plan(fleet, network), region=fleet.region)
+    return [_in_file(problem, network) for problem in problems]
+
+
+def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
+    """Return what the fleet needs of the compute subnets."""
+    zones = network.availability_zone_ids
+    if network.vpc is not None:
+        return plan_addresses(_claims(fleet), subnet_cidrs={z: network.vpc.compute_cidrs.get(z) for z in zones})
+    endpoints = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
+    return plan_addresses(
+        _claims(fleet),
+        subnet_cidrs=compute_subnet_cidrs(network.compute_cidr, zones),
+        other_interfaces=dict.fromkeys(zones, len(endpoints)),
+        interface_quota=network.interface_quota,
+    )
+
+
+def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
+    fsx, home = fleet.storage.fsx, fleet.storage.home
+    if fsx is not None and fsx.existing is None:
+        claim = AddressClaim.for_file_system(
+            owner="storage.fsx", what="FSx for Lustre", availability_zone_id=zone_of_fsx(fleet)
+        )
+        addresses = lustre_addresses(fsx.settings)
+        yield claim if addresses is None else replace(claim, addresses_each=addresses)
+    if home is not None and home.existing is None:
+        yield AddressClaim.for_file_system(
+            owner="storage.home", what="FSx for OpenZFS", availability_zone_id=zone_of_home(fleet)
+        )
+    for name, cluster in fleet.clusters.items():
+        view = ClusterView(fleet=fleet, config=cluster)
+        for group in cluster.groups.values():
+            if not group.override_subnet_ids:
+                yield AddressClaim.for_instances(
+                    owner=f"{name}/{group.name}",
+                    instance_types=group.instance_types or group.instance_type or (),
+                    count=group.count,
+                    availability_zone_id=zone_of(view, group),
+                )
+
+
+def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
+    """Return each AZ that the user named outside the network, with its path."""
+    fsx, home = fleet.storage.fsx, fleet.storage.home
+    if fsx is not None and fsx.availability_zone_id is not None:
+        yield ("storage", "fsx", "availability_zone_id"), fsx.availability_zone_id
+    if home is not None and home.availability_zone_id is not None:
+        yield ("storage", "home", "availability_zone_id"), home.availability_zone_id
+    for name, cluster in fleet.clusters.items():
+        if cluster.availability_zone_id is not None:
+            yield ("clusters", name, "availability_zone_id"), cluster.availability_zone_id
+        for group in cluster.groups.values():
+            if group.availability_zone_id is not None and not group.override_subnet_ids:
+                path = ("clusters", name, "groups", group.name, "availability_zone_id")
+                yield path, group.availability_zone_id
+
+
+def _in_file(problem: Problem, network: NetworkConfig) -> Problem:
+    """Return a problem of the plan where the user wrote what must change."""
+    if problem.path[:1] == ("availability_zone_ids",):
+        return replace(problem, path=("network", *zone_path(network, *problem.path[1:])))
+    if network.vpc is not None:
+        return replace(problem, path=("network", "vpc"))
+    return problem.under("network")

@@ -1,0 +1,45 @@
+"""All rules over a whole fleet file."""
+
+from llm_fleet.config.check_cluster_config import check_cluster_config
+from llm_fleet.config.check_names import check_fleet_name
+from llm_fleet.config.check_network_config import check_network_config
+from llm_fleet.config.check_places import check_places, check_zones_exist
+from llm_fleet.config.check_storage_config import check_storage_config
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.regions import check_region
+
+_COUNTED = ("instance_type", "instance_types", "count", "availability_zone_id")
+
+
+def check_fleet(fleet: Fleet) -> list[Problem]:
+    """Return everything that the services would refuse of `fleet`, by attribute names.
+
+    These are the rules of the constructs, with the places of the fleet file: the two cannot disagree.
+    """
+    problems = [
+        *check_fleet_name(fleet.name),
+        *check_region(fleet.region),
+        *check_network_config(fleet),
+        *check_storage_config(fleet),
+        *check_cluster_config(fleet),
+        *check_tags(fleet.tags),
+        *check_zones_exist(fleet),
+    ]
+    if not any(map(_misleads, problems)):
+        problems += check_places(fleet)
+    return _each_once(problems)
+
+
+def _misleads(problem: Problem) -> bool:
+    """Return whether, with this wrong, what all addresses add up to would mean nothing."""
+    return problem.path[:1] == ("network",) or problem.path[-1] in _COUNTED
+
+
+def _each_once(problems: list[Problem]) -> list[Problem]:
+    """Return each mistake once, though two rules or two clusters may have met it."""
+    seen: dict[tuple[str, tuple[object, ...]], Problem] = {}
+    for problem in problems:
+        seen.setdefault((problem.code.value, problem.path), problem)
+    return list(seen.values())

@@ -1,0 +1,145 @@
+"""Turns what pydantic found into problems, in the user's words."""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.model import FleetModel
+from llm_fleet.config.shape import bare, field_at, model_at
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+
+_TYPES: Mapping[str, tuple[str, str]] = {
+    "int_type": ("a whole number", "write a whole number without quotes, e.g. `4`"),
+    "int_from_float": ("a whole number", "write a whole number without quotes, e.g. `4`"),
+    "string_type": ("text", "put the value in quotes if it is meant as text"),
+    "bool_type": ("true or false", "write `true` or `false` without quotes"),
+    "dict_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
+    "model_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
+    "tuple_type": ("a list", "write the values in brackets, e.g. `[a, b]`"),
+    "datetime_type": ("a point in time", "write it as `2026-12-01T03:00:00Z`"),
+    "datetime_parsing": ("a point in time", "write it as `2026-12-01T03:00:00Z`"),
+    "datetime_from_date_parsing": ("a point in time", "write it as `2026-12-01T03:00:00Z`"),
+}
+"""By pydantic's error type: what should stand there, and how to write it."""
+
+
+def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
+    """Return the problem behind one of pydantic's errors, by the keys of the file."""
+    path = tuple(error["loc"])
+    special = _SPECIAL.get(error["type"])
+    if special is not None:
+        return special(error, model).under(*path)
+    expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for its form"))
+    given = error["input"]
+    problem = Problem(
+        code=Code.WRONG_TYPE,
+        message=f"{expected} should stand here, not {_noun(given)}",
+        remedy=remedy,
+        value=given,
+    )
+    return problem.under(*path)
+
+
+def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    field = field_at(model, tuple(error["loc"]))
+    example = field.examples[0] if field is not None and field.examples else "…"
+    key = error["loc"][-1]
+    purpose = _first_sentence(field)
+    return Problem(
+        code=Code.MISSING_KEY,
+        message=f"`{key}` is missing{f': {purpose}' if purpose else ''}",
+        remedy=f"add it, e.g. `{key}: {example}`",
+    )
+
+
+def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    holder = model_at(model, tuple(error["loc"][:-1])) or model
+    key = str(error["loc"][-1])
+    keys = holder.keys()
+    by_attribute = {name: field.alias or name for name, field in holder.model_fields.items()}
+    told = holder.other_words.get(key)
+    own = by_attribute.get(key)
+    if told is None and own is not None:
+        told = f"write `{own}`"
+    return Problem(
+        code=Code.UNKNOWN_KEY,
+        message=f"there is no key `{key}` here",
+        allowed=", ".join(keys),
+        remedy=told or did_you_mean(key, keys, otherwise="remove it, or use one of the keys above"),
+        value=error["input"],
+    )
+
+
+def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    choices = _choices(field_at(model, tuple(error["loc"])) or _item_field(error, model))
+    given = error["input"]
+    remedy = did_you_mean(str(given), choices, otherwise=f"write one of them, e.g. `{choices[0]}`" if choices else "")
+    return Problem(
+        code=Code.NOT_A_CHOICE,
+        message="this is none of the words that may stand here",
+        allowed=", ".join(choices),
+        remedy=remedy or "see `llm-fleet schema` for the words",
+        value=given,
+    )
+
+
+def _told(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    """Return the problem that one of our own readers of values told."""
+    context = error.get("ctx", {})
+    return Problem(
+        code=Code(context["code"]),
+        message=context["message"],
+        allowed=context["allowed"],
+        remedy=context["remedy"],
+        value=error["input"],
+    )
+
+
+_SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
+    "missing": _missing,
+    "extra_forbidden": _unknown,
+    "enum": _choice,
+    "literal_error": _choice,
+    "fleet": _told,
+}
+
+
+def _item_field(error: ErrorDetails, model: type[FleetModel]) -> FieldInfo | None:
+    return field_at(model, tuple(error["loc"][:-1]))
+
+
+def _choices(field: FieldInfo | None) -> list[str]:
+    annotation = bare(field.annotation) if field is not None else None
+    for candidate in (annotation, *map(bare, get_args(annotation))):
+        if isinstance(candidate, type) and issubclass(candidate, Enum):
+            return [str(member.value) for member in candidate]
+    return [str(argument) for argument in get_args(annotation) if isinstance(argument, str)]
+
+
+def _first_sentence(field: FieldInfo | None) -> str:
+    text = " ".join((field.description or "").split()) if field is not None else ""
+    sentence = text.split(". ")[0].rstrip(".")
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
+
+
+def _noun(value: Any) -> str:
+    for kind, noun in _NOUNS.items():
+        if isinstance(value, kind):
+            return noun
+    return "this"
+
+
+_NOUNS: Mapping[type, str] = {
+    bool: "true or false",
+    str: "text",
+    int: "a number",
+    float: "a number with a fraction",
+    list: "a list",
+    dict: "a mapping",
+}

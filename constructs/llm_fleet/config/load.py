@@ -1,0 +1,39 @@
+"""Reads a fleet file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from llm_fleet.config.build import build
+from llm_fleet.config.checks import check_fleet
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.located import LocatedProblem
+from llm_fleet.config.parse import parse
+from llm_fleet.config.read import read_text
+from llm_fleet.config.shape import as_written
+from llm_fleet.rules.problem import FleetError
+
+
+def load_fleet(path: Path | str) -> Fleet:
+    """Return the fleet of the file at `path`.
+
+    Raises `FleetError` with every mistake in it at once, each a `LocatedProblem` with path, value, line and remedy.
+    """
+    return parse_fleet(read_text(Path(path)), subject=str(path))
+
+
+def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:
+    """Return the fleet that `text` describes; `subject` names it in errors. Raises as `load_fleet` does."""
+    document = parse(text, subject=subject)
+    built = build(document.data, document.problems)
+    problems = list(built.problems)
+    if built.fleet is not None:
+        found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in check_fleet(built.fleet)]
+        problems += [problem for problem in found if built.is_known(problem.path)]
+    located = [document.locate(problem) for problem in problems]
+    if built.fleet is None or located:
+        raise FleetError(sorted(located, key=_place), subject=subject)
+    return built.fleet
+
+
+def _place(problem: LocatedProblem) -> tuple[int, int]:
+    return problem.line, problem.column

@@ -1,0 +1,18 @@
+"""Where the lifecycle scripts of a cluster come from."""
+
+from pydantic import Field
+
+from llm_fleet.config.model import FleetModel
+
+
+class ScriptsConfig(FleetModel):
+    """Where the lifecycle scripts come from. Default: they are those that llm-fleet ships, in a bucket of their own."""
+
+    bucket_name: str | None = Field(default=None, alias="bucket")
+    """An existing bucket for the scripts; its name begins with `sagemaker-`. Default: one is made."""
+    folder: str | None = None
+    """A folder to upload in place of the shipped one, from where this file lies. Default: the shipped scripts."""
+    prefix: str | None = None
+    """Where in `bucket` your own scripts lie already; nothing is uploaded then. Default: a bundle is uploaded."""
+    entry_point: str | None = None
+    """File name of the script that runs. Default: `on_init_complete.sh` or `on_create.sh`, by `lifecycle`."""

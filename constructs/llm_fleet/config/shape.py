@@ -1,0 +1,69 @@
+"""Finds its way through the models by the path of a value."""
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from llm_fleet.config.model import FleetModel
+from llm_fleet.rules.problem import PathPart
+
+
+def field_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> FieldInfo | None:
+    """Return the field that holds the value at `path`, written in keys; `None` for an entry of a mapping or list."""
+    holder = model_at(model, path[:-1])
+    return _field(holder, path[-1]) if holder is not None and path else None
+
+
+def model_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> type[FleetModel] | None:
+    """Return the model of the mapping at `path`, written in keys; `None` when it is none of ours."""
+    annotation: Any = model
+    for part in path:
+        annotation = _step(annotation, part)
+    found = bare(annotation)
+    return found if _is_model(found) else None
+
+
+def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[PathPart, ...]:
+    """Return `path`, which a rule gave in attribute names, in the keys of the file."""
+    written: list[PathPart] = []
+    annotation: Any = model
+    for part in path:
+        holder = bare(annotation)
+        key: PathPart = holder.key_of(part) if _is_model(holder) and isinstance(part, str) else part
+        written.append(key)
+        annotation = _step(annotation, key)
+    return tuple(written)
+
+
+def bare(annotation: Any) -> Any:
+    """Return `annotation` without `Annotated` and without its `None`."""
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation = get_args(annotation)[0]
+        elif origin in (Union, UnionType):
+            annotation = next(arm for arm in get_args(annotation) if arm is not NoneType)
+        else:
+            return annotation
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, FleetModel)
+
+
+def _field(model: type[FleetModel], key: PathPart) -> FieldInfo | None:
+    return next((field for name, field in model.model_fields.items() if (field.alias or name) == key), None)
+
+
+def _step(annotation: Any, part: PathPart) -> Any:
+    """Return the type of what lies under `part`."""
+    inner = bare(annotation)
+    if _is_model(inner):
+        field = _field(inner, part)
+        return field.annotation if field is not None else None
+    arguments = get_args(inner)
+    if get_origin(inner) is Mapping:
+        return arguments[1]
+    return arguments[0] if get_origin(inner) is tuple else None
