@@ -4,10 +4,13 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.problem import raise_problems
 
-_ITSELF = "this is the bucket that access logs go to; logging it to itself would never end"
+_ITSELF = "This is the bucket that access logs go to; logging it to itself would never end."
+_NO_KMS = "S3 delivers access logs to buckets with S3-managed encryption only; with a KMS key they are silently lost."
+_NO_REPLICA = "Access logs tell what happened to other buckets; losing a region's logs with the region is accepted."
 
 
 class AccessLogBucket(s3.Bucket):
@@ -51,5 +54,6 @@ class AccessLogBucket(s3.Bucket):
             ],
             removal_policy=removal_policy,
         )
-        for rule in ("AwsSolutions-S1", "NIST.800.53.R5-S3BucketLoggingEnabled"):
-            cdk.Validations.of(self).acknowledge(cdk.Acknowledgment(id=rule, reason=_ITSELF))
+        acknowledge(self, _ITSELF, "AwsSolutions-S1", "NIST.800.53.R5-S3BucketLoggingEnabled")
+        acknowledge(self, _NO_KMS, "NIST.800.53.R5-S3DefaultEncryptionKMS")
+        acknowledge(self, _NO_REPLICA, "NIST.800.53.R5-S3BucketReplicationEnabled")

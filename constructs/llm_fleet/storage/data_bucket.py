@@ -5,8 +5,18 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.rules.buckets import check_bucket_lifecycle, check_bucket_name
 from llm_fleet.rules.problem import raise_problems
+
+_NO_REPLICA = (
+    "Versions protect against mistakes, and S3 keeps every object in three AZs. A copy of training data in a second "
+    "region doubles its price; who needs one adds it to the L1 beneath, whose versioning is ready for it."
+)
+_NO_ACCESS_LOGS = (
+    "Access logs were not asked for: training reads every object many times, and a log line each is worth its price to "
+    "some only. Give access_log_bucket where they are wanted; CloudTrail data events are the other way."
+)
 
 
 class DataBucket(s3.Bucket):
@@ -71,3 +81,6 @@ class DataBucket(s3.Bucket):
             ],
             removal_policy=removal_policy,
         )
+        acknowledge(self, _NO_REPLICA, "NIST.800.53.R5-S3BucketReplicationEnabled")
+        if access_log_bucket is None:
+            acknowledge(self, _NO_ACCESS_LOGS, "AwsSolutions-S1", "NIST.800.53.R5-S3BucketLoggingEnabled")

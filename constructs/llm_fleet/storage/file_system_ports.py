@@ -7,8 +7,14 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
+
+_ONE_GROUP = (
+    "The only source is one security group, of the file system or of its clients. EFA is no TCP and has no ports: FSx "
+    "demands all traffic between the two. No address is let in."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +118,7 @@ class FileSystemPorts(Construct):
             to_port=port.last,
             description=description,
         )
-        ec2.CfnSecurityGroupIngress(
+        ingress = ec2.CfnSecurityGroupIngress(
             scope,
             f"{port.name}{inward}In",
             group_id=target.security_group_id,
@@ -122,3 +128,5 @@ class FileSystemPorts(Construct):
             to_port=port.last,
             description=description,
         )
+        if port.protocol == "-1":
+            acknowledge(ingress, _ONE_GROUP, "NIST.800.53.R5-EC2RestrictedCommonPorts")

@@ -1,5 +1,7 @@
 """The KMS key of a fleet."""
 
+from typing import TYPE_CHECKING
+
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -53,3 +55,8 @@ class FleetKey(kms.Key):
                 conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": log_groups}},
             )
         )
+
+    if TYPE_CHECKING:
+        # The CDK names this parameter otherwise in Key than in IKey, so that no type checker takes a Key for an IKey.
+        # For them only: a method of ours at run time would have jsii call back into Python.
+        def add_alias(self, alias: str) -> kms.Alias: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
