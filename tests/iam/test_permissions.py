@@ -1,0 +1,167 @@
+"""The statements themselves, without the CDK."""
+
+import json
+import os
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.iam.access import BucketAccess, SecretAccess
+from llm_fleet.iam.describe import describe
+from llm_fleet.iam.features import NodeFeatures
+from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.permissions import permissions
+from llm_fleet.rules.node_policy import policy_size
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "constructs" / "node-role.md"
+PLACE = Place(partition="aws", region="us-west-2", account="111122223333")
+_KEY = "arn:aws:kms:us-west-2:111122223333:key/"
+_BUNDLE = BucketAccess(bucket_arn="arn:aws:s3:::sagemaker-demo", prefix="bundles/demo/train")
+
+FEATURE_SETS = {
+    "none": NodeFeatures(),
+    "bundle": NodeFeatures(cluster_name="train", bundle=_BUNDLE),
+    "vpc": NodeFeatures(cluster_name="train", bundle=_BUNDLE, vpc=True),
+    "lustre": NodeFeatures(cluster_name="train", bundle=_BUNDLE, vpc=True, efa_file_system=True),
+    "all": NodeFeatures(
+        cluster_name="train",
+        bundle=BucketAccess(bucket_arn=_BUNDLE.bucket_arn, prefix=_BUNDLE.prefix, key_arn=f"{_KEY}bundle"),
+        vpc=True,
+        efa_file_system=True,
+        read_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::demo-data"),),
+        write_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::demo-models", prefix="train", key_arn=f"{_KEY}models"),),
+        reports=BucketAccess(bucket_arn="arn:aws:s3:::demo-reports", prefix="train", key_arn=f"{_KEY}reports"),
+        accounting_secret=SecretAccess(
+            secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf", key_arn=f"{_KEY}secret"
+        ),
+        rollback_alarms=("gpu-errors",),
+        image_repositories=("arn:aws:ecr:us-west-2:111122223333:repository/trainer",),
+        metrics_workspaces=("arn:aws:aps:us-west-2:111122223333:workspace/ws-1",),
+    ),
+}
+START, END = "<!-- generated: statements -->\n", "<!-- end of generated -->"
+
+
+@pytest.mark.parametrize("name", FEATURE_SETS)
+def test_golden_policy(name: str) -> None:
+    golden = HERE / "golden" / f"{name}.json"
+    made = json.dumps([_plain(one) for one in permissions(FEATURE_SETS[name], PLACE)], indent=2) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(made, encoding="utf-8")
+    assert made == golden.read_text(encoding="utf-8")
+
+
+def test_generated_table_in_the_docs_is_up_to_date() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(START)
+    after = rest.split(END)[1]
+    made = f"{before}{START}\n{describe(permissions(FEATURE_SETS['all'], PLACE))}\n\n{END}{after}"
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(made, encoding="utf-8")
+    assert made == PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FEATURE_SETS)
+def test_every_statement_has_its_own_id_and_a_reason_and_spells_its_actions_out(name: str) -> None:
+    made = permissions(FEATURE_SETS[name], PLACE)
+    assert len({one.sid for one in made}) == len(made)
+    for one in made:
+        assert one.sid.isalnum()
+        assert len(one.reason) >= 20
+        assert not one.reason.endswith(".")
+        assert one.actions
+        assert not any("*" in action for action in one.actions)
+
+
+def test_star_resources_only_where_the_service_knows_no_resource() -> None:
+    for one in permissions(FEATURE_SETS["all"], PLACE):
+        for action in one.actions:
+            kinds = _known_resources(action)
+            # PutMetricData takes a data set since 2026, which HyperPod does not name; its namespace limits it.
+            if action == "cloudwatch:PutMetricData":
+                assert one.conditions["StringEquals"]["cloudwatch:namespace"] == "/aws/sagemaker/Clusters"
+            else:
+                assert (one.resources == ("*",)) == (not kinds), f"{action} knows {kinds}"
+
+
+@pytest.mark.parametrize(
+    ("sid", "kinds"),
+    [
+        ("NetworkInterfaces", {"network-interface", "security-group", "subnet"}),
+        ("NetworkInterfaceDetach", {"network-interface", "instance"}),
+        ("NetworkInterfaceTags", {"network-interface"}),
+    ],
+)
+def test_network_statements_name_the_resources_that_ec2_asks_for(sid: str, kinds: set[str]) -> None:
+    one = next(one for one in permissions(FEATURE_SETS["vpc"], PLACE) if one.sid == sid)
+    named = {resource.rsplit(":", 1)[1].removesuffix("/*") for resource in one.resources}
+    assert named == kinds
+    asked = {kind for action in one.actions for kind in _known_resources(action)}
+    assert named <= asked
+    if sid != "NetworkInterfaceTags":  # CreateTags knows every kind; only interfaces are meant
+        assert named == asked
+
+
+def test_nothing_reads_a_bucket_that_no_feature_names() -> None:
+    made = permissions(FEATURE_SETS["vpc"], PLACE)
+    touched = {resource for one in made if any(a.startswith("s3:") for a in one.actions) for resource in one.resources}
+    assert touched == {"arn:aws:s3:::sagemaker-demo", "arn:aws:s3:::sagemaker-demo/bundles/demo/train/*"}
+
+
+def test_the_bundle_can_be_read_and_not_written() -> None:
+    actions = {
+        action
+        for one in permissions(FEATURE_SETS["bundle"], PLACE)
+        if "sagemaker-demo" in "".join(one.resources)
+        for action in one.actions
+    }
+    assert actions == {"s3:GetObject", "s3:ListBucket"}
+
+
+def test_a_whole_bucket_is_listed_without_a_condition() -> None:
+    features = NodeFeatures(read_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::data"),))
+    listing = next(one for one in permissions(features, PLACE) if one.sid == "Read1List")
+    assert not listing.conditions
+
+
+def test_arns_follow_the_partition() -> None:
+    made = permissions(NodeFeatures(vpc=True), Place(partition="aws-cn", region="cn-north-1", account="1"))
+    arns = [resource for one in made for resource in one.resources if resource != "*"]
+    assert arns
+    assert all(arn.startswith("arn:aws-cn:") and ":cn-north-1:" in arn for arn in arns)
+
+
+def test_a_policy_too_long_for_iam_is_refused() -> None:
+    assert policy_size(6144) == []
+    (problem,) = policy_size(6145)
+    assert problem.code.value == "LF420"
+    assert "below prefixes of one bucket" in problem.remedy
+
+
+def _plain(one: Permission) -> dict[str, Any]:
+    return {
+        "Sid": one.sid,
+        "Action": list(one.actions),
+        "Resource": list(one.resources),
+        "Condition": {operator: dict(keys) for operator, keys in one.conditions.items()},
+        "reason": one.reason,
+    }
+
+
+@cache
+def _service_reference() -> dict[str, Any]:
+    """AWS's service authorization reference, as cfn-lint carries it."""
+    spec = find_spec("cfnlint")
+    assert spec is not None
+    assert spec.origin is not None
+    data = Path(spec.origin).parent / "data" / "AdditionalSpecs" / "Policies.json"
+    return json.loads(data.read_text(encoding="utf-8"))
+
+
+def _known_resources(action: str) -> list[str]:
+    service, name = action.split(":")
+    return _service_reference()[service]["Actions"][name.lower()].get("Resources", [])
