@@ -46,6 +46,13 @@ class EfaSecurityGroup(ec2.SecurityGroup):
             ip_protocol=_ALL_PROTOCOLS,
             description="all traffic from the group itself (EFA, Lustre, Slurm)",
         )
+        cdk.Validations.of(ingress).acknowledge(
+            cdk.Acknowledgment(
+                id="NIST.800.53.R5-EC2RestrictedCommonPorts",
+                reason="The only source is the group itself. EFA needs every protocol between its members; no address "
+                "outside the group is let in.",
+            )
+        )
         egress = ec2.CfnSecurityGroupEgress(
             self,
             "SelfEgress",

@@ -28,8 +28,10 @@ def check_cidrs(cidr: str, compute_cidr: str) -> list[Problem]:
 
 def _parse(name: str, text: str) -> tuple[IPv4Network | None, list[Problem]]:
     try:
-        block = IPv4Network(text, strict=False)
+        block = IPv4Network(text, strict=False) if "/" in text else None
     except ValueError:
+        block = None
+    if block is None:
         return None, [
             Problem(
                 code=Code.CIDR_INVALID,

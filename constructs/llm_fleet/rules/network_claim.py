@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llm_fleet.catalog.addresses import address_facts
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.instance_type import facts_of
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -50,7 +50,7 @@ class AddressClaim:
         types = [instance_types] if isinstance(instance_types, str) else list(instance_types)
         if is_unresolved(count) or is_unresolved(types) or not types:
             return cls(owner=owner, what="nodes known at deploy time", count=0, addresses_each=0)
-        cards = {name: facts.network_cards for name in types if (facts := instances().get(name))}
+        cards = {name: facts.network_cards for name in types if (facts := facts_of(name))}
         default = address_facts().addresses_of_unknown_instance
         unknown = [name for name in types if cards.get(name) is None]
         largest = max(types, key=lambda name: cards.get(name) or default)

@@ -1,0 +1,166 @@
+"""The address plan: what fits, what does not, and what is said then."""
+
+import pytest
+
+from llm_fleet.catalog.instance_type import InstanceType
+from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.network_claim import AddressClaim
+from tests.rules.network.findings import NUMBER_TOKEN, TOKEN, only
+
+
+def nodes(instance_type: str, count: int, zone: str | None = None) -> AddressClaim:
+    return AddressClaim.for_instances(
+        owner="train/workers", instance_types=instance_type, count=count, availability_zone_id=zone
+    )
+
+
+def plan(*claims: AddressClaim, cidr: str | None = "10.1.0.0/16", **options: int) -> AddressPlan:
+    return plan_addresses(claims, subnet_cidrs={"usw2-az4": cidr}, **options)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "addresses"),
+    [
+        ("ml.m5.xlarge", 1),
+        ("ml.p4d.24xlarge", 4),
+        ("ml.p5.48xlarge", 32),
+        ("ml.p5en.48xlarge", 16),
+        ("ml.trn1.32xlarge", 8),
+        ("ml.trn1n.32xlarge", 16),
+        ("ml.trn2.48xlarge", 16),
+        ("ml.p6-b200.48xlarge", 8),
+    ],
+)
+def test_a_node_takes_an_address_for_each_network_card(instance_type: str, addresses: int):
+    assert nodes(instance_type, 3).addresses == 3 * addresses
+
+
+def test_the_launch_posts_cluster_needs_a_26():
+    """4 trn1 nodes (32), a controller (1), Lustre (2), one node's headroom (8) and 5 reserved: 48 addresses."""
+    zone = plan(
+        nodes("ml.trn1.32xlarge", 4),
+        nodes("ml.m5.xlarge", 1),
+        AddressClaim.for_file_system(owner="fsx"),
+        cidr="10.1.0.0/26",
+    ).zones[0]
+    assert (zone.addresses, zone.headroom, zone.addresses_needed) == (35, 8, 48)
+    assert (zone.prefix_needed, zone.prefix_given, zone.addresses_given) == (26, 26, 64)
+    assert zone.fits
+
+
+def test_40_p5_nodes_do_not_fit_a_24():
+    problem = only(
+        check_addresses(plan(nodes("ml.p5.48xlarge", 40), cidr="10.1.0.0/24")), Code.SUBNET_TOO_SMALL, "compute_cidr"
+    )
+    assert "needs 1317 addresses and has 256" in problem.message
+    assert "1280 for 40 x ml.p5.48xlarge (train/workers)" in problem.message
+    assert "32 to replace one" in problem.message
+    assert "5 that AWS reserves" in problem.message
+    assert problem.value == "10.1.0.0/24"
+    assert "smallest CIDR that fits is a /21" in problem.remedy
+
+
+def test_the_smallest_cidr_that_is_offered_fits_and_the_next_smaller_does_not():
+    claim = nodes("ml.p5.48xlarge", 40)
+    assert check_addresses(plan(claim, cidr="10.1.0.0/21")) == []
+    assert check_addresses(plan(claim, cidr="10.1.0.0/22")) != []
+
+
+def test_room_for_a_replacement_is_asked_for_to_the_last_address():
+    """A /27 has 32 addresses, 5 reserved: 2 trn1 nodes and one's replacement take 24; 3 more are left."""
+    two = nodes("ml.trn1.32xlarge", 2)
+    assert check_addresses(plan(two, nodes("ml.m5.xlarge", 3), cidr="10.1.0.0/27")) == []
+    only(
+        check_addresses(plan(two, nodes("ml.m5.xlarge", 4), cidr="10.1.0.0/27")), Code.SUBNET_TOO_SMALL, "compute_cidr"
+    )
+
+
+def test_several_azs_share_the_block_and_the_remedy_counts_them():
+    claims = [nodes("ml.p5.48xlarge", 40, "usw2-az4"), nodes("ml.m5.xlarge", 1, "usw2-az1")]
+    subnets = {"usw2-az4": "10.1.0.0/24", "usw2-az1": "10.1.1.0/24", "usw2-az2": "10.1.2.0/24"}
+    problem = only(check_addresses(plan_addresses(claims, subnet_cidrs=subnets)), Code.SUBNET_TOO_SMALL, "compute_cidr")
+    assert "usw2-az4" in problem.message
+    assert "compute_cidr a /19 or larger, which 3 AZs share" in problem.remedy
+
+
+def test_what_no_subnet_can_hold_is_to_be_spread():
+    problem = only(
+        check_addresses(plan(nodes("ml.p5.48xlarge", 2100), interface_quota=100_000)),
+        Code.SUBNET_TOO_SMALL,
+        "compute_cidr",
+    )
+    assert "over several AZs" in problem.remedy
+
+
+def test_what_one_block_cannot_hold_for_all_azs_is_told():
+    claims = [nodes("ml.p5.48xlarge", 1500, "usw2-az4")]
+    subnets = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
+    problem = only(
+        check_addresses(plan_addresses(claims, subnet_cidrs=subnets, interface_quota=100_000)),
+        Code.SUBNET_TOO_SMALL,
+        "compute_cidr",
+    )
+    assert "use fewer" in problem.remedy
+
+
+def test_the_quota_of_interfaces_counts_for_each_az():
+    """155 p5 nodes and one's headroom are 4992 interfaces; with 8 endpoints 5000, with 9 one too many."""
+    claims = [nodes("ml.p5.48xlarge", 155)]
+    subnets = {"usw2-az4": "10.1.0.0/16"}
+    assert check_addresses(plan_addresses(claims, subnet_cidrs=subnets, other_interfaces={"usw2-az4": 8})) == []
+    problem = only(
+        check_addresses(
+            plan_addresses(claims, subnet_cidrs=subnets, other_interfaces={"usw2-az4": 9}), region="us-west-2"
+        ),
+        Code.INTERFACE_QUOTA,
+        "interface_quota",
+    )
+    assert "L-DF5E4CA3" in problem.message
+    assert "5001 network interfaces" in problem.message
+    assert "--quota-code L-DF5E4CA3 --desired-value 5001 --region us-west-2" in problem.remedy
+
+
+def test_a_granted_quota_replaces_the_default():
+    wide = plan(nodes("ml.p5.48xlarge", 200), interface_quota=10_000)
+    assert check_addresses(wide) == []
+    assert wide.quota_share(wide.zones[0]) == 6432 / 10_000
+
+
+def test_a_subnet_of_unknown_size_holds_everything_but_the_quota_still_counts():
+    assert check_addresses(plan(nodes("ml.p5.48xlarge", 100), cidr=None)) == []
+    only(check_addresses(plan(nodes("ml.p5.48xlarge", 200), cidr=None)), Code.INTERFACE_QUOTA, "interface_quota")
+
+
+def test_a_claim_without_an_az_goes_to_the_first_and_one_elsewhere_is_told():
+    two = {"usw2-az4": "10.1.0.0/17", "usw2-az1": "10.1.128.0/17"}
+    made = plan_addresses([nodes("ml.m5.xlarge", 1), nodes("ml.m5.xlarge", 1, "usw2-az9")], subnet_cidrs=two)
+    assert [zone.addresses for zone in made.zones] == [1, 0]
+    problem = only(check_addresses(made), Code.ZONE_WITHOUT_SUBNET, "availability_zone_ids")
+    assert problem.value == "usw2-az9"
+    assert "usw2-az4, usw2-az1" in problem.remedy
+
+
+def test_a_type_whose_cards_no_source_tells_counts_as_one_and_says_so():
+    unknown = plan(nodes("ml.p6e-gb200.36xlarge", 4))
+    assert unknown.zones[0].addresses == 4
+    assert unknown.assumptions == ("no source tells the network cards of ml.p6e-gb200.36xlarge: taken as 1",)
+    assert plan(nodes("ml.p5.48xlarge", 4)).assumptions == ()
+
+
+def test_a_type_newer_than_the_catalog_brings_its_cards_along():
+    assert nodes(InstanceType.of("ml.trn9.48xlarge", network_cards=24), 2).addresses == 48
+
+
+def test_of_a_flexible_group_the_type_with_the_most_cards_counts():
+    claim = AddressClaim.for_instances(
+        owner="train/workers", instance_types=["ml.p4d.24xlarge", "ml.p5.48xlarge", "ml.p5en.48xlarge"], count=2
+    )
+    assert (claim.what, claim.addresses) == ("ml.p5.48xlarge", 64)
+
+
+@pytest.mark.parametrize(("instance_type", "count"), [(TOKEN, 4), ("ml.p5.48xlarge", NUMBER_TOKEN)])
+def test_what_is_known_only_at_deploy_time_claims_nothing(instance_type: str, count: int):
+    claim = AddressClaim.for_instances(owner="train/workers", instance_types=instance_type, count=count)
+    assert claim.addresses == 0
+    assert check_addresses(plan(claim, cidr="10.1.0.0/28")) == []
