@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
+    from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
+    from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
     from llm_fleet.rules.terms import LustreDeploymentType as LustreDeploymentType
     from llm_fleet.rules.terms import NodeProvisioningMode as NodeProvisioningMode
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import NodeType as NodeType
     from llm_fleet.rules.terms import PatchingStrategy as PatchingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
+    from llm_fleet.storage.data_bucket import DataBucket as DataBucket
+    from llm_fleet.storage.fleet_key import FleetKey as FleetKey
+    from llm_fleet.storage.lustre_file_system import LustreFileSystem as LustreFileSystem
+    from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem as OpenZfsFileSystem
 
 _HOMES = {
     "catalog.instance_type": ("InstanceType",),
@@ -51,9 +57,15 @@ _HOMES = {
     "lifecycle.lifecycle_bundle": ("LifecycleBundle",),
     "lifecycle.node_manifest": ("NodeManifest",),
     "network.security_group": ("EfaSecurityGroup",),
+    "network.fleet_network": ("FleetNetwork",),
+    "storage.lustre_file_system": ("LustreFileSystem",),
+    "storage.open_zfs_file_system": ("OpenZfsFileSystem",),
+    "storage.data_bucket": ("DataBucket",),
+    "storage.fleet_key": ("FleetKey",),
     "rules.problem": ("FleetError", "Problem"),
     "rules.terms": (
         "DeepHealthCheck",
+        "InternetAccess",
         "LifecycleHook",
         "LustreDeploymentType",
         "NodeProvisioningMode",

@@ -16,7 +16,7 @@ class AccountingDatabase:
 
     endpoint: str
     """Host name, e.g. that of an Aurora cluster's writer."""
-    secret: secretsmanager.ISecret
+    secret: secretsmanager.ISecret | secretsmanager.Secret
     """User and password. The nodes' role is allowed to read it."""
     port: int | None = None
     """Default: 3306."""

@@ -44,7 +44,7 @@ def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
 def manifest_of(plan: ClusterPlan) -> NodeManifest:
     """Return what the nodes of `plan` are told."""
     return NodeManifest(
-        fleet_name=plan.cluster_name,
+        fleet_name=plan.fleet_name,
         cluster_name=plan.cluster_name,
         region=plan.shape.region or cdk.Aws.REGION,
         groups=[

@@ -1,7 +1,7 @@
 """A cluster checked and with every default filled in, before any resource of it exists."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import aws_cdk as cdk
 from constructs import Construct
@@ -14,7 +14,7 @@ from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
 from llm_fleet.network.network import Network
 from llm_fleet.rules.hyperpod_cluster import check_cluster
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
@@ -28,6 +28,7 @@ class ClusterPlan:
 
     shape: ClusterShape
     cluster_name: str
+    fleet_name: str
     network: Network | None
     lustre: MountableLustre | None
     open_zfs: MountableOpenZfs | None
@@ -42,6 +43,7 @@ class ClusterPlan:
         network: Network | None,
         availability_zone_id: str | None,
         cluster_name: str | None,
+        fleet_name: str | None,
         lustre: MountableLustre | None,
         lustre_mount_path: str,
         open_zfs: MountableOpenZfs | None,
@@ -57,7 +59,9 @@ class ClusterPlan:
         stack = cdk.Stack.of(scope)
         name = cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
         zone = availability_zone_id or _zone(network, lustre)
-        resolved, problems = resolve_groups(groups, lifecycle=lifecycle, network=network, availability_zone_id=zone)
+        subnet_ids, problems = _subnet_ids(network, zone)
+        resolved, found = resolve_groups(groups, lifecycle=lifecycle, network=network, availability_zone_id=zone)
+        problems += found
         shape = ClusterShape(
             cluster_name=name,
             groups=resolved,
@@ -68,7 +72,7 @@ class ClusterPlan:
             slurm_config_strategy=slurm_config_strategy or _strategy(node_provisioning_mode),
             accounting_database=accounting_database,
             has_vpc=network is not None,
-            subnet_ids=(network.compute_subnet(zone).subnet_id,) if network else (),
+            subnet_ids=subnet_ids,
             security_group_ids=(network.security_group.security_group_id,) if network else (),
             availability_zone_id=zone,
             mounts=tuple(_mounts(lustre, lustre_mount_path, open_zfs, open_zfs_mount_path)),
@@ -82,7 +86,13 @@ class ClusterPlan:
             problems += network.reserve_addresses(claims(resolved, cluster=scope.node.id))
         raise_problems(problems, subject=scope.node.path)
         return cls(
-            shape=shape, cluster_name=name, network=network, lustre=lustre, open_zfs=open_zfs, lifecycle=lifecycle
+            shape=shape,
+            cluster_name=name,
+            fleet_name=fleet_name or name,
+            network=network,
+            lustre=lustre,
+            open_zfs=open_zfs,
+            lifecycle=lifecycle,
         )
 
 
@@ -92,6 +102,16 @@ def _zone(network: Network | None, lustre: MountableLustre | None) -> str | None
         return None
     zone = lustre.availability_zone_id if lustre else None
     return zone if zone in network.availability_zone_ids else network.availability_zone_ids[0]
+
+
+def _subnet_ids(network: Network | None, zone: str | None) -> tuple[tuple[str, ...], list[Problem]]:
+    """Return the subnet of the cluster, or the network's word that it has none in that AZ."""
+    if network is None:
+        return (), []
+    try:
+        return (network.compute_subnet(zone).subnet_id,), []
+    except FleetError as error:
+        return (), [replace(problem, path=("availability_zone_id",)) for problem in error.problems]
 
 
 def _strategy(mode: NodeProvisioningMode | None) -> SlurmConfigStrategy | None:

@@ -1,9 +1,11 @@
 """The role of a cluster's nodes, from what the cluster makes use of."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
@@ -32,7 +34,7 @@ def add_node_role(
             efa_file_system=plan.lustre is not None and plan.lustre.efa_enabled,
             read_buckets=tuple(map(BucketAccess.of, read_buckets)),
             write_buckets=tuple(map(BucketAccess.of, write_buckets)),
-            accounting_secret=SecretAccess.of(database.secret) if database else None,
+            accounting_secret=SecretAccess.of(cast(secretsmanager.ISecret, database.secret)) if database else None,
             rollback_alarms=_alarms(plan),
         ),
     )
@@ -52,7 +54,7 @@ def _allow_volume_keys(node_role: NodeRole, plan: ClusterPlan) -> None:
     A managed policy, since NIST 800-53 wants none inline.
     """
     keys = [key for group in plan.shape.groups for key in (group.root_volume_key, group.ebs_volume_key) if key]
-    arns = list(dict.fromkeys(key.key_arn for key in keys))
+    arns = list(dict.fromkeys(key.key_ref.key_arn for key in keys))
     if arns:
         iam.ManagedPolicy(
             node_role,

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
+from aws_cdk.interfaces.aws_kms import IKeyRef
 
 from llm_fleet.hyperpod.auto_patch import AutoPatch
 from llm_fleet.hyperpod.network_interface_type import NetworkInterfaceType
@@ -22,8 +22,8 @@ class GroupOptions(TypedDict, total=False):
     on_init_complete: str | None
     lifecycle: bool
     ebs_volume_gib: int | None
-    ebs_volume_key: kms.IKey | None
-    root_volume_key: kms.IKey | None
+    ebs_volume_key: IKeyRef | None
+    root_volume_key: IKeyRef | None
     mount_lustre: bool
     mount_open_zfs: bool
     deep_health_checks: Sequence[DeepHealthCheck]

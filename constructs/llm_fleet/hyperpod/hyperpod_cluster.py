@@ -1,6 +1,7 @@
 """A SageMaker HyperPod cluster that runs Slurm."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import aws_cdk as cdk
 import jsii
@@ -22,6 +23,7 @@ from llm_fleet.hyperpod.imported_cluster import ImportedCluster
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
+from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -48,6 +50,7 @@ class HyperPodCluster(ClusterBase):
         network: Network | None,
         availability_zone_id: str | None = None,
         cluster_name: str | None = None,
+        fleet_name: str | None = None,
         lustre: MountableLustre | None = None,
         lustre_mount_path: str = "/fsx",
         open_zfs: MountableOpenZfs | None = None,
@@ -73,6 +76,8 @@ class HyperPodCluster(ClusterBase):
 
         `cluster_name`: default, one made of the construct's path, which stays the same from one deployment to the
         next. Moving the cluster to another VPC or subnet replaces it, and needs another name.
+
+        `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
 
         `lustre`, `open_zfs`: mounted by every node, at `/fsx` and `/home` unless told otherwise. Default: none.
 
@@ -103,6 +108,7 @@ class HyperPodCluster(ClusterBase):
             network=network,
             availability_zone_id=availability_zone_id,
             cluster_name=cluster_name,
+            fleet_name=fleet_name,
             lustre=lustre,
             lustre_mount_path=lustre_mount_path,
             open_zfs=open_zfs,
@@ -120,13 +126,14 @@ class HyperPodCluster(ClusterBase):
         """Its groups with every default filled in."""
         self._security_groups = security_groups_of(plan)
         bundle = add_bundle(self, plan)
-        self.role: iam.IRole = role or add_node_role(self, plan, bundle, read_buckets, write_buckets).role
+        node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
+        self.role: iam.IRole = role or cast(NodeRole, node_role).role
         """What its nodes act with."""
         open_ports(self, plan)
         self.resource: sagemaker.CfnCluster = render_cluster(self, plan, bundle, role_arn=self.role.role_arn)
         """The L1 beneath, as the way out."""
         self.resource.apply_removal_policy(removal_policy)
-        wait_for(self.resource, plan, bundle, self.role)
+        wait_for(self.resource, plan, bundle, node_role or self.role)
         self.cluster_arn = self.resource.attr_cluster_arn
 
     @property

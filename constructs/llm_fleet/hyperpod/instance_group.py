@@ -6,7 +6,7 @@ from typing import Unpack
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
+from aws_cdk.interfaces.aws_kms import IKeyRef
 
 from llm_fleet.hyperpod.auto_patch import AutoPatch
 from llm_fleet.hyperpod.group_options import GroupOptions
@@ -47,9 +47,9 @@ class InstanceGroup:
     """`False` runs no script on these nodes, and the AMI does it all. Default: as the cluster's `lifecycle`."""
     ebs_volume_gib: int | None = None
     """A second volume at /opt/sagemaker, 1 to 16384 GiB; the root volume has 100. Default: none."""
-    ebs_volume_key: kms.IKey | None = None
+    ebs_volume_key: IKeyRef | None = None
     """Encrypts the second volume. Default: a key that AWS owns."""
-    root_volume_key: kms.IKey | None = None
+    root_volume_key: IKeyRef | None = None
     """Encrypts the root volume. Default: a key that AWS owns."""
     mount_lustre: bool = True
     """Whether its nodes mount the cluster's FSx for Lustre."""

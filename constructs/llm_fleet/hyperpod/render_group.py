@@ -59,11 +59,11 @@ def _lifecycle(group: InstanceGroup, cluster: ClusterShape) -> dict[str, Any] | 
 def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, Any]]:
     """Volumes first, then mounts. With `OnCreate` HyperPod mounts nothing: the script does."""
     if group.root_volume_key is not None:
-        yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": group.root_volume_key.key_arn}}
+        yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": group.root_volume_key.key_ref.key_arn}}
     if group.ebs_volume_gib is not None:
         volume: dict[str, Any] = {"volumeSizeInGb": group.ebs_volume_gib}
         if group.ebs_volume_key is not None:
-            volume["volumeKmsKeyId"] = group.ebs_volume_key.key_arn
+            volume["volumeKmsKeyId"] = group.ebs_volume_key.key_ref.key_arn
         yield {"ebsVolumeConfig": volume}
     if group.on_create is None:
         yield from (_mount(mount) for mount in cluster.mounts if _mounts(group, mount))

@@ -1,0 +1,143 @@
+"""The cluster and its neighbours: who may talk to whom, what must exist first, what its ids are."""
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk.assertions import Template
+
+from llm_fleet import (
+    AccountingDatabase,
+    EfaSecurityGroup,
+    FleetNetwork,
+    HyperPodCluster,
+    InstanceGroup,
+    LustreFileSystem,
+)
+
+Make = Callable[..., HyperPodCluster]
+Properties = Callable[[], dict[str, Any]]
+
+
+def test_own_security_group_reaches_the_other_nodes_and_the_files(
+    make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork, lustre: LustreFileSystem
+) -> None:
+    own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
+    make(InstanceGroup.workers("own", "ml.trn1.32xlarge", count=2, security_groups=[own]), lustre=lustre)
+    own_id, shared_id = (stack.resolve(group.security_group_id) for group in (own, network.security_group))
+    override = properties()["InstanceGroups"][2]["OverrideVpcConfig"]
+    assert override["SecurityGroupIds"] == [own_id]
+    assert override["Subnets"] == [stack.resolve(network.compute_subnet().subnet_id)]
+    template = Template.from_stack(stack)
+    for here, there in ((own_id, shared_id), (shared_id, own_id)):
+        rule = {"GroupId": here, "SourceSecurityGroupId": there, "IpProtocol": "-1"}
+        template.has_resource_properties("AWS::EC2::SecurityGroupIngress", rule)
+        way_out = {"GroupId": here, "DestinationSecurityGroupId": there, "IpProtocol": "-1"}
+        template.has_resource_properties("AWS::EC2::SecurityGroupEgress", way_out)
+    file_system = template.find_resources(
+        "AWS::EC2::SecurityGroupIngress", {"Properties": {"FromPort": 988, "SourceSecurityGroupId": own_id}}
+    )
+    assert file_system, "the group's nodes cannot reach Lustre's port"
+
+
+def test_accounting_database(make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork) -> None:
+    guard = ec2.SecurityGroup(stack, "Database", vpc=network.vpc, allow_all_outbound=False)
+    secret = secretsmanager.Secret(stack, "Secret")
+    database = AccountingDatabase(endpoint="slurm.example.com", secret=secret, connections=guard)
+    make(accounting_database=database)
+    rendered = properties()["Orchestrator"]["Slurm"]["AccountingDatabase"]
+    assert rendered["Endpoint"] == "slurm.example.com"
+    assert rendered["SecretArn"] == stack.resolve(secret.secret_arn)
+    assert "AWS::StackId" in str(rendered["Name"]), "two stacks would share one schema"
+    template = Template.from_stack(stack)
+    template.has_resource_properties("AWS::EC2::SecurityGroupIngress", {"FromPort": 3306, "ToPort": 3306})
+    assert "secretsmanager:GetSecretValue" in str(template.find_resources("AWS::IAM::ManagedPolicy"))
+
+
+def test_given_role_is_left_alone(make: Make, properties: Properties, stack: cdk.Stack) -> None:
+    role = iam.Role.from_role_arn(stack, "Mine", "arn:aws:iam::111122223333:role/mine")
+    other = iam.Role.from_role_arn(stack, "Other", "arn:aws:iam::111122223333:role/other")
+    make(InstanceGroup.login("ml.m5.xlarge", execution_role=other), role=role)
+    arns = [group["ExecutionRole"] for group in properties()["InstanceGroups"]]
+    assert arns == ["arn:aws:iam::111122223333:role/mine"] * 2 + ["arn:aws:iam::111122223333:role/other"]
+    roles = Template.from_stack(stack).find_resources(
+        "AWS::IAM::Role", {"Properties": {"AssumeRolePolicyDocument": {"Statement": [SAGEMAKER]}}}
+    )
+    assert not roles
+
+
+SAGEMAKER = {"Action": "sts:AssumeRole", "Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}}
+
+
+def test_data_buckets_are_in_the_role(make: Make, stack: cdk.Stack) -> None:
+    data = s3.Bucket.from_bucket_name(stack, "Data", "our-data")
+    models = s3.Bucket.from_bucket_name(stack, "Models", "our-models")
+    make(read_buckets=[data], write_buckets=[models])
+    policies = str(Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy"))
+    assert ":s3:::our-data" in policies
+    assert ":s3:::our-models" in policies
+
+
+def test_managed_vpc(make: Make, properties: Properties) -> None:
+    make(network=None)
+    assert "VpcConfig" not in properties()
+
+
+def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack, lustre: LustreFileSystem) -> None:
+    make(
+        lustre=lustre,
+        groups=[
+            InstanceGroup.controller("ml.m5.xlarge", root_volume_key=kms.Key(stack, "Key")),
+            InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=1),
+        ],
+    )
+    template = Template.from_stack(stack)
+    (cluster,) = template.find_resources("AWS::SageMaker::Cluster").values()
+    types = {template.to_json()["Resources"][name]["Type"] for name in cluster["DependsOn"]}
+    assert types >= {
+        "AWS::EC2::Route",
+        "AWS::EC2::SecurityGroupEgress",
+        "AWS::EC2::SecurityGroupIngress",
+        "AWS::EC2::VPCEndpoint",
+        "AWS::FSx::FileSystem",
+        "AWS::IAM::ManagedPolicy",
+        "AWS::IAM::Role",
+        "Custom::LlmFleetBundle",
+    }
+
+
+def test_cluster_goes_with_its_stack_and_can_be_kept(make: Make, stack: cdk.Stack) -> None:
+    make()
+    make(id="Kept", removal_policy=cdk.RemovalPolicy.RETAIN)
+    template = Template.from_stack(stack)
+    policies = sorted(
+        cluster["DeletionPolicy"] for cluster in template.find_resources("AWS::SageMaker::Cluster").values()
+    )
+    assert policies == ["Delete", "Retain"]
+
+
+@pytest.mark.parametrize("name", ["Resource", "NodeRole", "LifecycleBucket", "LifecycleBundle"])
+def test_construct_ids_are_api(make: Make, name: str) -> None:
+    cluster = make()
+    assert cluster.node.try_find_child(name) is not None
+    assert cluster.node.default_child is cluster.resource
+
+
+def test_logical_ids_are_api(make: Make, stack: cdk.Stack) -> None:
+    make()
+    template = Template.from_stack(stack).to_json()["Resources"]
+    found = {name: body["Type"] for name, body in template.items() if name.startswith("Train")}
+    assert found == {
+        "Train781835F2": "AWS::SageMaker::Cluster",
+        "TrainLifecycleBucket890B5130": "AWS::S3::Bucket",
+        "TrainLifecycleBucketPolicyB268450A": "AWS::S3::BucketPolicy",
+        "TrainLifecycleBundle38B7E14D": "Custom::LlmFleetBundle",
+        "TrainNodeRoleFFC8017A": "AWS::IAM::Role",
+        "TrainNodeRolePolicy89491C2A": "AWS::IAM::ManagedPolicy",
+    }
