@@ -1,0 +1,153 @@
+"""Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.instance_type import InstanceType
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_cluster import check_cluster, check_group
+from llm_fleet.rules.terms import DeepHealthCheck, NodeProvisioningMode, PatchingStrategy, SlurmConfigStrategy
+from tests.rules.hyperpod.findings import NUMBER_TOKEN, TOKEN
+from tests.rules.hyperpod.shapes import (
+    CONTROLLER,
+    LOGIN,
+    WORKERS,
+    Batch,
+    Cluster,
+    Database,
+    Deployment,
+    Mount,
+    Patch,
+    Schedule,
+    cluster,
+    cluster_with,
+)
+
+PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/p5-november"
+NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=16)
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        cluster(),
+        cluster(CONTROLLER),
+        cluster(CONTROLLER, LOGIN, WORKERS),
+        cluster(CONTROLLER, WORKERS, replace(WORKERS, name="more-workers")),
+        cluster(cluster_name=None, region=None, account=None, availability_zone_id=None),
+        cluster(mounts=(), has_vpc=False, subnet_ids=(), security_group_ids=(), availability_zone_id=None),
+        cluster(mounts=(Mount(), Mount(kind="open_zfs", mount_path="/home"))),
+        cluster(node_provisioning_mode=None, slurm_config_strategy=SlurmConfigStrategy.MANAGED),
+        cluster(accounting_database=Database(port=3307, database_name="slurm_acct_db")),
+        cluster(tags={}),
+        cluster_with(count=0),
+        cluster_with(count=6758, min_count=0),
+        cluster_with(instance_type=None, instance_types=("ml.p5.48xlarge", "ml.p5en.48xlarge")),
+        cluster_with(instance_type=NEW_TYPE),
+        cluster_with(on_create="on_create.sh", on_init_complete=None),
+        cluster_with(on_create=None, on_init_complete=None),
+        cluster_with(threads_per_core=1, ebs_volume_gib=16384, spot=True),
+        cluster_with(deep_health_checks=tuple(DeepHealthCheck)),
+        cluster_with(training_plan_arn=PLAN, training_plan_availability_zone_id="usw2-az4"),
+        cluster_with(image_id="ami-0123456789abcdef0"),
+        cluster_with(image_id="default", image_release_version="1.2.3"),
+        cluster_with(override_subnet_ids=("subnet-0abc",), override_security_group_ids=("sg-0abc",)),
+        cluster_with(scheduled_update=Schedule(deployment=Deployment(wait_interval_seconds=3600, alarm_names=("a",)))),
+        cluster_with(auto_patch=Patch(idle_wait_window_seconds=3600)),
+        cluster_with(auto_patch=Patch(strategy=PatchingStrategy.DRAIN_FIRST, drain_timeout_seconds=0)),
+    ],
+)
+def test_good_clusters_give_nothing(good: Cluster):
+    assert check_cluster(good) == []
+
+
+def test_all_mistakes_are_told_at_once():
+    found = check_cluster(
+        cluster(
+            replace(CONTROLLER, partition="heads"),
+            replace(WORKERS, name="worker_group", instance_type="trn1.32xlarge", count=-1),
+            cluster_name="ml_cluster",
+            slurm_config_strategy=SlurmConfigStrategy.MERGE,
+        )
+    )
+    assert {problem.code for problem in found} == {
+        Code.PARTITION_MISPLACED,
+        Code.GROUP_NAME,
+        Code.INSTANCE_TYPE_PREFIX,
+        Code.INSTANCE_COUNT,
+        Code.CLUSTER_NAME,
+        Code.STRATEGY_WITH_CONTINUOUS,
+    }
+
+
+def test_group_is_addressed_by_its_name():
+    (problem,) = check_cluster(cluster_with(instance_type="trn1.32xlarge"))
+    assert problem.where == "groups.worker-group.instance_type"
+
+
+def test_group_by_itself_is_addressed_by_its_attributes():
+    (problem,) = check_group(replace(WORKERS, instance_type="trn1.32xlarge"))
+    assert problem.path == ("instance_type",)
+
+
+def _tokens(value: object) -> dict[str, Any]:
+    """Every field of `value` that may be a token, as one."""
+    texts = {field.name: TOKEN for field in fields(value) if field.type in (str, str | None)}  # pyright: ignore[reportArgumentType]
+    numbers = {field.name: NUMBER_TOKEN for field in fields(value) if field.type in (int, int | None)}  # pyright: ignore[reportArgumentType]
+    return texts | numbers
+
+
+def test_tokens_pass():
+    unknown = replace(WORKERS, **_tokens(WORKERS) | {"on_create": None, "image_release_version": None})
+    deployment = Deployment(
+        maximum_batch_size=Batch(value=NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
+        wait_interval_seconds=NUMBER_TOKEN,  # pyright: ignore[reportArgumentType]
+        alarm_names=(TOKEN,),
+    )
+    several = replace(
+        WORKERS,
+        instance_type=None,
+        instance_types=(TOKEN,),
+        override_subnet_ids=(TOKEN,),
+        override_security_group_ids=(TOKEN,),
+        scheduled_update=Schedule(schedule_expression=TOKEN, deployment=deployment),
+        auto_patch=Patch(idle_wait_window_seconds=NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
+    )
+    found = check_cluster(
+        Cluster(
+            groups=(replace(CONTROLLER, count=NUMBER_TOKEN), unknown, several),
+            cluster_name=TOKEN,
+            region=TOKEN,
+            account=TOKEN,
+            subnet_ids=(TOKEN,),
+            security_group_ids=(TOKEN,),
+            availability_zone_id=TOKEN,
+            mounts=(Mount(mount_path=TOKEN, availability_zone_id=TOKEN),),
+            accounting_database=Database(
+                endpoint=TOKEN,
+                secret_arn=TOKEN,
+                port=NUMBER_TOKEN,  # pyright: ignore[reportArgumentType]
+                database_name=TOKEN,
+            ),
+            lifecycle_source_s3_uri=TOKEN,
+            tags={TOKEN: TOKEN},
+        )
+    )
+    assert found == []
+
+
+def test_a_hundred_groups_fit_and_one_more_does_not():
+    groups = [replace(WORKERS, name=f"workers-{number}") for number in range(99)]
+    assert check_cluster(cluster(CONTROLLER, *groups)) == []
+    (problem,) = check_cluster(cluster(CONTROLLER, *groups, LOGIN))
+    assert (problem.code, problem.path, problem.value) == (Code.GROUP_NUMBER, ("groups",), 101)
+    assert problem.allowed == "1 to 100"
+
+
+def test_without_continuous_a_strategy_is_asked_for():
+    (problem,) = check_cluster(cluster(node_provisioning_mode=None))
+    assert problem.code is Code.STRATEGY_MISSING
+    assert "Merge" in problem.remedy
+    assert check_cluster(cluster(node_provisioning_mode=NodeProvisioningMode.CONTINUOUS)) == []

@@ -1,0 +1,76 @@
+import pytest
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_cluster import check_cluster
+from tests.rules.hyperpod.findings import TOKEN, only
+from tests.rules.hyperpod.shapes import cluster, cluster_with
+
+GROUP = ("groups", "worker-group")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "one", "limit", "code"),
+    [
+        ("subnet_ids", "subnet-0abc", 16, Code.SUBNET_NUMBER),
+        ("security_group_ids", "sg-0abc", 5, Code.SECURITY_GROUP_NUMBER),
+    ],
+)
+def test_number_of_subnets_and_security_groups(attribute: str, one: str, limit: int, code: Code):
+    assert check_cluster(cluster(**{attribute: (one,) * limit})) == []
+    problem = only(check_cluster(cluster(**{attribute: (one,) * (limit + 1)})), code, attribute)
+    assert f"is above {limit}" in problem.message
+
+
+def test_tokens_are_counted_too():
+    only(check_cluster(cluster(subnet_ids=(TOKEN,) * 17)), Code.SUBNET_NUMBER, "subnet_ids")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "in_remedy"),
+    [
+        ("subnet_ids", "compute-subnet", "'subnet-…'"),
+        ("security_group_ids", "default", "'sg-…'"),
+        ("security_group_ids", "sg-" + "0" * 30, "'sg-…'"),
+    ],
+)
+def test_names_in_place_of_ids(attribute: str, value: str, in_remedy: str):
+    problem = only(check_cluster(cluster(**{attribute: (value,)})), Code.SUBNET_ID, attribute, 0)
+    assert in_remedy in problem.remedy
+
+
+def test_override_without_a_vpc():
+    found = check_cluster(cluster_with(override_subnet_ids=("subnet-0abc",), override_security_group_ids=("sg-0abc",)))
+    assert found == []
+    spoilt = cluster(
+        *cluster_with(override_subnet_ids=("subnet-0abc",), override_security_group_ids=("sg-0abc",)).groups,
+        has_vpc=False,
+        subnet_ids=(),
+        security_group_ids=(),
+        mounts=(),
+    )
+    problem = only(check_cluster(spoilt), Code.OVERRIDE_WITHOUT_VPC, *GROUP, "override_subnet_ids")
+    assert problem.value == ["subnet-0abc"]
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({"override_subnet_ids": ("subnet-0abc",)}, "override_security_group_ids"),
+        ({"override_security_group_ids": ("sg-0abc",)}, "override_subnet_ids"),
+    ],
+)
+def test_override_of_one_half(given: dict[str, tuple[str]], missing: str):
+    only(check_cluster(cluster_with(**given)), Code.OVERRIDE_INCOMPLETE, *GROUP, missing)
+
+
+def test_region_without_hyperpod():
+    found = check_cluster(cluster(region="eu-west-3", availability_zone_id=None, mounts=()))
+    problem = only(found, Code.REGION_WITHOUT_HYPERPOD, "region")
+    assert "eu-west-1" in problem.allowed
+    assert "eu-west-3" not in problem.allowed
+
+
+def test_zone_of_another_region():
+    found = check_cluster(cluster_with(availability_zone_id="use1-az4", mount_lustre=False))
+    problem = only(found, Code.ZONE_REGION, *GROUP, "availability_zone_id")
+    assert problem.message == "use1-az4 is in us-east-1, not in us-west-2"

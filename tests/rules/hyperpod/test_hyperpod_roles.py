@@ -1,0 +1,89 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.terms import SlurmConfigStrategy
+from tests.rules.hyperpod.findings import only
+from tests.rules.hyperpod.shapes import CONTROLLER, LOGIN, WORKERS, cluster, cluster_with
+
+
+def test_two_controllers():
+    second = replace(CONTROLLER, name="second")
+    problem = only(
+        check_cluster(cluster(CONTROLLER, second, WORKERS)),
+        Code.CONTROLLER_TWICE,
+        "groups",
+        "second",
+        "node_type",
+    )
+    assert "'controller-group', 'second'" in problem.message
+    assert "keep 'controller-group' as controller" in problem.remedy
+
+
+def test_no_controller():
+    problem = only(check_cluster(cluster(WORKERS)), Code.CONTROLLER_MISSING, "groups")
+    assert "ml.m5.xlarge" in problem.remedy
+
+
+def test_two_login_groups():
+    second = replace(LOGIN, name="second")
+    problem = only(check_cluster(cluster(CONTROLLER, LOGIN, second)), Code.LOGIN_TWICE, "groups", "second", "node_type")
+    assert problem.allowed == "at most one login group"
+    assert "raise the count of 'login-group'" in problem.remedy
+
+
+def test_no_groups():
+    codes = [problem.code for problem in check_cluster(replace(cluster(), groups=()))]
+    assert codes == [Code.GROUP_NUMBER, Code.CONTROLLER_MISSING]
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_controller_of_other_than_one_instance(count: int):
+    found = check_cluster(cluster(replace(CONTROLLER, count=count), WORKERS))
+    problem = only(found, Code.CONTROLLER_COUNT, "groups", "controller-group", "count")
+    assert problem.value == count
+
+
+@pytest.mark.parametrize(("group", "word"), [(CONTROLLER, "controller"), (LOGIN, "login")])
+def test_partition_on_a_group_that_runs_no_jobs(group: Any, word: str):
+    others = [CONTROLLER] if group is LOGIN else []
+    found = check_cluster(cluster(*others, replace(group, partition="heads"), WORKERS))
+    problem = only(found, Code.PARTITION_MISPLACED, "groups", group.name, "partition")
+    assert f"a {word} group cannot have a partition" in problem.message
+
+
+@pytest.mark.parametrize("partition", [None, ""])
+def test_compute_group_without_partition(partition: str | None):
+    found = [problem for problem in check_cluster(cluster_with(partition=partition))]
+    assert found[0].code is Code.PARTITION_MISSING
+    assert found[0].path == ("groups", "worker-group", "partition")
+    assert "'worker-group'" in found[0].remedy
+
+
+def test_two_groups_may_share_a_partition():
+    assert check_cluster(cluster(CONTROLLER, WORKERS, replace(WORKERS, name="more"))) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "attribute", "in_message"),
+    [
+        ({"count": -1}, Code.INSTANCE_COUNT, "count", "is negative"),
+        ({"count": 6759}, Code.INSTANCE_COUNT, "count", "is above 6758"),
+        ({"min_count": -1}, Code.MIN_COUNT, "min_count", "is negative"),
+        ({"count": 4, "min_count": 5}, Code.MIN_COUNT_ABOVE_COUNT, "min_count", "minimum of 5 is above the count of 4"),
+    ],
+)
+def test_counts(changes: dict[str, int], code: Code, attribute: str, in_message: str):
+    problem = only(check_cluster(cluster_with(**changes)), code, "groups", "worker-group", attribute)
+    assert in_message in problem.message
+
+
+def test_minimum_without_continuous():
+    found = check_cluster(
+        replace(cluster_with(min_count=1), node_provisioning_mode=None, slurm_config_strategy=SlurmConfigStrategy.MERGE)
+    )
+    problem = only(found, Code.MIN_COUNT_NOT_CONTINUOUS, "groups", "worker-group", "min_count")
+    assert "Continuous" in problem.remedy

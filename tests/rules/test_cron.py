@@ -1,0 +1,52 @@
+import pytest
+
+from llm_fleet.rules.cron import EXAMPLE, cron_fault
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        EXAMPLE,
+        "cron(0 10 * * ? *)",
+        "cron(15 12 ? * MON-FRI *)",
+        "cron(0/15 8-17 ? * 2-6 2026-2030)",
+        "cron(0 8 1 JAN,jul ? *)",
+        "cron(0 18 L * ? *)",
+        "cron(0 18 LW * ? *)",
+        "cron(0 18 15W * ? *)",
+        "cron(0 9 ? * 2#1 *)",
+        "cron(0 9 ? * FRIL *)",
+        "cron(*/5 * * * ? *)",
+    ],
+)
+def test_good_expressions(expression: str) -> None:
+    assert cron_fault(expression) is None
+
+
+@pytest.mark.parametrize(
+    ("expression", "fault"),
+    [
+        ("rate(5 minutes)", "is not inside cron(…)"),
+        ("", "is not inside cron(…)"),
+        ("cron()", "has 0 fields, and AWS's cron has 6"),
+        ("cron(0 3 * * ?)", "has 5 fields, and AWS's cron has 6 (the sixth is the year)"),
+        ("cron(0 3 * * * *)", "needs ? in exactly one of its two days, of the month and of the week"),
+        ("cron(0 3 ? * ? *)", "needs ? in exactly one of its two days, of the month and of the week"),
+        ("cron(60 3 * * ? *)", "has '60' as minute, which is 0 to 59"),
+        ("cron(0 24 * * ? *)", "has '24' as hour, which is 0 to 23"),
+        ("cron(0 3 32 * ? *)", "has '32' as day of the month, which is 1 to 31"),
+        ("cron(0 3 0 * ? *)", "has '0' as day of the month, which is 1 to 31"),
+        ("cron(0 3 * 13 ? *)", "has '13' as month, which is 1 to 12 or JAN to DEC"),
+        ("cron(0 3 ? * 0 *)", "has '0' as day of the week, which is 1 to 7 or SUN to SAT"),
+        ("cron(0 3 ? * SUNDAY *)", "has 'SUNDAY' as day of the week, which is 1 to 7 or SUN to SAT"),
+        ("cron(0 3 ? * 2#6 *)", "has '2#6' as day of the week, which is 1 to 7 or SUN to SAT"),
+        ("cron(0 3 * * ? 1969)", "has '1969' as year, which is 1970 to 2199"),
+        ("cron(0/0 3 * * ? *)", "has '0/0' as minute, which is 0 to 59"),
+        ("cron(30-10 3 * * ? *)", "has '30-10' as minute, which is 0 to 59"),
+        ("cron(1- 3 * * ? *)", "has '1-' as minute, which is 0 to 59"),
+        ("cron(0, 3 * * ? *)", "has '0,' as minute, which is 0 to 59"),
+        ("cron(? 3 * * ? *)", "has '?' as minute, which is 0 to 59"),
+    ],
+)
+def test_bad_expressions(expression: str, fault: str) -> None:
+    assert cron_fault(expression) == fault
