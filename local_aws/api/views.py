@@ -1,7 +1,7 @@
 """Stacks, resources and events as CloudFormation's API shows them."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from local_aws.stacks.stack import Event, Stack, StackResource
 
@@ -126,4 +126,4 @@ def tag_list(tags: Any) -> list[dict[str, str]]:
 
 
 def _text(value: Any) -> str:
-    return ",".join(value) if isinstance(value, list) else value
+    return ",".join(cast("list[str]", value)) if isinstance(value, list) else str(value)

@@ -98,6 +98,7 @@ class CloudFormation:
         """Start creating a stack. Raises `TemplateError` or `RequestRefused` before anything is created."""
         stack = self.new_stack(region, name)
         target = self.define(stack, proposal)
+        self.changes(stack, target)  # what cannot be evaluated is told now, not half-way
         stack.termination_protection = termination_protection
         if parent is not None:
             stack.parent_id = parent.stack_id
@@ -171,6 +172,7 @@ class CloudFormation:
     ) -> None:
         """Run the creation of a stack whose status says so already."""
         stack.disable_rollback = on_failure == "DO_NOTHING"
+        stack.definition = target  # shown while it is being made, and of a stack whose creation failed
         work = self._deployment(stack, target)
         self._run(stack, lambda: work.create(on_failure=on_failure), in_background=in_background)
 

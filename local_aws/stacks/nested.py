@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from local_aws.resource_provider import (
     Created,
@@ -100,16 +100,17 @@ class WithNestedStacks:
 
     def _proposal(self, request: Request) -> Proposal:
         properties = request.properties
+        arns: list[str] = properties.get("NotificationARNs", [])
         own = {tag["Key"]: tag["Value"] for tag in properties.get("Tags", [])}
         return Proposal(
             body=self._engine.lookups.object_text(properties["TemplateURL"], request.region),
             parameters={
-                name: ",".join(map(as_text, value)) if isinstance(value, list) else as_text(value)
+                name: ",".join(map(as_text, cast("list[Any]", value))) if isinstance(value, list) else as_text(value)
                 for name, value in properties.get("Parameters", {}).items()
             },
             tags={**{key: value for key, value in request.tags.items() if not key.startswith("aws:")}, **own},
             capabilities=_CAPABILITIES,
-            notification_arns=tuple(str(arn) for arn in properties.get("NotificationARNs", ())),
+            notification_arns=tuple(arns),
         )
 
     def _created(self, stack: Stack) -> Created:

@@ -32,9 +32,13 @@ class Registry:
         """Drop a stack that never was more than a review."""
         self._stacks.pop(stack.stack_id, None)
 
+    def everything(self) -> list[Stack]:
+        """Return the stacks of all regions, the deleted ones too."""
+        return list(self._stacks.values())
+
     def all(self, region: str) -> list[Stack]:
         """Return a region's stacks, the deleted ones too, newest first."""
-        stacks = [stack for stack in list(self._stacks.values()) if stack.region == region]
+        stacks = [stack for stack in self.everything() if stack.region == region]
         return sorted(stacks, key=lambda stack: stack.created, reverse=True)
 
     def living(self, region: str) -> list[Stack]:

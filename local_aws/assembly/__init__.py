@@ -1,0 +1,1 @@
+"""Deploys what `cdk synth` wrote, without the CDK CLI."""

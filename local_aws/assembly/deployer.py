@@ -1,0 +1,142 @@
+"""Deploys and destroys the stacks of a cloud assembly through CloudFormation's API."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from local_aws.assembly.manifest import AssemblyStack, stacks_of
+from local_aws.assembly.report import DeploymentReport, StackReport
+from local_aws.assembly.upload import upload
+
+ClientOf = Callable[[str, str], Any]
+"""Service name and region to a boto3 client."""
+
+_POLL_SECONDS = 0.05
+_CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+
+
+class AssemblyDeployer:
+    """Does for an assembly what `cdk deploy --all` and `cdk destroy --all` do, in one account."""
+
+    def __init__(self, client: ClientOf, *, endpoint: str, account: str, region: str) -> None:
+        """Work through boto3 clients."""
+        self._client = client
+        self._endpoint = endpoint
+        self._account = account
+        self._region = region
+
+    def deploy(self, assembly: Path) -> DeploymentReport:
+        """Upload assets and create or update each stack, and stop at the first that fails."""
+        reports: list[StackReport] = []
+        for stack in stacks_of(assembly, account=self._account, region=self._region):
+            for asset in stack.assets:
+                upload(asset, self._client("s3", asset.region))
+            reports.append(self._deploy(stack))
+            if not reports[-1].succeeded:
+                break
+        return DeploymentReport(stacks=tuple(reports))
+
+    def destroy(self, assembly: Path) -> DeploymentReport:
+        """Delete each stack, the last deployed first, and stop at the first that fails."""
+        reports: list[StackReport] = []
+        for stack in reversed(stacks_of(assembly, account=self._account, region=self._region)):
+            reports.append(self._destroy(stack))
+            if not reports[-1].succeeded:
+                break
+        return DeploymentReport(stacks=tuple(reports))
+
+    def _deploy(self, stack: AssemblyStack) -> StackReport:
+        cloudformation = self._client("cloudformation", stack.region)
+        before = self._describe(stack)
+        if before and before["StackStatus"] in ("ROLLBACK_COMPLETE", "REVIEW_IN_PROGRESS", "CREATE_FAILED"):
+            cloudformation.delete_stack(StackName=stack.name)
+            self._wait(stack, before["StackId"])
+            before = None
+        request = self._request(stack, before)
+        try:
+            if before:
+                stack_id = cloudformation.update_stack(**request)["StackId"]
+            else:
+                stack_id = cloudformation.create_stack(
+                    **request, EnableTerminationProtection=stack.termination_protection
+                )["StackId"]
+        except ClientError as error:
+            text = str(error.response.get("Error", {}).get("Message", error))
+            if before and text.startswith("No updates"):
+                return _report(stack, before, changed=False)
+            return StackReport(
+                name=stack.name, region=stack.region, status="REFUSED", changed=False, failures=tuple(text.splitlines())
+            )
+        return self._finished(stack, stack_id)
+
+    def _destroy(self, stack: AssemblyStack) -> StackReport:
+        before = self._describe(stack)
+        if before is None:
+            return StackReport(name=stack.name, region=stack.region, status="DELETE_COMPLETE", changed=False)
+        try:
+            self._client("cloudformation", stack.region).delete_stack(StackName=stack.name)
+        except ClientError as error:
+            return _report(stack, before, changed=False, failures=(str(error),))
+        return self._finished(stack, before["StackId"])
+
+    def _request(self, stack: AssemblyStack, before: Any) -> dict[str, Any]:
+        parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in stack.parameters.items()]
+        template = {"TemplateBody": stack.template.read_text(encoding="utf-8")}
+        if stack.template_url:
+            template = {"TemplateURL": f"{self._endpoint}/{stack.template_url.removeprefix('s3://')}"}
+        return {
+            "StackName": stack.name,
+            **template,
+            "Parameters": parameters,
+            "Tags": [{"Key": key, "Value": value} for key, value in stack.tags.items()],
+            "Capabilities": _CAPABILITIES,
+        }
+
+    def _finished(self, stack: AssemblyStack, stack_id: str) -> StackReport:
+        after = self._wait(stack, stack_id)
+        report = _report(stack, after, changed=True)
+        return (
+            report
+            if report.succeeded
+            else _report(stack, after, changed=True, failures=self._failures(stack_id, stack))
+        )
+
+    def _describe(self, stack: AssemblyStack) -> Any:
+        try:
+            return self._client("cloudformation", stack.region).describe_stacks(StackName=stack.name)["Stacks"][0]
+        except ClientError as error:
+            if "does not exist" in str(error):
+                return None
+            raise
+
+    def _wait(self, stack: AssemblyStack, stack_id: str) -> Any:
+        cloudformation = self._client("cloudformation", stack.region)
+        while True:
+            found = cloudformation.describe_stacks(StackName=stack_id)["Stacks"][0]
+            if not found["StackStatus"].endswith("_IN_PROGRESS"):
+                return found
+            time.sleep(_POLL_SECONDS)
+
+    def _failures(self, stack_id: str, stack: AssemblyStack) -> tuple[str, ...]:
+        pages = self._client("cloudformation", stack.region).get_paginator("describe_stack_events")
+        events = [event for page in pages.paginate(StackName=stack_id) for event in page["StackEvents"]]
+        operation = events[0]["OperationId"]
+        return tuple(
+            f"{event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason', '')}"
+            for event in reversed(events)
+            if event["ResourceStatus"].endswith("_FAILED") and event["OperationId"] == operation
+        )
+
+
+def _report(stack: AssemblyStack, found: Any, *, changed: bool, failures: tuple[str, ...] = ()) -> StackReport:
+    return StackReport(
+        name=stack.name,
+        region=stack.region,
+        status=found["StackStatus"],
+        changed=changed,
+        outputs={item["OutputKey"]: item["OutputValue"] for item in found.get("Outputs", [])},
+        failures=failures,
+    )

@@ -1,0 +1,55 @@
+"""What a deployment did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackReport:
+    """One stack's end."""
+
+    name: str
+    region: str
+    status: str
+    changed: bool
+    """False when there was nothing to do."""
+    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    failures: tuple[str, ...] = ()
+    """Of a failed operation: each resource that failed, with its reason, first one first."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the stack is as it was asked to be."""
+        return self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE")
+
+    def __str__(self) -> str:
+        what = self.status if self.changed else f"{self.status} (no changes)"
+        lines = [f"{self.name}: {what}", *(f"  {key} = {value}" for key, value in self.outputs.items())]
+        return "\n".join([*lines, *(f"  failed: {failure}" for failure in self.failures)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentReport:
+    """All stacks of an assembly, in the order of the work. After a failure the rest was not tried."""
+
+    stacks: tuple[StackReport, ...]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every stack is as it was asked to be."""
+        return all(stack.succeeded for stack in self.stacks)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything had to be done."""
+        return any(stack.changed for stack in self.stacks)
+
+    def outputs(self, stack_name: str) -> Mapping[str, str]:
+        """Return one stack's outputs. Raises `KeyError`."""
+        for stack in self.stacks:
+            if stack.name == stack_name:
+                return stack.outputs
+        raise KeyError(stack_name)
+
+    def __str__(self) -> str:
+        return "\n".join(["deployed to a local emulation:", *map(str, self.stacks)])

@@ -1,0 +1,78 @@
+"""One port for everything: CloudFormation to ours, questions about the emulation to ours, the rest to moto."""
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from local_aws.api.app import CloudFormationApp, is_cloudformation, respond, service_of
+from local_aws.stacks.engine import CloudFormation
+from local_aws.stacks.stack import Stack
+
+OWN_PATH = "/_local-aws/"
+WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+class Router:
+    """A WSGI application in front of `services` (moto's)."""
+
+    def __init__(self, engine: CloudFormation, services: WsgiApp, *, default_region: str) -> None:
+        """Send on what is not for CloudFormation; unsigned requests to it are taken for `default_region`."""
+        self._engine = engine
+        self._cloudformation = CloudFormationApp(engine)
+        self._services = services
+        self._default_region = default_region
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer one request."""
+        path = environ.get("PATH_INFO", "")
+        if path.startswith(OWN_PATH):
+            return self._own(path.removeprefix(OWN_PATH), start_response)
+        if self._is_form(environ):
+            body = self._read(environ)
+            if is_cloudformation(environ, body):
+                signed = service_of(environ.get("HTTP_AUTHORIZATION", ""))
+                return respond(
+                    start_response, *self._cloudformation.answer(body, signed[1] if signed else self._default_region)
+                )
+        return self._services(environ, start_response)
+
+    def _own(self, name: str, start_response: Any) -> Iterable[bytes]:
+        answers = {"stacks": self._stacks, "health": lambda: {"status": "ok"}}
+        if name not in answers:
+            return respond(start_response, 404, b"{}", "application/json")
+        return respond(start_response, 200, json.dumps(answers[name]()).encode(), "application/json")
+
+    def _stacks(self) -> list[dict[str, Any]]:
+        regions = {stack.region for stack in self._engine.registry.everything()}
+        return [_stack(stack) for region in sorted(regions) for stack in self._engine.registry.living(region)]
+
+    def _is_form(self, environ: dict[str, Any]) -> bool:
+        kind = environ.get("CONTENT_TYPE", "")
+        return environ.get("REQUEST_METHOD") == "POST" and kind.startswith("application/x-www-form-urlencoded")
+
+    def _read(self, environ: dict[str, Any]) -> str:
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        body = environ["wsgi.input"].read(length)
+        environ["wsgi.input"] = io.BytesIO(body)
+        return body.decode()
+
+
+def _stack(stack: Stack) -> dict[str, Any]:
+    return {
+        "name": stack.name,
+        "id": stack.stack_id,
+        "region": stack.region,
+        "status": stack.status,
+        "resources": [
+            {
+                "logical_id": resource.logical_id,
+                "type": resource.resource_type,
+                "physical_id": resource.physical_id,
+                "status": resource.status,
+                "level": resource.level.value,
+                "notes": list(resource.notes),
+            }
+            for resource in list(stack.resources.values())
+        ],
+    }

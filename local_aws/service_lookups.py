@@ -1,0 +1,70 @@
+"""Answers, from the emulated services, what templates ask of them."""
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from local_aws.template.values import TemplateError
+
+
+class ServiceLookups:
+    """Implements `template.lookups.Lookups` over boto3."""
+
+    def __init__(self, endpoint: str) -> None:
+        """Ask the services at one endpoint."""
+        self._endpoint = endpoint
+
+    def ssm_parameter(self, region: str, name: str, version: str | None = None) -> str:
+        """Return the value of a Systems Manager parameter, decrypted."""
+        wanted = f"{name}:{version}" if version else name
+        try:
+            found = self._client("ssm", region).get_parameter(Name=wanted, WithDecryption=True)
+        except ClientError as error:
+            raise TemplateError(f"Unable to fetch parameters [{name}] from parameter store: {error}") from error
+        return str(found["Parameter"]["Value"])
+
+    def secret(self, region: str, secret_id: str, stage: str | None, version_id: str | None) -> str:
+        """Return the secret string of a Secrets Manager secret."""
+        which = {"VersionStage": stage, "VersionId": version_id}
+        try:
+            found = self._client("secretsmanager", region).get_secret_value(
+                SecretId=secret_id, **{key: value for key, value in which.items() if value}
+            )
+        except ClientError as error:
+            raise TemplateError(f"Secrets Manager cannot find the secret {secret_id}: {error}") from error
+        return str(found["SecretString"])
+
+    def availability_zones(self, region: str) -> list[str]:
+        """Return the names of a region's availability zones."""
+        zones = self._client("ec2", region).describe_availability_zones()["AvailabilityZones"]
+        return sorted(str(zone["ZoneName"]) for zone in zones)
+
+    def object_text(self, url: str, region: str) -> str:
+        """Return the text of an object in the emulated S3.
+
+        Takes path style (`http://localhost:5070/bucket/key`, `https://s3.us-west-2.amazonaws.com/bucket/key`) and
+        virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`).
+        """
+        parts = urlsplit(url)
+        host, path = parts.hostname or "", unquote(parts.path).lstrip("/")
+        label, _, rest = host.partition(".s3.")
+        virtual = bool(rest) and not host.startswith("s3.")
+        bucket, _, key = (label, "", path) if virtual else path.partition("/")
+        try:
+            found = self._client("s3", region).get_object(Bucket=bucket, Key=key)
+        except ClientError as error:
+            raise TemplateError(f"S3 error for {url}: {error}") from error
+        return found["Body"].read().decode()
+
+    def _client(self, service: str, region: str) -> Any:
+        # One session a client: sessions are not safe to share between threads.
+        session: Any = boto3.session.Session(
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",  # noqa: S106 - moto takes anything
+            region_name=region,
+        )
+        settings = Config(s3={"addressing_style": "path"})
+        return session.client(service, endpoint_url=self._endpoint, config=settings)
