@@ -7,12 +7,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from llm_fleet.config.explain import explain
-from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.repair import repair
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
 
 _ROUNDS = 3
 """A mended value can uncover one more mistake around it; none was seen to need a third round."""
+
+_MENDED = frozenset(Code) - {Code.DUPLICATE_KEY}
+"""Of a key written twice, the first value is the user's own."""
+_DECIDED_BY_ROLE = ("partition",)
+"""Keys of a group that are right or wrong by its role alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +31,7 @@ class Built:
 
     def is_known(self, path: tuple[PathPart, ...]) -> bool:
         """Return whether a finding at `path` would be about what the user wrote, not about what was mended."""
-        mended = [problem.path for problem in self.problems]
+        mended = [path for problem in self.problems if problem.code in _MENDED for path in _touched(problem.path)]
         return not any(path[: len(other)] == other or other[: len(path)] == path for other in mended)
 
 
@@ -35,9 +41,22 @@ def build(data: dict[str, Any], problems: list[Problem]) -> Built:
     for _ in range(_ROUNDS):
         try:
             # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
-            return Built(fleet=Fleet.model_validate_json(json.dumps(data)), problems=found)
+            return Built(fleet=Fleet.model_validate_json(json.dumps(_without_network(data))), problems=found)
         except ValidationError as error:
             details = error.errors(include_url=False)
             found += [explain(detail) for detail in details]
             data = repair(data, details)
     return Built(fleet=None, problems=found)
+
+
+def _without_network(data: dict[str, Any]) -> dict[str, Any]:
+    """Return `data` with `network: none` read as nothing.
+
+    Not a validator of the field: below one, pydantic takes values for Python's own, and lists for no tuples.
+    """
+    return {**data, "network": None} if data.get("network") == NO_NETWORK else data
+
+
+def _touched(path: tuple[PathPart, ...]) -> list[tuple[PathPart, ...]]:
+    """Return `path`, and what cannot be judged without the value there."""
+    return [path, *((*path[:-1], key) for key in _DECIDED_BY_ROLE if path and path[-1] == "role")]

@@ -21,19 +21,22 @@ def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the clusters, by attribute names."""
     for name, cluster in fleet.clusters.items():
         for problem in check_cluster(ClusterView(fleet=fleet, config=cluster)):
-            yield _in_file(problem, name)
+            if problem.path != ("availability_zone_id",) or cluster.availability_zone_id is not None:
+                yield _in_file(problem, cluster)
         for problem in _check_own(cluster, fleet):
             yield problem.under("clusters", name)
 
 
-def _in_file(problem: Problem, cluster: str) -> Problem:
+def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
     """Return a problem of a cluster where the file has it: file systems and region are the fleet's, not its own."""
     first = problem.path[0] if problem.path else None
     if first == "region":
         return problem
     if first in _FILE_SYSTEMS:
         return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
-    return problem.under("clusters", cluster)
+    if first == "cluster_name" and cluster.own_name is None:
+        problem = replace(problem, path=("name",))
+    return problem.under("clusters", cluster.name)
 
 
 def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:

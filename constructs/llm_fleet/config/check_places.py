@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.catalog.regions import az_id_prefix
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
 from llm_fleet.config.cluster_view import ClusterView, zone_of_fsx, zone_of_home
 from llm_fleet.config.fleet import Fleet
@@ -23,7 +24,7 @@ def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
         return
     zones = fleet.network.availability_zone_ids
     for path, zone in _named_zones(fleet):
-        if zone not in zones:
+        if zone not in zones and az_id_prefix(zone) is not None:
             yield Problem(
                 code=Code.ZONE_WITHOUT_SUBNET,
                 message=f"the network has no compute subnet in {zone}",

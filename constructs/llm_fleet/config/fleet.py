@@ -1,16 +1,22 @@
 """The whole fleet file."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.config.values import none_word
+
+NO_NETWORK = "none"
+"""What a user writes for no network; `build` reads it as nothing."""
+
+
+def _or_none(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [arm if arm.get("type") != "null" else {"const": NO_NETWORK} for arm in schema["anyOf"]]
 
 
 class Fleet(FleetModel):
@@ -20,7 +26,7 @@ class Fleet(FleetModel):
     """The fleet's name; the names of its stacks begin with it."""
     region: str = Field(examples=["us-west-2"])
     """The AWS Region where all of it stands, e.g. `us-west-2`."""
-    network: Annotated[NetworkConfig | None, BeforeValidator(none_word)] = Field(examples=["none"])
+    network: NetworkConfig | None = Field(examples=[NO_NETWORK], json_schema_extra=_or_none)
     """The VPC; `none` leaves the clusters in the service's own network, which cannot reach a file system."""
     storage: StorageConfig = StorageConfig()
     """File systems and buckets, which outlive the clusters. Default: none."""

@@ -9,8 +9,8 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.located import LocatedProblem
 from llm_fleet.config.parse import parse
 from llm_fleet.config.read import read_text
-from llm_fleet.config.shape import as_written
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.config.shape import OWN_KEY, as_written
+from llm_fleet.rules.problem import FleetError, Problem
 
 
 def load_fleet(path: Path | str) -> Fleet:
@@ -28,7 +28,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:
     problems = list(built.problems)
     if built.fleet is not None:
         found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in check_fleet(built.fleet)]
-        problems += [problem for problem in found if built.is_known(problem.path)]
+        problems += [_without_own_key(problem) for problem in found if built.is_known(problem.path)]
     located = [document.locate(problem) for problem in problems]
     if built.fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)
@@ -37,3 +37,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:
 
 def _place(problem: LocatedProblem) -> tuple[int, int]:
     return problem.line, problem.column
+
+
+def _without_own_key(problem: Problem) -> Problem:
+    return replace(problem, path=problem.path[:-1]) if problem.path[-1:] == (OWN_KEY,) else problem

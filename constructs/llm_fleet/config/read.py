@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import FleetError, Problem
 
 SIZE_LIMIT = 1024 * 1024
@@ -17,26 +18,46 @@ def read_text(path: Path, *, noun: str = "fleet file") -> str:
     The size is asked for before anything is read, and nothing but a regular file is opened: neither a huge file
     nor a pipe can hold up a synth.
     """
+    _refuse_before_opening(path, noun)
     try:
-        stat = path.stat()
-        if path.is_dir():
-            raise _error(path, Code.FILE_UNREADABLE, f"this is a directory, not a {noun}", _inside(path))
-        if not path.is_file():
-            raise _error(path, Code.FILE_UNREADABLE, f"this is no regular file, so it can be no {noun}", _INSTEAD)
-        if stat.st_size > SIZE_LIMIT:
-            message = f"the file has {stat.st_size:,} bytes; a {noun} has {SIZE_LIMIT:,} at most"
-            raise _error(path, Code.FILE_TOO_LARGE, message, "check that this is the file that you meant")
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise _error(path, Code.FILE_UNREADABLE, "there is no such file", _near(path)) from None
+        with path.open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if len(content) > SIZE_LIMIT:
+        raise _too_large(path, noun, f"more than {SIZE_LIMIT:,}")
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"the byte at position {error.start} is not UTF-8"
         raise _error(path, Code.FILE_NOT_TEXT, message, "save the file as UTF-8 text") from None
+
+
+def _refuse_before_opening(path: Path, noun: str) -> None:
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise _error(path, Code.FILE_UNREADABLE, "there is no such file", _near(path)) from None
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise _error(path, Code.FILE_UNREADABLE, f"the file cannot be read: {reason}", _INSTEAD) from None
-    except ValueError:
+        raise _unreadable(path, error) from None
+    except ValueError:  # A null character in the name.
         raise _error(path, Code.FILE_UNREADABLE, "no file can have this name", _INSTEAD) from None
+    if path.is_dir():
+        raise _error(path, Code.FILE_UNREADABLE, f"this is a directory, not a {noun}", _inside(path))
+    if not path.is_file():
+        raise _error(path, Code.FILE_UNREADABLE, f"this is no regular file, so it can be no {noun}", _INSTEAD)
+    if size > SIZE_LIMIT:
+        raise _too_large(path, noun, f"{size:,}")
+
+
+def _too_large(path: Path, noun: str, size: str) -> FleetError:
+    message = f"the file has {size} bytes; a {noun} has {SIZE_LIMIT:,} at most"
+    return _error(path, Code.FILE_TOO_LARGE, message, "check that this is the file that you meant")
+
+
+def _unreadable(path: Path, error: OSError) -> FleetError:
+    reason = (error.strerror or type(error).__name__).lower()
+    return _error(path, Code.FILE_UNREADABLE, f"the file cannot be read: {reason}", _INSTEAD)
 
 
 def _error(path: Path, code: Code, message: str, remedy: str) -> FleetError:
@@ -45,8 +66,6 @@ def _error(path: Path, code: Code, message: str, remedy: str) -> FleetError:
 
 def _near(path: Path) -> str:
     """Offer what lies next to a file that does not exist."""
-    from llm_fleet.rules.nearest import nearest
-
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
     except OSError:
@@ -57,5 +76,8 @@ def _near(path: Path) -> str:
 
 def _inside(path: Path) -> str:
     """Offer a fleet file that lies in a directory."""
-    found = sorted(entry for entry in path.iterdir() if entry.suffix in {".yaml", ".yml"})
+    try:
+        found = sorted(entry for entry in path.iterdir() if entry.suffix in {".yaml", ".yml"})
+    except OSError:
+        return _INSTEAD
     return f"did you mean `{found[0]}`?" if found else _INSTEAD

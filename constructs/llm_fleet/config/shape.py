@@ -7,7 +7,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.named import NamedModel
 from llm_fleet.rules.problem import PathPart
+
+OWN_KEY = "(its key)"
 
 
 def field_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> FieldInfo | None:
@@ -26,11 +29,16 @@ def model_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> type[FleetM
 
 
 def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[PathPart, ...]:
-    """Return `path`, which a rule gave in attribute names, in the keys of the file."""
+    """Return `path`, which a rule gave in attribute names, in the keys of the file.
+
+    The name of an entry is its key, which is in the path already: `OWN_KEY` follows it then.
+    """
     written: list[PathPart] = []
     annotation: Any = model
     for part in path:
         holder = bare(annotation)
+        if _is_model(holder) and issubclass(holder, NamedModel) and part == "name":
+            return (*written, OWN_KEY)
         key: PathPart = holder.key_of(part) if _is_model(holder) and isinstance(part, str) else part
         written.append(key)
         annotation = _step(annotation, key)

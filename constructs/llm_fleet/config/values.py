@@ -26,11 +26,6 @@ Days = Annotated[int, BeforeValidator(DAYS.parse), WithJsonSchema(DAYS.json_sche
 """Days, written as `30 days`."""
 
 
-def none_word(value: Any) -> Any:
-    """Read the word `none` as nothing."""
-    return None if value == "none" else value
-
-
 def _instance_type_schema(schema: dict[str, Any]) -> None:
     schema["enum"] = sorted(instances())
 
