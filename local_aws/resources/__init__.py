@@ -1,0 +1,1 @@
+"""What creates resources: tables of types in front of the emulated services' own APIs."""

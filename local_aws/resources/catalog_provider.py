@@ -1,0 +1,82 @@
+"""The resource provider that the engine uses: tables for most types, code for the few that run code."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from local_aws.resource_provider import Created, Request, ResourceFailed
+from local_aws.resources.api_resource import ApiResource
+from local_aws.resources.custom.custom_resource import CustomResource, is_custom
+from local_aws.resources.nothing import NOTHING_TYPES, Nothing
+from local_aws.resources.schemas import name_problems
+from local_aws.resources.services import Services
+from local_aws.resources.spec import type_specs
+
+
+class CatalogProvider:
+    """Creates, updates and deletes resources of every type in the tables, strictly.
+
+    `endpoint_url` is where the emulated services listen, e.g. `http://localhost:5070`; `install_moto_fixes` of
+    `local_aws.resources.moto_fixes` must have run in the process that serves it.
+    """
+
+    def __init__(self, endpoint_url: str) -> None:
+        """Use the services at one endpoint."""
+        self.services = Services(endpoint_url)
+        self._custom = CustomResource(self.services)
+        self._nothing = Nothing()
+        self._of_type = {name: ApiResource(spec, self.services) for name, spec in type_specs().items()}
+        self._home: dict[str, tuple[str, str]] = {}
+
+    @property
+    def resource_types(self) -> frozenset[str]:
+        """Every type that can be deployed, custom resources apart."""
+        return frozenset(self._of_type) | NOTHING_TYPES
+
+    def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
+        """Name an unknown type, unknown properties and missing ones, before anything is created."""
+        if is_custom(resource_type):
+            missing = "ServiceToken" not in properties_unresolved
+            return [f"{resource_type}: property ServiceToken is required"] if missing else []
+        if resource_type in NOTHING_TYPES:
+            return []
+        if resource_type not in self._of_type:
+            return [f"{resource_type}: this emulation does not know the resource type"]
+        return [f"{resource_type}: {problem}" for problem in name_problems(resource_type, properties_unresolved)]
+
+    def attribute_names(self, resource_type: str) -> frozenset[str] | None:
+        """Return the attributes that a type gives; `None` for custom resources, which may give any."""
+        if is_custom(resource_type):
+            return None
+        found = type_specs().get(resource_type)
+        return frozenset(found.attributes) if found else frozenset()
+
+    def create(self, request: Request) -> Created:
+        """Create a resource, or raise `ResourceFailed`."""
+        created = self._resource(request.resource_type).create(request)
+        self._home[created.physical_id] = (request.region, request.account)
+        return created
+
+    def update(self, request: Request) -> Created:
+        """Change a resource in place, or raise `ReplacementNeeded` or `ResourceFailed`."""
+        return self._resource(request.resource_type).update(request)
+
+    def delete(self, request: Request) -> None:
+        """Delete a resource, or raise `ResourceFailed`."""
+        self._resource(request.resource_type).delete(request)
+        self._home.pop(request.physical_id or "", None)
+
+    def exists(self, resource_type: str, physical_id: str) -> bool:
+        """Ask the service whether a resource is there, in the region that it was created in."""
+        if physical_id not in self._home:
+            return False
+        region, account = self._home[physical_id]
+        return self._resource(resource_type).exists(physical_id, region, account)
+
+    def _resource(self, resource_type: str) -> "ApiResource | CustomResource | Nothing":
+        if is_custom(resource_type):
+            return self._custom
+        if resource_type in NOTHING_TYPES:
+            return self._nothing
+        if resource_type not in self._of_type:
+            raise ResourceFailed(f"{resource_type}: this emulation does not know the resource type")
+        return self._of_type[resource_type]

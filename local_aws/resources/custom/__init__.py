@@ -1,0 +1,1 @@
+"""Custom resources: the function that a template names really runs."""

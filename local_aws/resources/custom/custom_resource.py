@@ -1,0 +1,103 @@
+"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+from local_aws.resource_provider import Created, Level, Request, ResourceFailed
+from local_aws.resources.custom.function_process import FunctionProcess, Run
+from local_aws.resources.custom.response_url import ResponseUrl
+from local_aws.resources.services import Services
+
+_PLAIN = "AWS::CloudFormation::CustomResource"
+_FOR_CLOUDFORMATION = ("ServiceTimeout",)
+_LATE_ANSWER_SECONDS = 0.5
+"""How long an answer may come after the process has ended; the PUT itself ends before."""
+
+
+def is_custom(resource_type: str) -> bool:
+    """Tell whether a type is a custom resource."""
+    return resource_type == _PLAIN or resource_type.startswith("Custom::")
+
+
+class CustomResource:
+    """Creates, updates and deletes custom resources by running their functions."""
+
+    def __init__(self, services: Services) -> None:
+        """Run functions against the services at one endpoint."""
+        self._function = FunctionProcess(services)
+
+    def create(self, request: Request) -> Created:
+        """Run the function with `Create`."""
+        return self._ask(request, "Create", {})
+
+    def update(self, request: Request) -> Created:
+        """Run the function with `Update`; another physical id in the answer means that the old one is to be deleted."""
+        old = _as_strings(dict(request.old_properties or {}))
+        return self._ask(request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old})
+
+    def delete(self, request: Request) -> None:
+        """Run the function with `Delete`."""
+        self._ask(request, "Delete", {"PhysicalResourceId": request.physical_id})
+
+    def exists(self, physical_id: str, region: str, account: str) -> bool:
+        """What a custom resource stands for only its function knows."""
+        return True
+
+    def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
+        token = request.properties.get("ServiceToken")
+        if not isinstance(token, str) or ":function:" not in token:
+            raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
+        asked = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
+        with ResponseUrl() as response:
+            event = {
+                "RequestType": kind,
+                "ResponseURL": response.url,
+                "StackId": request.stack_id,
+                "RequestId": str(uuid.uuid4()),
+                "ResourceType": request.resource_type,
+                "LogicalResourceId": request.logical_id,
+                "ServiceToken": token,
+                "ResourceProperties": _as_strings(asked),
+                **more,
+            }
+            run = self._function.invoke(token, event, request.region, request.account)
+            try:
+                answer = response.answer(_LATE_ANSWER_SECONDS)
+            except ValueError as error:
+                raise ResourceFailed(_with_log(str(error), run)) from error
+        return _created(request, kind, _accepted(answer, run))
+
+
+def _accepted(answer: dict[str, Any] | None, run: Run) -> dict[str, Any]:
+    if answer is None:
+        ending = "reached its timeout" if run.timed_out else "returned" if run.ended_well else "raised"
+        raise ResourceFailed(_with_log(f"the function {ending} without answering (AWS would wait for an hour)", run))
+    if answer.get("Status") != "SUCCESS":
+        raise ResourceFailed(
+            _with_log(f"Received response status [FAILED] from custom resource. {answer.get('Reason', '')}", run)
+        )
+    return answer
+
+
+def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:
+    physical_id = answer.get("PhysicalResourceId") or (request.physical_id if kind == "Delete" else None)
+    if not isinstance(physical_id, str):
+        raise ResourceFailed("Invalid PhysicalResourceId: the function's answer has none")
+    data = cast(dict[str, Any], answer.get("Data") or {})
+    return Created(physical_id=physical_id, attributes=data, level=Level.LAMBDA)
+
+
+def _with_log(text: str, run: Run) -> str:
+    return f"{text}\nlog of the function:\n{run.log}" if run.log else text
+
+
+def _as_strings(value: Any) -> Any:
+    """Return a value as CloudFormation hands it to functions: booleans and numbers arrive as strings."""
+    if isinstance(value, Mapping):
+        return {key: _as_strings(item) for key, item in cast(Mapping[str, Any], value).items()}
+    if isinstance(value, list):
+        return [_as_strings(item) for item in cast(list[Any], value)]
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value

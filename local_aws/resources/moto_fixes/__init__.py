@@ -1,0 +1,24 @@
+"""Named corrections of moto, each in its own file with its reason.
+
+Every module has one function, `install()`, which may be called again.
+"""
+
+import os
+from importlib import import_module
+
+FIXES = (
+    "iam_managed_policies",
+    "s3_loopback_is_tls",
+    "fsx_file_systems",
+    "fsx_volumes",
+    "fsx_data_repositories",
+    "sagemaker_clusters",
+    "ec2_in_use",
+)
+
+
+def install_moto_fixes() -> None:
+    """Install every correction; call it in the process that serves moto, before its first request."""
+    os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+    for name in FIXES:
+        import_module(f"{__name__}.{name}").install()

@@ -1,0 +1,99 @@
+"""HyperPod's own rules across fields: what the service refuses although its model allows it.
+
+From the SageMaker developer guide and the service's errors; those that only documents say are refused all the same.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+_LUSTRE, _OPEN_ZFS = "FsxLustreConfig", "FsxOpenZfsConfig"
+
+
+def rule_problems(asked: dict[str, Any]) -> list[str]:
+    """Return which rules a cluster breaks; `asked` is the input of `CreateCluster`, or a cluster after its update."""
+    groups = [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in asked.get(kind, [])]
+    return [
+        *_cluster(asked, groups),
+        *_slurm(asked, groups),
+        *(told for group in groups for told in _group(asked, group)),
+    ]
+
+
+def _cluster(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
+    names = [group["InstanceGroupName"] for group in groups]
+    if not groups:
+        yield "a cluster needs at least one instance group"
+    if len(set(names)) != len(names):
+        yield f"instance group names must be unique: {', '.join(sorted(names))}"
+    continuous = asked.get("NodeProvisioningMode") == "Continuous"
+    slurm: dict[str, Any] = asked.get("Orchestrator", {}).get("Slurm", {})
+    if continuous and "SlurmConfigStrategy" in slurm:
+        yield "SlurmConfigStrategy is not allowed with NodeProvisioningMode Continuous"
+    if "AccountingDatabase" in slurm and not continuous:
+        yield "AccountingDatabase needs NodeProvisioningMode Continuous"
+    if any("MinInstanceCount" in group for group in groups) and not continuous:
+        yield "MinInstanceCount needs NodeProvisioningMode Continuous"
+    if "Eks" in asked.get("Orchestrator", {}) and "VpcConfig" not in asked:
+        yield "VpcConfig is required with the EKS orchestrator"
+
+
+def _slurm(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
+    kinds = [group["SlurmConfig"]["NodeType"] for group in groups if "SlurmConfig" in group]
+    if not kinds:
+        return
+    if kinds.count("Controller") != 1:
+        yield f"exactly one instance group must be of node type Controller, found {kinds.count('Controller')}"
+    if kinds.count("Login") > 1:
+        yield f"at most one instance group may be of node type Login, found {kinds.count('Login')}"
+    if len(kinds) != len(groups):
+        yield "SlurmConfig must be given for every instance group or for none"
+
+
+def _group(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+    name = group["InstanceGroupName"]
+    if ("InstanceType" in group) == ("InstanceRequirements" in group):
+        yield f"{name}: exactly one of InstanceType and InstanceRequirements must be given"
+    if group.get("MinInstanceCount", 0) > group["InstanceCount"]:
+        yield f"{name}: MinInstanceCount is above InstanceCount"
+    partitions = group.get("SlurmConfig", {}).get("PartitionNames")
+    compute = group.get("SlurmConfig", {}).get("NodeType") == "Compute"
+    if compute and not partitions:
+        yield f"{name}: PartitionNames is required for node type Compute"
+    if "SlurmConfig" in group and partitions and not compute:
+        yield f"{name}: PartitionNames is allowed for node type Compute only"
+    yield from (f"{name}: {told}" for told in _life_cycle(asked, group))
+    yield from (f"{name}: {told}" for told in _storage(asked, group))
+    if "OverrideVpcConfig" in group and "VpcConfig" not in asked:
+        yield f"{name}: OverrideVpcConfig needs the cluster's VpcConfig"
+
+
+def _life_cycle(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+    config = group.get("LifeCycleConfig")
+    if config is None:
+        if "Eks" in asked.get("Orchestrator", {}):
+            yield "LifeCycleConfig is required with the EKS orchestrator"
+        return
+    hooks = [hook for hook in ("OnCreate", "OnInitComplete") if hook in config]
+    if len(hooks) > 1:
+        yield "OnCreate and OnInitComplete exclude each other"
+    uri = config.get("SourceS3Uri")
+    if hooks and not uri:
+        yield f"{hooks[0]} needs SourceS3Uri"
+    if uri and not uri.startswith("s3://sagemaker-"):
+        yield f"SourceS3Uri {uri} does not start with 's3://sagemaker-'"
+
+
+def _storage(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+    configs: list[dict[str, Any]] = group.get("InstanceStorageConfigs", [])
+    for kind in (_LUSTRE, _OPEN_ZFS):
+        count = sum(kind in config for config in configs)
+        if count > 1:
+            yield f"at most one {kind} is allowed"
+        if count and "VpcConfig" not in asked:
+            yield f"{kind} needs the cluster's VpcConfig"
+    for config in configs:
+        ebs = config.get("EbsVolumeConfig", {})
+        if ebs.get("RootVolume") and "VolumeSizeInGB" in ebs:
+            yield "a root volume has no VolumeSizeInGB"
+        if ebs.get("RootVolume") and "VolumeKmsKeyId" not in ebs:
+            yield "RootVolume needs VolumeKmsKeyId"

@@ -1,0 +1,76 @@
+"""A subnet or security group that something still uses is not deleted: `DependencyViolation`, as EC2 says.
+
+moto deletes them under whatever stands in them. It also leaves a NAT gateway's network interface behind, and gives the
+interfaces of a VPC endpoint no security groups.
+"""
+
+from typing import Any
+
+from moto.ec2.exceptions import DependencyViolationError
+from moto.ec2.models import EC2Backend
+
+_INSTALLED = "_llm_fleet_in_use"
+
+
+def install() -> None:
+    """Let EC2 refuse what is still used."""
+    if hasattr(EC2Backend, _INSTALLED):
+        return
+    setattr(EC2Backend, _INSTALLED, True)
+    EC2Backend.delete_subnet = _checked(EC2Backend.delete_subnet, _subnet_users, "subnet")
+    EC2Backend.delete_security_group = _checked(EC2Backend.delete_security_group, _group_users, "resource")
+    EC2Backend.delete_nat_gateway = _with_its_interface(EC2Backend.delete_nat_gateway)
+    EC2Backend.create_vpc_endpoint = _with_groups(EC2Backend.create_vpc_endpoint)
+
+
+def _checked(as_moto_does: Any, users_of: Any, kind: str) -> Any:
+    def delete(self: Any, *args: Any, **named: Any) -> Any:
+        resource_id = named.get("group_id") or named.get("subnet_id") or (args[0] if args else None)
+        users = users_of(self, resource_id)
+        if users:
+            raise DependencyViolationError(
+                f"The {kind} '{resource_id}' has dependencies and cannot be deleted: {', '.join(users)}"
+            )
+        return as_moto_does(self, *args, **named)
+
+    return delete
+
+
+def _subnet_users(ec2: Any, subnet_id: str) -> list[str]:
+    return [_told(eni) for eni in ec2.enis.values() if eni.subnet.id == subnet_id]
+
+
+def _group_users(ec2: Any, group_id: str) -> list[str]:
+    users = [_told(eni) for eni in ec2.enis.values() if group_id in [group.id for group in eni.group_set]]
+    for groups in ec2.groups.values():
+        for group in groups.values():
+            rules = [*group.ingress_rules, *group.egress_rules]
+            sources = {source.get("GroupId") for rule in rules for source in rule.source_groups}
+            if group.id != group_id and group_id in sources:
+                users.append(f"a rule of {group.id}")
+    return users
+
+
+def _told(eni: Any) -> str:
+    return f"{eni.id} ({eni.description})" if eni.description else str(eni.id)
+
+
+def _with_its_interface(as_moto_does: Any) -> Any:
+    def delete_nat_gateway(self: Any, nat_gateway_id: str) -> Any:
+        gateway = as_moto_does(self, nat_gateway_id)
+        self.enis.pop(gateway._eni.id, None)
+        return gateway
+
+    return delete_nat_gateway
+
+
+def _with_groups(as_moto_does: Any) -> Any:
+    def create_vpc_endpoint(self: Any, *args: Any, **named: Any) -> Any:
+        endpoint = as_moto_does(self, *args, **named)
+        groups = [self.get_security_group_from_id(one) for one in endpoint.security_group_ids or ()]
+        for eni_id in endpoint.network_interface_ids or ():
+            self.enis[eni_id]._group_set = [group for group in groups if group]
+            self.enis[eni_id].description = f"VPC Endpoint Interface {endpoint.id}"
+        return endpoint
+
+    return create_vpc_endpoint

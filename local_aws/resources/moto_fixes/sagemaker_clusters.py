@@ -1,0 +1,109 @@
+"""HyperPod clusters keep every field, can be updated, and are refused by the service's own rules.
+
+moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, tells of six fields only,
+has no `UpdateCluster`, and looks at neither network, role nor script. Ids, ARNs and addresses have the forms of AWS.
+"""
+
+from typing import Any
+
+from moto.sagemaker.models import SageMakerModelBackend
+from moto.sagemaker.responses import SageMakerResponse
+
+from local_aws.resources.moto_fixes.cluster_record import ClusterRecord
+from local_aws.resources.moto_fixes.cluster_rules import rule_problems
+from local_aws.resources.moto_fixes.cluster_surroundings import surrounding_problems
+from local_aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+
+_INVALID = "ValidationException"
+
+
+def install() -> None:
+    """Replace moto's cluster operations."""
+    for operation, handler in (
+        ("CreateCluster", _create),
+        ("UpdateCluster", _update),
+        ("DescribeCluster", _describe),
+        ("DeleteCluster", _delete),
+        ("ListClusterNodes", _list_nodes),
+        ("DescribeClusterNode", _describe_node),
+    ):
+        install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+    SageMakerModelBackend.add_tags = _add_tags
+
+
+def _clusters(response: Any) -> dict[str, Any]:
+    return response.sagemaker_backend.clusters
+
+
+def _refuse(response: Any, asked: dict[str, Any]) -> None:
+    problems = rule_problems(asked) + surrounding_problems(asked, response.current_account, response.region)
+    if problems:
+        raise Refused(_INVALID, "Validation Error: " + "; ".join(problems))
+
+
+def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    name = params["ClusterName"]
+    if any(one.cluster_name == name for one in _clusters(response).values()):
+        raise Refused("ResourceInUse", f"Resource Already Exists: Cluster with name {name} already exists.")
+    _refuse(response, params)
+    made = ClusterRecord(params, response.region, response.current_account)
+    _clusters(response)[made.cluster_id] = made  # by the last part of its ARN: where moto looks for what has tags
+    return {"ClusterArn": made.arn}
+
+
+def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    found = _cluster(response, params["ClusterName"])
+    names = {group["InstanceGroupName"] for group in found.groups}
+    unknown = sorted(set(params.get("InstanceGroupsToDelete", ())) - names)
+    if unknown:
+        raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
+    asked = found.after(params)
+    _refuse(response, asked)
+    found.update(asked)
+    return {"ClusterArn": found.arn}
+
+
+def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    return _cluster(response, params["ClusterName"]).describe()
+
+
+def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    found = _cluster(response, params["ClusterName"])
+    found.take_down()
+    del _clusters(response)[found.cluster_id]
+    return {"ClusterArn": found.arn}
+
+
+def _list_nodes(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    part = params.get("InstanceGroupNameContains", "")
+    nodes = [
+        one for one in _cluster(response, params["ClusterName"]).nodes.values() if part in one["InstanceGroupName"]
+    ]
+    begin, size = int(params.get("NextToken", 0)), params.get("MaxResults", 100)
+    shown = [known_members("sagemaker", "ClusterNodeSummary", one) for one in nodes[begin : begin + size]]
+    more = {"NextToken": str(begin + size)} if begin + size < len(nodes) else {}
+    return {"ClusterNodeSummaries": shown} | more
+
+
+def _describe_node(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    found = _cluster(response, params["ClusterName"])
+    wanted = {params.get("NodeId"), params.get("NodeLogicalId")} - {None}
+    for node in found.nodes.values():
+        if wanted & {node["InstanceId"], node.get("NodeLogicalId")}:
+            return {"NodeDetails": known_members("sagemaker", "ClusterNodeDetails", node)}
+    raise Refused("ResourceNotFound", f"There is no node {', '.join(wanted)} in {found.cluster_name}")
+
+
+def _cluster(response: Any, name_or_arn: str) -> Any:
+    for one in _clusters(response).values():
+        if name_or_arn in (one.cluster_name, one.arn):
+            return one
+    raise Refused("ResourceNotFound", f"Cluster with name {name_or_arn} not found")
+
+
+def _add_tags(self: Any, arn: str, tags: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Set tags as SageMaker does: a key that is there already gets the new value."""
+    resource = self._get_resource_from_arn(arn)
+    keys = {tag["Key"] for tag in tags}
+    resource.tags = [tag for tag in resource.tags if tag["Key"] not in keys] + tags
+    return resource.tags
