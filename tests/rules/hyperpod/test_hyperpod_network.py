@@ -2,8 +2,9 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.hyperpod_network import zone_of
 from tests.rules.hyperpod.findings import TOKEN, only
-from tests.rules.hyperpod.shapes import cluster, cluster_with
+from tests.rules.hyperpod.shapes import Group, cluster, cluster_with
 
 GROUP = ("groups", "worker-group")
 
@@ -74,3 +75,16 @@ def test_zone_of_another_region():
     found = check_cluster(cluster_with(availability_zone_id="use1-az4", mount_lustre=False))
     problem = only(found, Code.ZONE_REGION, *GROUP, "availability_zone_id")
     assert problem.message == "use1-az4 is in us-east-1, not in us-west-2"
+
+
+@pytest.mark.parametrize(
+    ("group", "zone"),
+    [
+        (Group(), "usw2-az4"),
+        (Group(availability_zone_id="usw2-az1"), "usw2-az1"),
+        (Group(override_subnet_ids=("subnet-0abc",)), None),
+        (Group(override_subnet_ids=("subnet-0abc",), availability_zone_id="usw2-az1"), "usw2-az1"),
+    ],
+)
+def test_zone_of_a_group(group: Group, zone: str | None):
+    assert zone_of(cluster(), group) == zone
