@@ -42,7 +42,7 @@ class Steps:
         around = set(self.single)
         if self.step:
             floor = amount // self.step * self.step
-            around |= {floor, floor + self.step, *((self.most,) if self.most else ())}
+            around |= {floor - self.step, floor, floor + self.step, *((self.most,) if self.most else ())}
         sold = sorted(a for a in around if self.accepts(a))
         below = [a for a in sold if a < amount]
         above = [a for a in sold if a > amount]

@@ -1,0 +1,101 @@
+"""What FSx for Lustre refuses of its links to S3."""
+
+from typing import Any
+
+import pytest
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.data_repositories import DataRepository, check_data_repositories
+from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.rules.problem import Problem
+
+
+def link(directory: str = "/data", s3_path: str = "s3://corpus/", **options: Any) -> DataRepository:
+    return DataRepository(file_system_path=directory, data_repository_path=s3_path, **options)
+
+
+def check(*repositories: DataRepository, **wishes: Any) -> list[Problem]:
+    return check_data_repositories(LustreSettings(**wishes), repositories)
+
+
+def test_a_link_is_possible_to_the_default_file_system():
+    assert check(link()) == []
+    assert check() == []
+
+
+@pytest.mark.parametrize(
+    ("wishes", "path"),
+    [
+        ({"deployment_type": "SCRATCH_1"}, ("data_repositories",)),
+        ({"storage_type": "INTELLIGENT_TIERING"}, ("data_repositories",)),
+        ({"deployment_type": "SCRATCH_2", "version": "2.10"}, ("version",)),
+    ],
+)
+def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[str, ...]):
+    (problem,) = check(link(), **wishes)
+    assert (problem.code, problem.path) == (Code.DATA_REPOSITORY_UNSUPPORTED, path)
+    assert check(**wishes) == []
+
+
+@pytest.mark.parametrize("name", ["backup_retention_days", "copy_tags_to_backups"])
+def test_a_linked_file_system_has_no_backups(name: str):
+    (problem,) = check(link(), **{name: True})
+    assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, (name,))
+    assert problem.remedy == "leave it out, or link a second file system to S3"
+    assert check(link(), **{name: 0}) == []
+
+
+def test_eight_links_and_no_more():
+    eight = [link(f"/data{n}", f"s3://corpus-{n}") for n in range(8)]
+    assert check(*eight) == []
+    (problem,) = check(*eight, link("/more", "s3://more-of-it"))
+    assert (problem.code, problem.value, problem.allowed) == (Code.DATA_REPOSITORY_LIMIT, 9, "at most 8")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("/data", "/data"), ("/data", "/data/"), ("/data/", "/data/sub"), ("/data/sub", "/data"), ("/", "/data")],
+)
+def test_directories_must_lie_apart(first: str, second: str):
+    (problem,) = check(link(first, "s3://one-bucket"), link(second, "s3://another-bucket"))
+    assert problem.code == Code.DATA_REPOSITORY_OVERLAP
+    assert problem.where == "data_repositories[1].file_system_path"
+    assert repr(first) in problem.message
+
+
+def test_s3_paths_must_lie_apart():
+    (problem,) = check(link("/a", "s3://corpus/en"), link("/b", "s3://corpus/en/books/"))
+    assert problem.where == "data_repositories[1].data_repository_path"
+
+
+@pytest.mark.parametrize(("first", "second"), [("/data", "/data2"), ("/data/a", "/data/b")])
+def test_neighbours_do_not_overlap(first: str, second: str):
+    assert check(link(first, "s3://one-bucket"), link(second, "s3://one-bucket2")) == []
+
+
+def test_tokens_that_look_alike_are_the_same_bucket():
+    token = "s3://${Token[TOKEN.7]}/"
+    assert check(link("/a", token), link("/b", "s3://${Token[TOKEN.8]}/")) == []
+    (problem,) = check(link("/a", token), link("/b", token + "books/"))
+    assert problem.code == Code.DATA_REPOSITORY_OVERLAP
+
+
+@pytest.mark.parametrize(
+    "s3_path", ["corpus", "s3://", "s3://A-Bucket", "https://corpus.s3.amazonaws.com", "s3:/corpus", "s3://ab"]
+)
+def test_what_is_no_s3_path(s3_path: str):
+    (problem,) = check(link(s3_path=s3_path))
+    assert (problem.code, problem.value) == (Code.DATA_REPOSITORY_PATH, s3_path)
+    assert problem.where == "data_repositories[0].data_repository_path"
+
+
+def test_a_directory_without_its_slash():
+    (problem,) = check(link("data"))
+    assert (problem.code, problem.remedy) == (Code.DATA_REPOSITORY_PATH, "write '/data'")
+
+
+@pytest.mark.parametrize("name", ["auto_import", "auto_export"])
+def test_an_event_that_is_misspelt(name: str):
+    options: dict[str, Any] = {name: ("NEW", "DELETE")}
+    (problem,) = check(link(**options))
+    assert (problem.code, problem.remedy) == (Code.DATA_REPOSITORY_OPTION, "write 'DELETED'")
