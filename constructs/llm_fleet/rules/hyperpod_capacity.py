@@ -99,7 +99,7 @@ def _nothing_to_check(instance_type: str) -> Problem:
     return Problem(
         code=Code.HEALTH_CHECK_TYPE,
         message=f"deep health checks test GPUs, Trainium and their network, and {instance_type} has none",
-        remedy="drop deep_health_checks here; they belong to groups with accelerators",
+        remedy="drop them here; they belong to groups with accelerators",
         path=("deep_health_checks",),
         value=instance_type,
     )

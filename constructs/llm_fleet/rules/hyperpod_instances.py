@@ -52,7 +52,7 @@ def check_threads_per_core(group: GroupLike) -> list[Problem]:
         Problem(
             code=Code.THREADS_PER_CORE,
             message=f"{name} has one thread a core and cannot run {threads}",
-            remedy="leave threads_per_core out, or write 1",
+            remedy="leave the threads per core out, or write 1",
             path=("threads_per_core",),
             value=threads,
         )
@@ -71,9 +71,9 @@ def _choice(group: GroupLike) -> Problem:
         code=Code.INSTANCE_TYPE_CHOICE,
         message="the group has one instance type and flexible ones" if both else "the group has no instance type",
         remedy=(
-            "keep instance_type for one type, or instance_types for several by priority, and drop the other"
+            "keep the one type, or the list of flexible types by priority, and drop the other"
             if both
-            else "write its instance_type, e.g. 'ml.trn1.32xlarge'"
+            else "write its instance type, e.g. 'ml.trn1.32xlarge'"
         ),
         path=("instance_types",) if both else ("instance_type",),
         value=[group.instance_type, *group.instance_types] if both else None,

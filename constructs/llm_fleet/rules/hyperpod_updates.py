@@ -116,7 +116,7 @@ def _check_deployment(deployment: DeploymentLike | None) -> list[Problem]:
             Problem(
                 code=Code.BATCH_SIZE,
                 message="a batch size for rolling back needs one for going forward",
-                remedy="write maximum_batch_size too",
+                remedy="give the batch size for going forward too",
                 path=("maximum_batch_size",),
             )
         )

@@ -11,7 +11,7 @@ def test_on_create_with_on_init_complete():
     found = check_cluster(cluster_with(on_create="on_create.sh", on_init_complete="on_init_complete.sh"))
     problem = only(found, Code.LIFECYCLE_BOTH_HOOKS, "groups", "worker-group", "on_create")
     assert "exclude each other" in problem.message
-    assert "keep on_init_complete" in problem.remedy
+    assert "keep OnInitComplete" in problem.remedy
 
 
 @pytest.mark.parametrize(
