@@ -1,0 +1,165 @@
+"""The emulation as a Python object: start it, deploy to it, ask it."""
+
+import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.request import Request, urlopen
+
+import boto3
+from botocore.config import Config
+
+from local_aws.assembly.deployer import AssemblyDeployer
+from local_aws.assembly.report import DeploymentReport
+from local_aws.process import ServerProcess
+from local_aws.router import OWN_PATH
+from local_aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION, client_environment
+
+_BOOTSTRAP = Path(__file__).parent / "assembly" / "bootstrap.yaml"
+
+
+class LocalAws:
+    """An embedded AWS, in a process of its own unless `endpoint` names a running one.
+
+        with LocalAws() as aws:
+            aws.bootstrap()
+            report = aws.deploy(Path("cdk.out"))
+            aws.client("s3").list_buckets()
+
+    What is deployed here was deployed to a local emulation, never to AWS.
+    """
+
+    def __init__(
+        self, *, endpoint: str | None = None, account: str = DEFAULT_ACCOUNT, region: str = DEFAULT_REGION
+    ) -> None:
+        """Prepare; the server starts on entering the context."""
+        self.account = account
+        self.region = region
+        self._endpoint = endpoint
+        self._server: ServerProcess | None = None
+
+    def __enter__(self) -> "LocalAws":
+        if self._endpoint is None:
+            self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the server; for fixtures that cannot use the context. Raises `RuntimeError` when it does not come."""
+        self._server = ServerProcess(account=self.account, region=self.region)
+        self._endpoint = self._server.endpoint
+
+    def stop(self) -> None:
+        """Stop the server, if this object started it."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+            self._endpoint = None
+
+    @property
+    def endpoint(self) -> str:
+        """Where it listens, e.g. `http://localhost:40123`. Raises `RuntimeError` before it was started."""
+        if self._endpoint is None:
+            raise RuntimeError("the local emulation is not running: use it as a context manager, or call start()")
+        return self._endpoint
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that the CDK CLI and the SDKs need."""
+        return client_environment(self.endpoint, account=self.account, region=self.region)
+
+    @property
+    def server_log(self) -> str:
+        """What the server wrote; empty when another program runs it."""
+        return self._server.log if self._server else ""
+
+    def client(self, service: str, region: str | None = None) -> Any:
+        """Return a boto3 client that may do everything."""
+        return self._client(service, region, "testing", "testing", None)
+
+    def bootstrap(self, region: str | None = None) -> None:
+        """Make what `cdk bootstrap` makes, as far as `deploy` needs it: the asset bucket, roles, the version."""
+        cloudformation = self.client("cloudformation", region)
+        cloudformation.create_stack(
+            StackName="CDKToolkit",
+            TemplateBody=_BOOTSTRAP.read_text(encoding="utf-8"),
+            Capabilities=["CAPABILITY_NAMED_IAM"],
+        )
+        cloudformation.get_waiter("stack_create_complete").wait(StackName="CDKToolkit", WaiterConfig={"Delay": 1})
+
+    def deploy(self, assembly: Path) -> DeploymentReport:
+        """Deploy what `cdk synth` wrote into `assembly`, without the CDK CLI."""
+        return self._deployer().deploy(assembly)
+
+    def destroy(self, assembly: Path) -> DeploymentReport:
+        """Delete the stacks of `assembly`, the last deployed first."""
+        return self._deployer().destroy(assembly)
+
+    def stacks(self) -> list[dict[str, Any]]:
+        """Return all stacks that are not deleted, with their resources and how real each one is."""
+        with urlopen(f"{self.endpoint}{OWN_PATH}stacks") as answer:  # noqa: S310 - our own loopback URL
+            return json.loads(answer.read())
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """Return the resources that were checked and written down, but not created: nothing emulates them."""
+        return [
+            {"stack": stack["name"], **resource}
+            for stack in self.stacks()
+            for resource in stack["resources"]
+            if resource["level"] == "recorded"
+        ]
+
+    def events(self, stack: str, region: str | None = None) -> list[dict[str, Any]]:
+        """Return a stack's events, oldest first, by name or (deleted ones too) by id."""
+        pages = self.client("cloudformation", region).get_paginator("describe_stack_events")
+        return [event for page in pages.paginate(StackName=stack) for event in page["StackEvents"]][::-1]
+
+    @contextmanager
+    def as_role(self, role_arn: str) -> Generator[Callable[..., Any]]:
+        """Act as a role: yields a function like `client` whose calls IAM allows or denies.
+
+        Judged are action and resource, not conditions. While this lasts IAM judges every client of this server, so
+        use nothing else meanwhile, and leave it before the next deployment.
+        """
+        answer = self.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="local-aws")
+        keys = answer["Credentials"]
+
+        def client(service: str, region: str | None = None) -> Any:
+            return self._client(service, region, keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
+
+        self._judge_from("0")
+        try:
+            yield client
+        finally:
+            self._judge_from("inf")
+
+    def _judge_from(self, request_count: str) -> None:
+        """Let IAM judge every request after the next `request_count` ones."""
+        request = Request(  # noqa: S310 - our own loopback URL
+            f"{self.endpoint}/moto-api/reset-auth",
+            data=request_count.encode(),
+            # Not a form: moto reads the raw body.
+            headers={"Content-Type": "text/plain"},
+            method="POST",
+        )
+        with urlopen(request) as answer:  # noqa: S310
+            answer.read()
+
+    def _deployer(self) -> AssemblyDeployer:
+        return AssemblyDeployer(self.client, endpoint=self.endpoint, account=self.account, region=self.region)
+
+    def _client(self, service: str, region: str | None, key: str, secret: str, token: str | None) -> Any:
+        session: Any = boto3.session.Session(
+            aws_access_key_id=key,
+            aws_secret_access_key=secret,
+            aws_session_token=token,
+            region_name=region or self.region,
+        )
+        settings = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0})
+        return session.client(service, endpoint_url=self.endpoint, config=settings)
