@@ -56,7 +56,7 @@ def check_controller_count(group: GroupLike) -> list[Problem]:
         Problem(
             code=Code.CONTROLLER_COUNT,
             message=f"the controller group has {group.count} instances; one instance runs slurmctld",
-            remedy="write 1: HyperPod replaces a failed controller by itself when node recovery is Automatic",
+            remedy="write 1; several head nodes do not go with the way in which HyperPod configures Slurm here",
             path=("count",),
             value=group.count,
             allowed="1",
@@ -80,7 +80,7 @@ def check_partition(group: GroupLike) -> list[Problem]:
         return [
             Problem(
                 code=Code.PARTITION_MISPLACED,
-                message=f"a {group.node_type.lower()} group cannot have a partition: it runs no jobs",
+                message=f"a {group.node_type.lower()} group cannot have a partition: HyperPod takes one on compute groups only",
                 remedy="drop the partition here; write it on a compute group",
                 path=("partition",),
                 value=group.partition,
