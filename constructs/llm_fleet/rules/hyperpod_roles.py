@@ -80,7 +80,7 @@ def check_partition(group: GroupLike) -> list[Problem]:
         return [
             Problem(
                 code=Code.PARTITION_MISPLACED,
-                message=f"a {group.node_type.lower()} group cannot have a partition: HyperPod takes one on compute groups only",
+                message=f"a {group.node_type.lower()} group cannot have a partition: only compute groups have one",
                 remedy="drop the partition here; write it on a compute group",
                 path=("partition",),
                 value=group.partition,
