@@ -1,0 +1,94 @@
+"""The file systems that a fleet file describes, made or imported."""
+
+from dataclasses import asdict
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from llm_fleet.config.fsx import FsxConfig
+from llm_fleet.config.home import HomeConfig
+from llm_fleet.network.network import Network
+from llm_fleet.rules.terms import LustreDeploymentType
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet_stacks.imported_key import imported_key
+
+_TAKES_A_KEY = (LustreDeploymentType.PERSISTENT_1, LustreDeploymentType.PERSISTENT_2)
+
+
+def lustre_from(
+    scope: Construct, config: FsxConfig | None, *, network: Network | None, key: kms.IKey
+) -> MountableLustre | None:
+    """Return the Lustre file system of `config`, encrypted with `key` unless it names another; `None` without one."""
+    if config is None or network is None:  # the fleet file has been refused if there is one without the other
+        return None
+    if existing := config.existing:
+        return LustreFileSystem.from_attributes(
+            scope,
+            "Lustre",
+            file_system_id=existing.file_system_id,
+            dns_name=existing.dns_name,
+            mount_name=existing.mount_name,
+            availability_zone_id=existing.availability_zone_id,
+            efa_enabled=existing.efa_enabled,
+            security_group=_security_group(scope, "LustreSecurityGroup", existing.security_group_id),
+        )
+    settings = asdict(config.settings)
+    del settings["own_key"]  # the construct sees it by the key
+    own_key = imported_key(scope, "LustreKey", config.kms_key_arn)
+    file_system = LustreFileSystem(
+        scope,
+        "Lustre",
+        network=network,
+        availability_zone_id=config.availability_zone_id,
+        encryption_key=own_key or (key if config.deployment_type in _TAKES_A_KEY else None),
+        log_level=config.log_level,
+        log_group=_log_group(scope, "LustreLogs", config.log_group),
+        **settings,
+    )
+    for index, repository in enumerate(config.repositories):
+        file_system.add_data_repository(
+            f"Repository{index}",
+            file_system_path=repository.file_system_path,
+            data_repository_path=repository.data_repository_path,
+            auto_import=repository.auto_import,
+            auto_export=repository.auto_export,
+            import_existing=repository.import_existing,
+        )
+    return file_system
+
+
+def open_zfs_from(
+    scope: Construct, config: HomeConfig | None, *, network: Network | None, key: kms.IKey
+) -> MountableOpenZfs | None:
+    """Return the OpenZFS file system of `config`, encrypted with `key` unless it names another; `None` without one."""
+    if config is None or network is None:
+        return None
+    if existing := config.existing:
+        return OpenZfsFileSystem.from_attributes(
+            scope,
+            "Home",
+            file_system_id=existing.file_system_id,
+            dns_name=existing.dns_name,
+            availability_zone_id=existing.availability_zone_id,
+            security_group=_security_group(scope, "HomeSecurityGroup", existing.security_group_id),
+        )
+    return OpenZfsFileSystem(
+        scope,
+        "Home",
+        network=network,
+        availability_zone_id=config.availability_zone_id,
+        encryption_key=imported_key(scope, "HomeKey", config.kms_key_arn) or key,
+        **asdict(config.settings),
+    )
+
+
+def _security_group(scope: Construct, id: str, group_id: str | None) -> ec2.ISecurityGroup | None:
+    return ec2.SecurityGroup.from_security_group_id(scope, id, group_id) if group_id else None
+
+
+def _log_group(scope: Construct, id: str, name: str | None) -> logs.ILogGroup | None:
+    return logs.LogGroup.from_log_group_name(scope, id, name) if name else None

@@ -1,0 +1,76 @@
+"""All stacks of one fleet file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.network.network import Network
+from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+from llm_fleet_stacks.network_stack import NetworkStack
+from llm_fleet_stacks.storage_stack import StorageStack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetStacks:
+    """The stacks of a fleet: `<fleet>-network`, `<fleet>-storage`, and `<fleet>-<cluster>` for each cluster."""
+
+    network: NetworkStack | None
+    """`None` when the fleet stands in an existing network, or in SageMaker's."""
+    storage: StorageStack
+    clusters: Mapping[str, HyperPodStack]
+    """By their keys in the fleet file."""
+
+    @classmethod
+    def make(cls, scope: Construct, fleet: Fleet, *, account: str | None = None) -> "FleetStacks":
+        """Make the stacks that `fleet` asks for below `scope`, an app or a stage.
+
+        `account`: default, whichever account the CDK CLI is called with. Raises `FleetError` for what the fleet file
+        alone could not tell.
+        """
+        env = cdk.Environment(account=account, region=fleet.region)
+        network_stack, network = _network(scope, fleet, env)
+        storage = StorageStack(
+            scope,
+            f"{fleet.name}-storage",
+            config=fleet.storage,
+            fleet_name=fleet.name,
+            network=network,
+            env=env,
+            tags=fleet.tags,
+        )
+        clusters = {
+            name: HyperPodStack(
+                scope,
+                f"{fleet.name}-{name}",
+                config=cluster,
+                mounts=fleet.storage,
+                storage=storage,
+                network=network,
+                env=env,
+                tags=fleet.tags,
+            )
+            for name, cluster in fleet.clusters.items()
+        }
+        return cls(network=network_stack, storage=storage, clusters=clusters)
+
+
+def _network(
+    scope: Construct, fleet: Fleet, env: cdk.Environment
+) -> tuple[NetworkStack | None, Network | NetworkConfig | None]:
+    """Return the stack that makes the network, if one does, and what the other stacks are given."""
+    if fleet.network is None or fleet.network.vpc is not None:
+        return None, fleet.network
+    stack = NetworkStack(
+        scope,
+        f"{fleet.name}-network",
+        config=fleet.network,
+        endpoint_features=endpoint_features(fleet),
+        env=env,
+        tags=fleet.tags,
+    )
+    return stack, stack.network

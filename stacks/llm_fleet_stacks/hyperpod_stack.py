@@ -1,0 +1,82 @@
+"""The stack of one HyperPod cluster. It comes and goes; network and storage stay."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from llm_fleet.config.accounting import AccountingConfig
+from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.storage import StorageConfig
+from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
+from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.network.network import Network
+from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.instance_groups import instance_group_from
+from llm_fleet_stacks.storage_stack import StorageStack
+
+
+class HyperPodStack(cdk.Stack):
+    """A HyperPod cluster on the network and the storage of its fleet."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: HyperPodConfig,
+        mounts: StorageConfig,
+        storage: StorageStack,
+        network: Network | NetworkConfig | None,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the cluster that `config` describes.
+
+        `storage` has its file systems and buckets, `mounts` says where nodes mount them. `network`: one that another
+        stack has made, or the description of an existing one; `None` is one that SageMaker manages. `env`: default,
+        the one that the CDK CLI is called with. `tags`: default, none.
+        """
+        super().__init__(
+            scope, id, env=env, tags=tags, description="HyperPod cluster of an LLM fleet (llm-fleet)", stack_name=id
+        )
+        hook = config.lifecycle.hook or LifecycleHook.ON_INIT_COMPLETE  # for groups that differ from a cluster without
+        self.cluster = HyperPodCluster(
+            self,
+            "Cluster",
+            cluster_name=config.cluster_name,
+            groups=[instance_group_from(self, group) for group in config.groups.values()],
+            network=network_for(self, network),
+            availability_zone_id=config.availability_zone_id,
+            lustre=storage.lustre,
+            lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
+            open_zfs=storage.open_zfs,
+            open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
+            lifecycle=LifecycleScripts(bucket=storage.lifecycle_bucket.bucket, hook=hook),
+            node_provisioning_mode=config.node_provisioning_mode,
+            node_recovery=config.node_recovery,
+            slurm_config_strategy=config.slurm_config_strategy,
+            accounting_database=_accounting(self, config.accounting_database),
+            write_buckets=list(storage.buckets.values()),
+            tags=config.tags,
+        )
+        """The cluster."""
+        self.cluster.add_outputs()
+
+
+def _accounting(scope: Construct, config: AccountingConfig | None) -> AccountingDatabase | None:
+    if config is None:
+        return None
+    guard = config.security_group_id
+    return AccountingDatabase(
+        endpoint=config.endpoint,
+        secret=secretsmanager.Secret.from_secret_complete_arn(scope, "AccountingSecret", config.secret_arn),
+        port=config.port,
+        database_name=config.database_name,
+        connections=ec2.SecurityGroup.from_security_group_id(scope, "AccountingGuard", guard) if guard else None,
+    )

@@ -1,0 +1,52 @@
+"""The stack of a fleet's network. It lives as long as the fleet."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.rules.terms import EndpointFeature
+from llm_fleet.storage.fleet_key import FleetKey
+
+
+class NetworkStack(cdk.Stack):
+    """A VPC for a fleet, and the key of its flow logs.
+
+    The key is not that of the storage: who may read flow logs need not be able to read data.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: NetworkConfig,
+        endpoint_features: frozenset[EndpointFeature] = frozenset(),
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the network that `config` describes, with endpoints for `endpoint_features` (default: none more).
+
+        `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        """
+        super().__init__(
+            scope, id, env=env, tags=tags, description="Network of an LLM fleet (llm-fleet)", stack_name=id
+        )
+        self.key = FleetKey(self, "Key", description="Encrypts the flow logs of an LLM fleet")
+        """Encrypts the flow logs."""
+        self.network = FleetNetwork(
+            self,
+            "Network",
+            availability_zone_ids=config.availability_zone_ids,
+            cidr=config.cidr,
+            compute_cidr=config.compute_cidr,
+            internet=config.internet,
+            endpoints=config.endpoints,
+            endpoint_features=endpoint_features,
+            flow_log_days=config.flow_log_days,
+            encryption_key=self.key,
+        )
+        """The network, for the stacks that stand in it."""
+        cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")

@@ -1,0 +1,80 @@
+"""The stack of a fleet's storage. It outlives the clusters, and what it holds outlives the stack."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.storage import StorageConfig
+from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.network.network import Network
+from llm_fleet.storage.access_log_bucket import AccessLogBucket
+from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.file_systems import lustre_from, open_zfs_from
+from llm_fleet_stacks.imported_key import imported_key
+
+
+class StorageStack(cdk.Stack):
+    """File systems, buckets, the bucket of the lifecycle bundles, and the key that encrypts them. All is retained."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: StorageConfig,
+        fleet_name: str,
+        network: Network | NetworkConfig | None,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the storage that `config` describes.
+
+        `network`: one that another stack has made, or the description of an existing one; `None` allows no file
+        system. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        """
+        super().__init__(
+            scope, id, env=env, tags=tags, description="Storage of an LLM fleet (llm-fleet)", stack_name=id
+        )
+        self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
+        """Encrypts all that has no key of its own."""
+        here = network_for(self, network)
+        self.lustre = lustre_from(self, config.fsx, network=here, key=self.key)
+        """The Lustre file system, if there is one."""
+        self.open_zfs = open_zfs_from(self, config.home, network=here, key=self.key)
+        """The OpenZFS file system, if there is one."""
+        self.access_logs = AccessLogBucket(self, "AccessLogs")
+        """Who did what with the buckets."""
+        self.buckets: Mapping[str, DataBucket] = {
+            name: DataBucket(
+                self,
+                f"Bucket-{name}",
+                bucket_name=bucket.bucket_name,
+                encryption_key=imported_key(self, f"KeyOfBucket-{name}", bucket.kms_key_arn) or self.key,
+                access_log_bucket=self.access_logs,
+            )
+            for name, bucket in config.buckets.items()
+        }
+        """Data and model buckets, by their names in the fleet file."""
+        self.lifecycle_bucket = LifecycleBucket(
+            self,
+            "LifecycleBucket",
+            name_part=fleet_name,
+            encryption_key=self.key,
+            access_log_bucket=self.access_logs,
+        )
+        """Where the clusters' nodes take their scripts from."""
+        self._add_outputs()
+
+    def _add_outputs(self) -> None:
+        if isinstance(self.lustre, LustreFileSystem):
+            cdk.CfnOutput(self, "LustreId", value=self.lustre.file_system_id, description="Id of FSx for Lustre")
+        if isinstance(self.open_zfs, OpenZfsFileSystem):
+            cdk.CfnOutput(self, "OpenZfsId", value=self.open_zfs.file_system_id, description="Id of FSx for OpenZFS")
+        for name, bucket in self.buckets.items():
+            cdk.CfnOutput(self, f"BucketName-{name}", value=bucket.bucket_name, description=f"Name of bucket {name}")
