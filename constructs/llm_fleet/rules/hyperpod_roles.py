@@ -3,6 +3,7 @@
 from llm_fleet.catalog.hyperpod_limits import cluster_limit, group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
+from llm_fleet.rules.names import mend_hyphenated_name
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeType
@@ -67,11 +68,12 @@ def check_controller_count(group: GroupLike) -> list[Problem]:
 def check_partition(group: GroupLike) -> list[Problem]:
     """Check that compute groups have a partition, and only they."""
     if group.node_type is NodeType.COMPUTE and not group.partition:
+        limit = group_limit("SlurmConfig.PartitionNames[]")
         return [
             Problem(
                 code=Code.PARTITION_MISSING,
                 message="a compute group needs a partition, else no job can be sent to it",
-                remedy=f"write a partition, e.g. {group.name!r}",
+                remedy=f"write a partition, e.g. {mend_hyphenated_name(group.name, limit) or 'workers'!r}",
                 path=("partition",),
                 value=group.partition,
             )

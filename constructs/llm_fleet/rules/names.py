@@ -20,7 +20,7 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: Code, *path: st
     faults = _faults(value, limit)
     if not faults:
         return []
-    mended = _mend(value, limit)
+    mended = mend_hyphenated_name(value, limit)
     return [
         Problem(
             code=code,
@@ -31,6 +31,12 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: Code, *path: st
             allowed=f"{limit.range} letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
         )
     ]
+
+
+def mend_hyphenated_name(value: str, limit: Limit) -> str:
+    """Return the name most like `value` that has the form; empty when nothing of it can stay."""
+    hyphenated = re.sub(r"-+", "-", _NOT_ALLOWED.sub("-", value))
+    return hyphenated.strip("-")[: limit.maximum].rstrip("-")
 
 
 def _faults(value: str, limit: Limit) -> list[str]:
@@ -52,8 +58,3 @@ def _faults(value: str, limit: Limit) -> list[str]:
 def _say(character: str) -> str:
     """`character` by a word where it is hard to see."""
     return {"_": "an underscore", " ": "a space", ".": "a dot", "/": "a slash"}.get(character, repr(character))
-
-
-def _mend(value: str, limit: Limit) -> str:
-    hyphenated = re.sub(r"-+", "-", _NOT_ALLOWED.sub("-", value))
-    return hyphenated.strip("-")[: limit.maximum].rstrip("-")

@@ -87,3 +87,12 @@ def test_minimum_without_continuous():
     )
     problem = only(found, Code.MIN_COUNT_NOT_CONTINUOUS, "groups", "worker-group", "min_count")
     assert "Continuous" in problem.remedy
+
+
+def test_offered_partition_is_one_that_hyperpod_takes():
+    (problem,) = [
+        problem
+        for problem in check_cluster(cluster_with(name="worker_group", partition=None))
+        if problem.code is Code.PARTITION_MISSING
+    ]
+    assert problem.remedy == "write a partition, e.g. 'worker-group'"
