@@ -12,6 +12,7 @@ from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
 from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet.rules.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
         uri = lifecycle.bucket.s3_url_for_object(lifecycle.prefix.strip("/"))
         access = BucketAccess.of(lifecycle.bucket, prefix=lifecycle.prefix.strip("/"))
         return PlacedScripts(source_s3_uri=uri, access=access, dependency=None)
-    bucket = lifecycle.bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=plan.cluster_name.lower()).bucket
+    bucket = lifecycle.bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
     bundle = LifecycleBundle(
         scope, "LifecycleBundle", bucket=bucket, manifest=manifest_of(plan), scripts=lifecycle.scripts
     )
@@ -74,3 +75,11 @@ def _hook(group: InstanceGroup) -> LifecycleHook | None:
     if group.on_create is not None:
         return LifecycleHook.ON_CREATE
     return LifecycleHook.ON_INIT_COMPLETE if group.on_init_complete is not None else None
+
+
+def _name_part(scope: Construct, plan: ClusterPlan) -> str:
+    """Return what the bucket is called after: the cluster, or its construct when the name is a token."""
+    name = plan.cluster_name
+    if is_unresolved(name):
+        name = cdk.Names.unique_resource_name(scope, separator="-")
+    return name.lower()

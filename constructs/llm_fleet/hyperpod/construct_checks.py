@@ -12,6 +12,7 @@ from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.script_folder import default_folder
+from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_source
 from llm_fleet.rules.problem import Problem
@@ -82,6 +83,8 @@ def _files(cluster: ClusterShape, folder: Path) -> Iterator[Problem]:
 
 
 def _scripts(lifecycle: LifecycleScripts) -> Iterator[Problem]:
+    if lifecycle.bucket is not None:
+        yield from (problem.under("bucket") for problem in bucket_name(lifecycle.bucket.bucket_name))
     if lifecycle.prefix is not None and lifecycle.bucket is None:
         yield Problem(
             code=Code.CLUSTER_SCRIPTS_PLACE,

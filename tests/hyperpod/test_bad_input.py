@@ -1,0 +1,259 @@
+"""Each mistake of the issue, made by construct: its code, its place, its remedy, and nothing in the template."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
+
+from llm_fleet import (
+    AutoPatch,
+    DeepHealthCheck,
+    FleetError,
+    FleetNetwork,
+    HyperPodCluster,
+    InstanceGroup,
+    LifecycleScripts,
+    LustreFileSystem,
+    NetworkInterfaceType,
+    NodeProvisioningMode,
+    NodeType,
+    PatchingStrategy,
+    SlurmConfigStrategy,
+)
+
+Make = Callable[..., HyperPodCluster]
+
+CONTROLLER = InstanceGroup.controller("ml.m5.xlarge")
+PLAN = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/p5-november"
+
+
+def workers(instance_type: str = "ml.trn1.32xlarge", count: int = 4, **options: Any) -> InstanceGroup:
+    return InstanceGroup.workers("workers", instance_type, count=count, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    code: str
+    told: str
+    """Words that the error must have: of the message or the remedy."""
+    groups: tuple[InstanceGroup, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+MISTAKES = {
+    "type without ml.": Mistake(code="LF505", told="ml.trn1.32xlarge", groups=(CONTROLLER, workers("trn1.32xlarge"))),
+    "inferentia 2": Mistake(code="LF506", told="inf", groups=(CONTROLLER, workers("ml.inf2.xlarge"))),
+    "inferentia 1": Mistake(code="LF506", told="inf", groups=(CONTROLLER, workers("ml.inf1.xlarge"))),
+    "misspelt type": Mistake(code="LF507", told="ml.trn1.32xlarge", groups=(CONTROLLER, workers("ml.trn1.32xlrge"))),
+    "two controllers": Mistake(
+        code="LF513",
+        told="controller",
+        groups=(CONTROLLER, InstanceGroup.controller("ml.m5.xlarge", name="second"), workers()),
+    ),
+    "no controller": Mistake(code="LF512", told="controller", groups=(workers(),)),
+    "two login groups": Mistake(
+        code="LF515",
+        told="login",
+        groups=(
+            CONTROLLER,
+            InstanceGroup.login("ml.m5.xlarge"),
+            InstanceGroup.login("ml.m5.xlarge", name="second"),
+            workers(),
+        ),
+    ),
+    "partition on a controller": Mistake(
+        code="LF517",
+        told="partition",
+        groups=(
+            InstanceGroup(name="head", node_type=NodeType.CONTROLLER, instance_type="ml.m5.xlarge", partition="dev-1"),
+            workers(),
+        ),
+    ),
+    "workers without a partition": Mistake(
+        code="LF516",
+        told="partition",
+        groups=(
+            CONTROLLER,
+            InstanceGroup(name="workers", node_type=NodeType.COMPUTE, instance_type="ml.trn1.32xlarge", count=4),
+        ),
+    ),
+    "both hooks": Mistake(
+        code="LF522",
+        told="on_init_complete",
+        groups=(CONTROLLER, workers(on_create="on_create.sh", on_init_complete="on_init_complete.sh")),
+    ),
+    "strategy with Continuous": Mistake(
+        code="LF525",
+        told="Continuous",
+        groups=(CONTROLLER, workers()),
+        options={"slurm_config_strategy": SlurmConfigStrategy.MANAGED},
+    ),
+    "name too long": Mistake(
+        code="LF500", told="63", groups=(CONTROLLER, workers()), options={"cluster_name": "x" * 64}
+    ),
+    "name with an underscore": Mistake(
+        code="LF500", told="hyphen", groups=(CONTROLLER, workers()), options={"cluster_name": "ml_cluster"}
+    ),
+    "group name with an underscore": Mistake(
+        code="LF501",
+        told="hyphen",
+        groups=(CONTROLLER, InstanceGroup.workers("a_b", "ml.trn1.32xlarge", count=1, partition="trn1")),
+    ),
+    "101 groups": Mistake(
+        code="LF503",
+        told="100",
+        groups=(CONTROLLER, *(InstanceGroup.workers(f"w{n}", "ml.trn1.32xlarge", count=0) for n in range(100))),
+    ),
+    "negative count": Mistake(code="LF518", told="-1", groups=(CONTROLLER, workers(count=-1))),
+    "minimum above count": Mistake(code="LF520", told="5", groups=(CONTROLLER, workers(min_count=5))),
+    "image that is no AMI": Mistake(code="LF553", told="ami-", groups=(CONTROLLER, workers(image_id="my-image"))),
+    "training plan of another region": Mistake(
+        code="LF542", told="us-east-1", groups=(CONTROLLER, workers("ml.p5.48xlarge", training_plan_arn=PLAN))
+    ),
+    "zone without a subnet": Mistake(
+        code="LF206", told="usw2-az2", groups=(CONTROLLER, workers(availability_zone_id="usw2-az2"))
+    ),
+    "cluster in a zone without a subnet": Mistake(
+        code="LF206", told="usw2-az2", groups=(CONTROLLER, workers()), options={"availability_zone_id": "usw2-az2"}
+    ),
+    "script without scripts": Mistake(
+        code="LF524", told="s3://", groups=(CONTROLLER, workers(on_create="mine.sh")), options={"lifecycle": None}
+    ),
+    "script that is not uploaded": Mistake(
+        code="LF403", told="prefix=", groups=(CONTROLLER, workers(on_init_complete="mine.sh"))
+    ),
+    "prefix without a bucket": Mistake(
+        code="LF577",
+        told="sagemaker-",
+        groups=(CONTROLLER, workers()),
+        options={"lifecycle": LifecycleScripts(prefix="v1")},
+    ),
+    "EFA interface without EFA": Mistake(
+        code="LF575",
+        told="ml.m5.xlarge",
+        groups=(InstanceGroup.controller("ml.m5.xlarge", network_interface=NetworkInterfaceType.EFA), workers()),
+    ),
+    "API only: third health check": Mistake(
+        code="LF570",
+        told="start-cluster-health-check",
+        groups=(CONTROLLER, workers(deep_health_checks=[DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION])),
+    ),
+    "API only: image release": Mistake(
+        code="LF570", told="update-cluster-software", groups=(CONTROLLER, workers(image_release_version="1.2.3"))
+    ),
+    "API only: idle window": Mistake(
+        code="LF570",
+        told="update-cluster",
+        groups=(
+            CONTROLLER,
+            workers(auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, idle_wait_window_seconds=7200)),
+        ),
+    ),
+    "EKS only: DrainFirst": Mistake(
+        code="LF570",
+        told="WhenIdle",
+        groups=(CONTROLLER, workers(auto_patch=AutoPatch(strategy=PatchingStrategy.DRAIN_FIRST))),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", [pytest.param(value, id=name) for name, value in MISTAKES.items()])
+def test_each_mistake_is_told_before_anything_is_made(make: Make, stack: cdk.Stack, mistake: Mistake) -> None:
+    before = len(stack.node.find_all())
+    with pytest.raises(FleetError) as error:
+        make(groups=mistake.groups, **mistake.options)
+    found = {problem.code.value: problem for problem in error.value.problems}
+    assert mistake.code in found, error.value
+    problem = found[mistake.code]
+    assert problem.path, "a problem says where it is"
+    assert mistake.told in str(problem)
+    assert len(stack.node.find_all()) <= before + 1, "nothing but the empty construct itself"
+
+
+def test_all_mistakes_are_told_at_once(make: Make) -> None:
+    with pytest.raises(FleetError) as error:
+        make(
+            groups=[workers("trn1.32xlarge", count=-1, min_count=2, image_id="x")],
+            cluster_name="a_b",
+            slurm_config_strategy=SlurmConfigStrategy.MERGE,
+            lifecycle=LifecycleScripts(prefix="v1"),
+        )
+    codes = {problem.code.value for problem in error.value.problems}
+    assert codes >= {"LF500", "LF505", "LF512", "LF518", "LF525", "LF553", "LF577"}
+    assert "Test/Train" in str(error.value)
+
+
+def test_lustre_without_a_vpc(make: Make, lustre: LustreFileSystem) -> None:
+    with pytest.raises(FleetError) as error:
+        make(network=None, lustre=lustre)
+    assert [problem.code.value for problem in error.value.problems] == ["LF529"]
+
+
+def test_group_away_from_its_data(make: Make, lustre: LustreFileSystem) -> None:
+    with pytest.raises(FleetError) as error:
+        make(workers(availability_zone_id="usw2-az1"), lustre=lustre)
+    assert [problem.code.value for problem in error.value.problems] == ["LF534"]
+
+
+def test_bucket_without_the_prefix(make: Make, stack: cdk.Stack) -> None:
+    bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "our-scripts")
+    with pytest.raises(FleetError) as error:
+        make(lifecycle=LifecycleScripts(bucket=bucket))
+    (problem,) = error.value.problems
+    assert problem.code.value == "LF401"
+    assert "sagemaker-" in problem.remedy
+
+
+def test_folder_and_prefix(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
+    bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
+    with pytest.raises(FleetError, match="LF577"):
+        make(lifecycle=LifecycleScripts(bucket=bucket, prefix="v1", scripts=tmp_path))
+
+
+def test_forty_p5_nodes_in_a_slash_24(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Small", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24")
+    with pytest.raises(FleetError) as error:
+        HyperPodCluster(stack, "Train", network=network, groups=[CONTROLLER, workers("ml.p5.48xlarge", count=40)])
+    assert "LF220" in {problem.code.value for problem in error.value.problems}
+
+
+def test_volume_keys(make: Make, stack: cdk.Stack) -> None:
+    key = kms.Key(stack, "Key")
+    with pytest.raises(FleetError) as error:
+        make(
+            workers(root_volume_key=key),
+            InstanceGroup.login("ml.m5.xlarge", ebs_volume_key=key),
+            node_provisioning_mode=None,
+        )
+    where = sorted((problem.code.value, problem.where) for problem in error.value.problems)
+    assert where == [
+        ("LF571", "groups.login.ebs_volume_key"),
+        ("LF571", "groups.workers.root_volume_key"),
+        ("LF576", "groups.login.ebs_volume_key"),
+    ]
+
+
+def test_tokens_pass(make: Make, stack: cdk.Stack) -> None:
+    name = cdk.CfnParameter(stack, "Name").value_as_string
+    kind = cdk.CfnParameter(stack, "Type").value_as_string
+    count = cdk.CfnParameter(stack, "Count", type="Number").value_as_number
+    image = cdk.CfnParameter(stack, "Image").value_as_string
+    make(
+        InstanceGroup.workers("workers", kind, count=count, image_id=image),  # pyright: ignore[reportArgumentType]
+        cluster_name=name,
+        node_provisioning_mode=NodeProvisioningMode.CONTINUOUS,
+    )
+    (cluster,) = Template.from_stack(stack).find_resources("AWS::SageMaker::Cluster").values()
+    assert cluster["Properties"]["ClusterName"] == {"Ref": "Name"}
+    group = cluster["Properties"]["InstanceGroups"][2]
+    assert [group[key] for key in ("InstanceType", "InstanceCount", "ImageId")] == [
+        {"Ref": "Type"},
+        {"Ref": "Count"},
+        {"Ref": "Image"},
+    ]
