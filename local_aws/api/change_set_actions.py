@@ -11,11 +11,15 @@ from local_aws.stacks.engine import CloudFormation
 from local_aws.stacks.errors import invalid, no_stack
 
 Params = Mapping[str, Any]
-_NOT_HERE = ("ResourcesToImport", "ImportExistingResources", "DeploymentMode")
+_NOT_HERE = ("ResourcesToImport", "DeploymentMode")
 
 
 def create_change_set(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """CreateChangeSet. Imports of existing resources and drift are not emulated."""
+    """CreateChangeSet. Imports of existing resources and drift are not emulated.
+
+    `ImportExistingResources` (the CLI sets it to bootstrap) is accepted: a resource that exists already then fails on
+    creation, as it does without the flag.
+    """
     asked = [name for name in _NOT_HERE if params.get(name)]
     if asked:
         raise invalid(f"{', '.join(asked)}: not supported by this emulation")

@@ -52,7 +52,7 @@ def _read(form: Mapping[str, str], prefix: str, shape: Shape) -> Any:
     if isinstance(shape, ListShape):
         return _read_list(form, prefix, shape)
     if isinstance(shape, MapShape):
-        raise invalid(f"{prefix}: maps are not part of CloudFormation's requests")
+        return _read_map(form, prefix, shape)
     text = form.get(prefix)
     if text is None:
         return None
@@ -71,6 +71,13 @@ def _read_list(form: Mapping[str, str], prefix: str, shape: ListShape) -> list[A
     while (item := _read(form, f"{prefix}.member.{len(items) + 1}", shape.member)) is not None:
         items.append(item)
     return items or None
+
+
+def _read_map(form: Mapping[str, str], prefix: str, shape: MapShape) -> dict[str, Any] | None:
+    entries: dict[str, Any] = {}
+    while (key := form.get(f"{prefix}.entry.{len(entries) + 1}.key")) is not None:
+        entries[key] = _read(form, f"{prefix}.entry.{len(entries) + 1}.value", shape.value)
+    return entries or None
 
 
 def write_response(operation: OperationModel, result: Mapping[str, Any]) -> bytes:

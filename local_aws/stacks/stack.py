@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from local_aws.resource_provider import Level
@@ -110,7 +110,10 @@ class Stack:
         self.status = status
 
     def tell(self, logical_id: str, physical_id: str, resource_type: str, status: str, reason: str | None) -> None:
-        """Add an event."""
+        """Add an event, at least a millisecond after the last: clients sort by time, and see no smaller part of it."""
+        now = datetime.now(UTC)
+        if self.events:
+            now = max(now, self.events[-1].timestamp + timedelta(milliseconds=1))
         self.events.append(
             Event(
                 event_id=f"{logical_id}-{status}-{uuid.uuid4()}",
@@ -120,7 +123,7 @@ class Stack:
                 resource_type=resource_type,
                 status=status,
                 reason=reason,
-                timestamp=datetime.now(UTC),
+                timestamp=now,
                 token=self.token,
             )
         )
