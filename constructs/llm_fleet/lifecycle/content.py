@@ -16,8 +16,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def checksums(files: Sequence[ScriptFile]) -> str:
     """Return the list of `files` with their SHA-256, as `sha256sum` writes and reads it, in the order of paths."""
-    lines = [f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n" for file in files]
-    return "".join(sorted(lines, key=lambda line: line[66:]))
+    in_order = sorted(files, key=lambda file: file.path)
+    return "".join(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n" for file in in_order)
 
 
 def sha256(text: str) -> str:

@@ -1,0 +1,217 @@
+"""The bundle as CloudFormation sees it."""
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
+from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
+
+from llm_fleet.lifecycle.content import checksums, sha256
+from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
+from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import LifecycleHook, NodeType
+
+
+def _manifest(dns_name: str = "fs-1.example", cluster: str | None = "train", **group: Any) -> NodeManifest:
+    return NodeManifest(
+        fleet_name="demo",
+        region="us-west-2",
+        cluster_name=cluster,
+        groups=[NodeGroup(name="c", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"], **group)],
+        mounts=[NodeMount(kind="lustre", dns_name=dns_name, mount_name="abc", mount_path="/fsx")],
+    )
+
+
+def _bundle(stack: cdk.Stack, id: str = "Bundle", **given: Any) -> LifecycleBundle:
+    given.setdefault("manifest", _manifest())
+    if "bucket" not in given:
+        given["bucket"] = LifecycleBucket(stack, f"{id}Bucket", name_part="demo").bucket
+    return LifecycleBundle(stack, id, **given)
+
+
+def _properties(stack: cdk.Stack) -> dict[str, Any]:
+    (resource,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle").values()
+    return resource["Properties"]
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Path:
+    """A folder of scripts that a test may spoil."""
+    return Path(shutil.copytree(default_folder(), tmp_path / "scripts"))
+
+
+def test_a_cluster_that_names_the_uri_waits_for_the_upload(stack: cdk.Stack) -> None:
+    bundle = _bundle(stack)
+    (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
+    assert stack.resolve(bundle.source_s3_uri) == {"Fn::GetAtt": [logical_id, "SourceS3Uri"]}
+    assert stack.resolve(bundle.prefix) == {"Fn::GetAtt": [logical_id, "Prefix"]}
+
+
+def test_the_upload_is_told_what_to_verify(stack: cdk.Stack) -> None:
+    bundle = _bundle(stack)
+    properties = _properties(stack)
+    assert properties["ContentHash"] == bundle.content_hash
+    assert properties["Root"] == bundle.root == "bundles/demo/train"
+    assert properties["ChecksumsSha256"] == sha256(checksums(read_scripts(default_folder())))
+    manifest = json.loads(properties["Manifest"])
+    assert manifest["content_hash"] == bundle.content_hash
+    assert manifest["scripts_sha256"] == properties["ChecksumsSha256"]
+
+
+def test_values_known_only_when_deployed_are_filled_in_by_cloudformation(stack: cdk.Stack) -> None:
+    _bundle(stack, manifest=_manifest(dns_name=cdk.Fn.import_value("dns")))
+    delimiter, parts = _properties(stack)["Manifest"]["Fn::Join"]
+    assert {"Fn::ImportValue": "dns"} in parts
+    filled = delimiter.join("fs-9.example" if isinstance(part, dict) else part for part in parts)
+    assert json.loads(filled)["mounts"][0]["dns_name"] == "fs-9.example"
+
+
+def test_the_same_contents_have_the_same_hash_in_every_synth(app: cdk.App) -> None:
+    hashes: set[str] = set()
+    for number in range(2):
+        stack = cdk.Stack(app, f"Synth{number}")
+        for _ in range(number * 7):  # moves the numbers in the tokens that follow
+            str(cdk.Fn.ref("AWS::Region"))
+        hashes.add(_bundle(stack, manifest=_manifest(dns_name=cdk.Fn.import_value("dns"))).content_hash)
+    assert len(hashes) == 1
+
+
+def test_a_changed_script_changes_the_hash_and_the_archive(app: cdk.App, scripts: Path) -> None:
+    before = cdk.Stack(app, "Before")
+    first = _bundle(before, scripts=scripts)
+    with (scripts / "on_init_complete.sh").open("a") as file:
+        file.write("# changed\n")
+    after = cdk.Stack(app, "After")
+    second = _bundle(after, scripts=scripts)
+    assert first.content_hash != second.content_hash
+    assert _properties(before)["SourceKey"] != _properties(after)["SourceKey"]
+
+
+def test_the_archive_holds_exactly_what_was_hashed(app: cdk.App, stack: cdk.Stack) -> None:
+    _bundle(stack)
+    key = _properties(stack)["SourceKey"]
+    with zipfile.ZipFile(Path(app.outdir, f"asset.{key}")) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    assert held == {file.path: file.data for file in read_scripts(default_folder())}
+
+
+def test_the_functions_archive_runs_by_the_name_that_lambda_is_told(
+    app: cdk.App, stack: cdk.Stack, tmp_path: Path
+) -> None:
+    _bundle(stack)
+    (function,) = Template.from_stack(stack).find_resources("AWS::Lambda::Function").values()
+    archive = Path(app.outdir, f"asset.{function['Properties']['Code']['S3Key']}")
+    shutil.unpack_archive(archive, tmp_path / "task", "zip")
+    module, name = function["Properties"]["Handler"].rsplit(".", 1)
+    subprocess.run(
+        [sys.executable, "-c", f"import sys; from {module} import {name}; assert 'llm_fleet' not in sys.modules"],
+        cwd=tmp_path / "task",
+        check=True,
+    )
+
+
+def test_two_bundles_share_one_function_with_a_statement_each(stack: cdk.Stack) -> None:
+    bucket = LifecycleBucket(stack, "Bucket", name_part="demo").bucket
+    _bundle(stack, "One", bucket=bucket)
+    _bundle(stack, "Two", bucket=bucket, manifest=_manifest(cluster="other"))
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::Lambda::Function", 1)
+    (policy,) = template.find_resources("AWS::IAM::ManagedPolicy").values()
+    statements = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert len({statement["Sid"] for statement in statements}) == len(statements) == 5
+
+
+def test_the_function_may_read_one_archive_and_write_below_the_root_only(stack: cdk.Stack) -> None:
+    key = cast(kms.IKey, kms.Key(stack, "Key"))
+    bucket = LifecycleBucket(stack, "Bucket", name_part="demo", encryption_key=key).bucket
+    _bundle(stack, bucket=bucket)
+    (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy").values()
+    allowed = {s["Sid"][:4]: s for s in policy["Properties"]["PolicyDocument"]["Statement"]}
+    source_key = _properties(stack)["SourceKey"]
+    assert allowed["Read"]["Action"] == "s3:GetObject"
+    assert json.dumps(allowed["Read"]["Resource"]).endswith(f'/{source_key}"')
+    assert allowed["Writ"]["Action"] == "s3:PutObject"
+    assert allowed["Writ"]["Resource"]["Fn::Join"][1][1] == "/bundles/demo/train/*"
+    assert [s["Action"] for sid, s in allowed.items() if sid.startswith("Key")] == ["kms:GenerateDataKey"]
+
+
+def test_a_cluster_without_a_name_gets_a_root_of_its_own(stack: cdk.Stack) -> None:
+    bundle = _bundle(stack, manifest=_manifest(cluster=None))
+    assert bundle.root == f"bundles/demo/{bundle.node.addr[-8:]}"
+
+
+def test_every_problem_of_scripts_and_bucket_is_told_before_anything_is_made(stack: cdk.Stack, scripts: Path) -> None:
+    (scripts / "on_init_complete.sh").unlink()
+    (scripts / "enter.sh").chmod(0o644)
+    (scripts / "README.md").write_bytes(b"a\r\n")
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "my-bucket")
+    with pytest.raises(FleetError) as caught:
+        _bundle(stack, bucket=bucket, scripts=scripts)
+    assert [problem.code.value for problem in caught.value.problems] == ["LF403", "LF404", "LF405", "LF401"]
+    assert "Test/Bundle" in str(caught.value)
+    Template.from_stack(stack).resource_count_is("Custom::LlmFleetBundle", 0)
+
+
+def test_a_group_with_a_hook_of_its_own_asks_for_that_script(stack: cdk.Stack, scripts: Path) -> None:
+    (scripts / "on_create.sh").unlink()
+    _bundle(stack, scripts=scripts)
+    with pytest.raises(FleetError, match="LF403"):
+        _bundle(stack, "Custom", scripts=scripts, manifest=_manifest(hook=LifecycleHook.ON_CREATE))
+
+
+def test_an_imported_bucket_whose_name_is_a_token_passes(stack: cdk.Stack) -> None:
+    bucket = s3.Bucket.from_bucket_arn(stack, "Bucket", cdk.Fn.import_value("arn"))
+    _bundle(stack, bucket=bucket)
+
+
+def test_grant_read_lets_read_and_list_below_the_root_and_no_more(stack: cdk.Stack) -> None:
+    role = iam.Role(stack, "Role", assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("sagemaker.amazonaws.com")))
+    _bundle(stack).grant_read(role)
+    (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+    read, listing = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert read["Action"] == "s3:GetObject"
+    assert read["Resource"]["Fn::Join"][1][1] == "/bundles/demo/train/*"
+    assert listing["Action"] == "s3:ListBucket"
+    prefixes = ["bundles/demo/train", "bundles/demo/train/*"]
+    assert listing["Condition"] == {"StringLike": {"s3:prefix": prefixes}}
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["same stack", "bucket in another stack"])
+def test_nag_finds_nothing(app: cdk.App, stack: cdk.Stack, elsewhere: bool) -> None:
+    holder = cdk.Stack(app, "Other", env=cdk.Environment(account=stack.account, region=stack.region))
+    bucket = LifecycleBucket(holder if elsewhere else stack, "Bucket", name_part="demo").bucket
+    _bundle(stack, bucket=bucket)
+    assert _findings(app) == set()
+
+
+def test_nag_would_find_what_is_acknowledged(app: cdk.App, stack: cdk.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(cdk.Validations, "acknowledge", nothing)
+    _bundle(stack)
+    found = _findings(app)
+    assert {"AwsSolutions-L1", "AwsSolutions-S1", "NIST.800.53.R5-LambdaInsideVPC"} <= found
+    assert any(finding.startswith("AwsSolutions-IAM5[Resource::<BundleBucket") for finding in found)
+
+
+def _findings(app: cdk.App) -> set[str]:
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
+    with suppress(RuntimeError):  # the report tells what was found
+        app.synth()
+    report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))
+    return {violation["ruleName"] for plugin in report["pluginReports"] for violation in plugin["violations"]}
