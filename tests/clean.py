@@ -1,0 +1,74 @@
+"""Every checker that a careful user would run on a synthesized app, asked for what it finds."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
+from cfnlint.api import ManualArgs, lint
+from cloudformation_validate import RegoEngine, Severity
+
+Finder = Callable[[cdk.App], list[str]]
+
+# The CDK itself writes DependsOn beside GetAtt, for roles of functions and for every explicit dependency.
+_DEPENDENCY_SAID_TWICE = "W3005"
+
+
+def nag_findings(app: cdk.App) -> list[str]:
+    """What cdk-nag's packs AwsSolutions and NIST 800-53 R5 find and nobody has acknowledged."""
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
+    return _reported(app)
+
+
+def validator_findings(app: cdk.App) -> list[str]:
+    """What the CDK's own validator finds. Added outright: the tests switch it off in the environment."""
+    cdk.Validations.of(app).add_plugins(cdk.CloudFormationValidatePlugin())
+    return _reported(app)
+
+
+def annotation_findings(app: cdk.App) -> list[str]:
+    """Warnings and errors that constructs have left on themselves."""
+    assembly = app.synth()
+    return [
+        f"{message.id}: {message.entry.data}"
+        for stack in assembly.stacks
+        for message in stack.messages
+        if message.level != "info"
+    ]
+
+
+def cfn_lint_findings(app: cdk.App) -> list[str]:
+    """What cfn-lint finds in the templates, warnings among it."""
+    config = ManualArgs(regions=["us-west-2"], ignore_checks=[_DEPENDENCY_SAID_TWICE])
+    return [str(match) for path in _templates(app) for match in lint(path.read_text(), config=config)]
+
+
+def cloudformation_validate_findings(app: cdk.App) -> list[str]:
+    """What AWS's cloudformation-validate finds in the templates, warnings among it."""
+    engine: Any = RegoEngine()
+    return [
+        f"{found.rule_id} {found.message}"
+        for path in _templates(app)
+        for found in engine.validate_template(str(path)).diagnostics
+        if found.severity is not Severity.INFO and found.rule_id != _DEPENDENCY_SAID_TWICE
+    ]
+
+
+def _templates(app: cdk.App) -> list[Path]:
+    return sorted(Path(app.synth().directory).glob("*.template.json"))
+
+
+def _reported(app: cdk.App) -> list[str]:
+    """Synthesize and return the findings of the report; synth raises when there is one."""
+    with suppress(RuntimeError):
+        app.synth()
+    report = json.loads(Path(app.outdir, "validation-report.json").read_text(encoding="utf-8"))
+    return [
+        f"{violation['ruleName']} {found['constructPath']}: {violation['description']}"
+        for plugin in report["pluginReports"]
+        for violation in plugin["violations"]
+        for found in violation["violatingConstructs"]
+    ]
