@@ -86,14 +86,12 @@ class ExistingNetwork(Construct):
             subject=f"{scope.node.path}/{id}",
         )
         imported = Construct(scope, f"{id}Imported")
+        vpc = _vpc(imported, vpc_id, subnets)
         return ExistingNetwork(
             scope,
             id,
-            vpc=ec2.Vpc.from_vpc_attributes(imported, "Vpc", vpc_id=vpc_id, availability_zones=[]),
-            compute_subnets={
-                zone: _subnet(imported, f"Subnet{index + 1}", subnet_id)
-                for index, (zone, subnet_id) in enumerate(subnets.items())
-            },
+            vpc=vpc,
+            compute_subnets=dict(zip(subnets, vpc.private_subnets, strict=True)),
             security_group=ec2.SecurityGroup.from_security_group_id(
                 imported, "SecurityGroup", security_group_id, mutable=False
             )
@@ -104,7 +102,7 @@ class ExistingNetwork(Construct):
 
     @property
     def vpc(self) -> ec2.IVpc:
-        """The VPC; made from ids alone, it knows no subnets of its own accord."""
+        """The VPC; made from ids alone, it has one subnet group, `Compute`."""
         return self._vpc
 
     @property
@@ -151,9 +149,18 @@ class ExistingNetwork(Construct):
             self._own_group.keep()
 
 
-def _subnet(scope: Construct, id: str, subnet_id: str) -> ec2.ISubnet:
-    subnet = ec2.Subnet.from_subnet_id(scope, id, subnet_id)
-    cdk.Annotations.of(subnet).acknowledge_warning(
-        "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads or changes the route tables of an existing network"
+def _vpc(scope: Construct, vpc_id: str, subnets: Mapping[str, str]) -> ec2.IVpc:
+    """Return the VPC with a subnet group `Compute`. AZ ids stand where the CDK asks for names, which nobody told."""
+    vpc = ec2.Vpc.from_vpc_attributes(
+        scope,
+        "Vpc",
+        vpc_id=vpc_id,
+        availability_zones=list(subnets),
+        private_subnet_ids=list(subnets.values()),
+        private_subnet_names=["Compute"],
     )
-    return subnet
+    for subnet in vpc.private_subnets:
+        cdk.Annotations.of(subnet).acknowledge_warning(
+            "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads or changes routes of an existing network"
+        )
+    return vpc

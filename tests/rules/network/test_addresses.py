@@ -15,8 +15,8 @@ def nodes(instance_type: str, count: int, zone: str | None = None) -> AddressCla
     )
 
 
-def plan(*claims: AddressClaim, cidr: str | None = "10.1.0.0/16", **options: int) -> AddressPlan:
-    return plan_addresses(claims, subnet_cidrs={"usw2-az4": cidr}, **options)
+def plan(*claims: AddressClaim, cidr: str | None = "10.1.0.0/16", interface_quota: int | None = None) -> AddressPlan:
+    return plan_addresses(claims, subnet_cidrs={"usw2-az4": cidr}, interface_quota=interface_quota)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,110 @@
+"""A network without internet, and the endpoints of both kinds of network."""
+
+import pytest
+from aws_cdk.assertions import Template
+
+from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+from tests.network.conftest import Make
+from tests.network.looking import TWO_ZONES, Resource, all_of, id_of, named, properties
+
+ENDPOINT = "AWS::EC2::VPCEndpoint"
+
+
+@pytest.fixture
+def closed(make: Make) -> Template:
+    return make(availability_zone_ids=TWO_ZONES, internet=InternetAccess.NONE)
+
+
+def interface_endpoints_in(template: Template) -> dict[str, Resource]:
+    """Properties of each interface endpoint, by the last part of its service's name."""
+    return {
+        one["ServiceName"].removeprefix("com.amazonaws.us-west-2."): one
+        for one in properties(template, ENDPOINT)
+        if one["VpcEndpointType"] == "Interface"
+    }
+
+
+@pytest.mark.parametrize(
+    "resource_type",
+    [
+        "AWS::EC2::InternetGateway",
+        "AWS::EC2::VPCGatewayAttachment",
+        "AWS::EC2::NatGateway",
+        "AWS::EC2::EIP",
+        "AWS::EC2::Route",
+    ],
+)
+def test_nothing_leads_out(closed: Template, resource_type: str):
+    assert all_of(closed, resource_type) == {}
+
+
+def test_there_are_no_public_subnets(closed: Template):
+    assert sorted(name[:-8] for name in all_of(closed, "AWS::EC2::Subnet")) == [
+        "Networkusw2az1ComputeSubnet",
+        "Networkusw2az1PrivateSubnet",
+        "Networkusw2az4ComputeSubnet",
+        "Networkusw2az4PrivateSubnet",
+    ]
+
+
+def test_every_service_that_nodes_call_has_an_endpoint(closed: Template):
+    assert set(interface_endpoints_in(closed)) == set(interface_endpoints(InternetAccess.NONE))
+    assert len(interface_endpoints_in(closed)) >= 12
+
+
+def test_endpoints_answer_to_the_services_own_names_in_every_az(closed: Template):
+    private = [{"Ref": id_of(closed, "AWS::EC2::Subnet", f"{zone}PrivateSubnet")} for zone in ("usw2az4", "usw2az1")]
+    for endpoint in interface_endpoints_in(closed).values():
+        assert endpoint["PrivateDnsEnabled"] is True
+        assert endpoint["SubnetIds"] == private
+
+
+def test_endpoints_take_https_from_the_vpc_and_say_nothing_of_their_own(closed: Template):
+    group_id = id_of(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")
+    group = named(closed, "AWS::EC2::SecurityGroup", "EndpointsSecurityGroup")["Properties"]
+    rules = [
+        (rule["IpProtocol"], rule["FromPort"], rule["ToPort"], rule["CidrIp"]) for rule in group["SecurityGroupIngress"]
+    ]
+    assert rules == [("tcp", 443, 443, "10.0.0.0/16"), ("tcp", 443, 443, "10.1.0.0/16")]
+    assert [rule["CidrIp"] for rule in group["SecurityGroupEgress"]] == ["127.0.0.1/32"]
+    for endpoint in interface_endpoints_in(closed).values():
+        assert endpoint["SecurityGroupIds"] == [{"Fn::GetAtt": [group_id, "GroupId"]}] or endpoint[
+            "SecurityGroupIds"
+        ] == [{"Ref": group_id}]
+
+
+def test_secrets_and_keys_are_for_principals_of_the_account_only(make: Make):
+    endpoints = interface_endpoints_in(
+        make(internet=InternetAccess.NONE, endpoint_features=[EndpointFeature.ACCOUNTING])
+    )
+    for name in ("kms", "secretsmanager"):
+        (statement,) = endpoints[name]["PolicyDocument"]["Statement"]
+        assert statement["Condition"] == {"StringEquals": {"aws:PrincipalAccount": "111122223333"}}
+    # The service's agents on a node may call these by credentials that are not the account's.
+    assert not any("PolicyDocument" in endpoints[name] for name in ("ssm", "ssmmessages", "logs", "ecr.api"))
+
+
+def test_nodes_may_call_https_only(closed: Template):
+    group = named(closed, "AWS::EC2::SecurityGroup", "NetworkSecurityGroup")["Properties"]
+    assert [(rule["IpProtocol"], rule["FromPort"], rule["CidrIp"]) for rule in group["SecurityGroupEgress"]] == [
+        ("tcp", 443, "0.0.0.0/0")
+    ]
+    assert [rule for rule in properties(closed, "AWS::EC2::SecurityGroupEgress") if "CidrIp" in rule] == []
+
+
+def test_features_and_further_endpoints_are_added(make: Make):
+    template = make(endpoint_features=[EndpointFeature.METRICS], endpoints=["sqs", "ssm"])
+    assert set(interface_endpoints_in(template)) == {
+        "ssm",
+        "ssmmessages",
+        "ec2messages",
+        "logs",
+        "aps-workspaces",
+        "sqs",
+    }
+
+
+def test_s3_is_reached_without_internet(closed: Template):
+    (gateway,) = (one for one in properties(closed, ENDPOINT) if one["VpcEndpointType"] == "Gateway")
+    assert {table["Ref"] for table in gateway["RouteTableIds"]} == set(all_of(closed, "AWS::EC2::RouteTable"))

@@ -1,0 +1,112 @@
+"""A network made elsewhere, by ids or by constructs."""
+
+import json
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Annotations, Match, Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.problem import FleetError
+
+VPC = "vpc-0123456789abcdef0"
+SUBNETS = {"usw2-az4": "subnet-0123456789abcdef4", "usw2-az1": "subnet-0123456789abcdef1"}
+GROUP = "sg-0123456789abcdef0"
+CLAIM = AddressClaim.for_instances(owner="train/workers", instance_types="ml.p5.48xlarge", count=40)
+
+
+def test_by_ids_nothing_is_made_and_nothing_is_looked_up(app: cdk.App, stack: cdk.Stack):
+    network: Network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    assert network.vpc.vpc_id == VPC
+    assert network.availability_zone_ids == ("usw2-az4", "usw2-az1")
+    assert network.compute_subnet().subnet_id == SUBNETS["usw2-az4"]
+    assert network.compute_subnet("usw2-az1").subnet_id == SUBNETS["usw2-az1"]
+    assert network.security_group.security_group_id == GROUP
+    network.keep()
+    cluster = cdk.CfnResource(stack, "Cluster", type="AWS::SageMaker::Cluster")
+    cluster.node.add_dependency(network.connectivity, network.security_group_rules)
+    assembly = app.synth()
+    template = assembly.get_stack_by_name("Test").template
+    assert template["Resources"] == {"Cluster": {"Type": "AWS::SageMaker::Cluster"}}
+    assert "missing" not in json.loads((Path(assembly.directory) / "manifest.json").read_text())
+
+
+def test_there_is_no_warning(stack: cdk.Stack):
+    FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    assert Annotations.from_stack(stack).find_warning("*", Match.any_value()) == []
+
+
+def test_the_rules_of_a_given_group_are_left_alone(stack: cdk.Stack):
+    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    network.security_group.add_ingress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(988))
+    Template.from_stack(stack).resource_count_is("AWS::EC2::SecurityGroupIngress", 0)
+
+
+def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
+    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS)
+    network.keep()
+    template = Template.from_stack(stack)
+    template.has_resource("AWS::EC2::SecurityGroup", {"DeletionPolicy": "Retain", "Properties": {"VpcId": VPC}})
+    template.resource_count_is("AWS::EC2::SecurityGroupIngress", 1)
+    template.resource_count_is("AWS::EC2::SecurityGroupEgress", 2)
+
+
+def test_by_constructs(stack: cdk.Stack):
+    made = FleetNetwork(stack, "Made", availability_zone_ids=["usw2-az4"])
+    network: Network = FleetNetwork.from_attributes(
+        stack,
+        "Network",
+        vpc=made.vpc,
+        compute_subnets=made.compute_subnets,
+        security_group=made.security_group,
+    )
+    assert network.compute_subnet().subnet_id == made.compute_subnet().subnet_id
+    assert network.connections.security_groups[0].security_group_id == made.security_group.security_group_id
+
+
+def test_everything_fits_into_a_subnet_of_unknown_size(app: cdk.App, stack: cdk.Stack):
+    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    assert network.reserve_addresses([CLAIM]) == []
+    app.synth()
+
+
+def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
+    network = FleetNetwork.from_ids(
+        stack,
+        "Network",
+        vpc_id=VPC,
+        subnets=SUBNETS,
+        security_group_id=GROUP,
+        compute_cidrs={"usw2-az4": "10.0.8.0/24"},
+    )
+    (problem,) = network.reserve_addresses([CLAIM])
+    assert problem.code == Code.SUBNET_TOO_SMALL
+    assert problem.value == "10.0.8.0/24"
+
+
+def test_a_stranger_among_the_azs(stack: cdk.Stack):
+    network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS, security_group_id=GROUP)
+    with pytest.raises(FleetError, match="LF206"):
+        network.compute_subnet("usw2-az2")
+
+
+def test_ids_that_are_none_are_told_together(stack: cdk.Stack):
+    with pytest.raises(FleetError) as caught:
+        FleetNetwork.from_ids(stack, "Network", vpc_id="mine", subnets={"use1-az6": "yours"})
+    assert [(problem.code, problem.where) for problem in caught.value.problems] == [
+        (Code.ZONE_REGION, "subnets.use1-az6"),
+        (Code.EXISTING_ID, "vpc_id"),
+        (Code.EXISTING_ID, "subnets.use1-az6"),
+    ]
+    assert stack.node.children == []
+
+
+def test_constructs_without_an_az_are_told(stack: cdk.Stack):
+    made = FleetNetwork(stack, "Made", availability_zone_ids=["usw2-az4"])
+    with pytest.raises(FleetError, match="LF207"):
+        FleetNetwork.from_attributes(stack, "Network", vpc=made.vpc, compute_subnets={})

@@ -1,0 +1,67 @@
+"""All traffic among members, both ways, and no trap of the CDK's."""
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Template
+
+from llm_fleet.network.security_group import EfaSecurityGroup
+from tests.network.looking import id_of, only, properties
+
+GROUP = "AWS::EC2::SecurityGroup"
+INGRESS = "AWS::EC2::SecurityGroupIngress"
+EGRESS = "AWS::EC2::SecurityGroupEgress"
+
+
+@pytest.fixture
+def vpc(stack: cdk.Stack) -> ec2.IVpc:
+    return ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-0123456789abcdef0", availability_zones=["us-west-2a"])
+
+
+def test_self_ingress_and_self_egress_are_both_in_the_template(stack: cdk.Stack, vpc: ec2.IVpc):
+    """The guard: EFA does not work with one of them, and CloudFormation does not say so."""
+    EfaSecurityGroup(stack, "Group", vpc=vpc)
+    template = Template.from_stack(stack)
+    itself = {"Fn::GetAtt": [id_of(template, GROUP), "GroupId"]}
+    assert [
+        (rule["IpProtocol"], rule["GroupId"], rule["SourceSecurityGroupId"]) for rule in properties(template, INGRESS)
+    ] == [("-1", itself, itself)]
+    assert [
+        (rule["IpProtocol"], rule["GroupId"], rule["DestinationSecurityGroupId"])
+        for rule in properties(template, EGRESS)
+        if "DestinationSecurityGroupId" in rule
+    ] == [("-1", itself, itself)]
+
+
+def test_members_reach_anywhere_unless_told_otherwise(stack: cdk.Stack, vpc: ec2.IVpc):
+    EfaSecurityGroup(stack, "Group", vpc=vpc)
+    rules = [rule for rule in properties(Template.from_stack(stack), EGRESS) if "CidrIp" in rule]
+    assert [(rule["IpProtocol"], rule["CidrIp"]) for rule in rules] == [("-1", "0.0.0.0/0")]
+
+
+def test_nobody_outside_is_let_in(stack: cdk.Stack, vpc: ec2.IVpc):
+    EfaSecurityGroup(stack, "Group", vpc=vpc)
+    template = Template.from_stack(stack)
+    assert "SecurityGroupIngress" not in only(template, GROUP)["Properties"]
+    assert not any("CidrIp" in rule for rule in properties(template, INGRESS))
+
+
+def test_rules_to_other_groups_are_not_swallowed(stack: cdk.Stack, vpc: ec2.IVpc):
+    """With the CDK's `allow_all_outbound=True` this egress rule would vanish."""
+    group = EfaSecurityGroup(stack, "Group", vpc=vpc)
+    other = ec2.SecurityGroup(stack, "Other", vpc=vpc, allow_all_outbound=False)
+    group.connections.allow_to(other, ec2.Port.tcp(988))
+    rules = [rule for rule in properties(Template.from_stack(stack), EGRESS) if rule.get("FromPort") == 988]
+    assert len(rules) == 1
+
+
+def test_a_file_system_waits_for_the_rules_and_for_nothing_else(stack: cdk.Stack, vpc: ec2.IVpc):
+    group = EfaSecurityGroup(stack, "Group", vpc=vpc)
+    group.add_ingress_rule(ec2.Peer.ipv4("10.0.0.0/16"), ec2.Port.tcp(22))
+    waiting = cdk.CfnResource(stack, "FileSystem", type="AWS::FSx::FileSystem")
+    waiting.node.add_dependency(group.rules)
+    template = Template.from_stack(stack)
+    assert set(only(template, "AWS::FSx::FileSystem")["DependsOn"]) == {
+        id_of(template, INGRESS, "SelfIngress"),
+        id_of(template, EGRESS, "SelfEgress"),
+    }
