@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import cx_api
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 from cfnlint.api import ManualArgs, lint
 from cloudformation_validate import RegoEngine, Severity
@@ -36,7 +37,7 @@ def annotation_findings(app: cdk.App) -> list[str]:
         f"{message.id}: {message.entry.data}"
         for stack in assembly.stacks
         for message in stack.messages
-        if message.level != "info"
+        if message.level is not cx_api.SynthesisMessageLevel.INFO
     ]
 
 
