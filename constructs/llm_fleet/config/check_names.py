@@ -14,7 +14,7 @@ def check_fleet_name(name: str) -> list[Problem]:
     """Return a problem unless `name` can begin the names of stacks and buckets."""
     if len(name) <= _LONGEST and _FORM.fullmatch(name):
         return []
-    mended = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:_LONGEST].rstrip("-")
+    mended = fleet_name_of(name)
     return [
         Problem(
             code=Code.FLEET_NAME,
@@ -25,3 +25,8 @@ def check_fleet_name(name: str) -> list[Problem]:
             allowed=f"at most {_LONGEST} lower-case letters, digits and single hyphens, beginning with a letter",
         )
     ]
+
+
+def fleet_name_of(text: str) -> str:
+    """Return the fleet name most like `text`; empty when nothing of it can be kept."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-").lstrip("-0123456789")[:_LONGEST].rstrip("-")

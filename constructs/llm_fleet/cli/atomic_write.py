@@ -1,0 +1,45 @@
+"""Writes a file whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError, Problem
+
+
+def write_file(path: Path, text: str, *, force: bool) -> None:
+    """Write `text` to `path` in one step; raise `FleetError` (LF160, LF161) when that cannot be done.
+
+    Without `force` a file that is there already stays as it is, even one that appears in the meantime.
+    """
+    scratch: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, prefix=".llm-fleet-", delete=False
+        ) as f:
+            scratch = Path(f.name)
+            f.write(text)
+        scratch.chmod(0o666 & ~_umask())
+        if force:
+            os.replace(scratch, path)
+        else:
+            os.link(scratch, path)  # Unlike a rename, a link never takes the place of a file.
+    except FileExistsError:
+        raise _error(path, Code.OUTPUT_EXISTS, "there is a file of this name already", "name another, or add --force")
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise _error(path, Code.OUTPUT_UNWRITABLE, f"the file cannot be written: {reason}", "name another place")
+    finally:
+        if scratch is not None:
+            scratch.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _error(path: Path, code: Code, message: str, remedy: str) -> FleetError:
+    return FleetError([Problem(code=code, message=message, remedy=remedy)], subject=str(path))

@@ -1,0 +1,55 @@
+"""What each command does. Imports stand inside, so that `llm-fleet --help` and `schema` stay quick."""
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    """Check a fleet file."""
+    from llm_fleet.config.load import load_fleet
+
+    path = Path(arguments.file)
+    fleet = load_fleet(path)
+    nodes = sum(group.count for cluster in fleet.clusters.values() for group in cluster.groups.values())
+    print(f"{path}: good; {_count(len(fleet.clusters), 'cluster')}, {_count(nodes, 'node')} in {fleet.region}")
+    return 0
+
+
+def schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON Schema of the fleet file."""
+    from llm_fleet.config.schema import schema_text
+
+    print(schema_text(), end="")
+    return 0
+
+
+def import_(arguments: argparse.Namespace) -> int:
+    """Turn a request into a fleet file."""
+    from llm_fleet.cli.atomic_write import write_file
+    from llm_fleet.cli.importing.importer import ImportFailure, import_request
+
+    try:
+        imported = import_request(
+            Path(arguments.file), region=arguments.region, zones=tuple(arguments.az), vpc=arguments.vpc
+        )
+    except ImportFailure as failure:
+        _tell(failure.notes)
+        raise
+    if arguments.out is None:
+        print(imported.text, end="")
+    else:
+        write_file(Path(arguments.out), imported.text, force=arguments.force)
+    _tell(imported.notes)
+    if arguments.out is not None:
+        print(f"wrote {arguments.out}", file=sys.stderr)
+    return 0
+
+
+def _tell(notes: tuple[object, ...]) -> None:
+    for note in notes:
+        print(note, file=sys.stderr)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""Turns the request of `aws sagemaker create-cluster` into a fleet file."""

@@ -1,0 +1,81 @@
+"""Makes a fleet file out of a request, and makes sure that it is a good one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from llm_fleet.cli.importing.mend import Mender
+from llm_fleet.cli.importing.notes import Note, Notes
+from llm_fleet.cli.importing.request import read_request
+from llm_fleet.cli.importing.to_yaml import to_yaml
+from llm_fleet.cli.importing.translate import Asked, translate
+from llm_fleet.config.load import parse_fleet
+from llm_fleet.rules.problem import FleetError
+
+_ROLES = {
+    "controller": "Runs Slurm's daemons; a cluster has exactly one, of one node.",
+    "login": "Where users log in.",
+    "compute": "Runs the jobs.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A fleet file, and what there is to say about how it came about."""
+
+    text: str
+    notes: tuple[Note, ...]
+
+
+class ImportFailure(FleetError):
+    """A request that no fleet file can be made of; `notes` tell what was done until then."""
+
+    def __init__(self, error: FleetError, notes: Notes) -> None:
+        """Take over the problems of `error`."""
+        super().__init__(error.problems, subject=error.subject)
+        self.notes = tuple(notes.notes)
+
+
+def import_request(
+    path: Path, *, region: str | None = None, zones: tuple[str, ...] = (), vpc: str | None = None
+) -> Imported:
+    """Return the fleet file for the request at `path`.
+
+    Raises `ImportFailure` with everything that keeps it from being one; problems that the fleet file itself would have
+    are told by its keys.
+    """
+    notes = Notes()
+    try:
+        mender = Mender(notes=notes)
+        request = mender.request(read_request(path))
+        if mender.problems:
+            raise FleetError(mender.problems, subject=str(path))
+        translation = translate(request, Asked(stem=path.stem, region=region, zones=zones, vpc=vpc), notes)
+        if translation.problems:
+            raise FleetError(translation.problems, subject=str(path))
+        text = to_yaml(translation.fleet, heading=_heading(path), comments=_comments(translation.fleet))
+        parse_fleet(text, subject=f"the fleet file for {path}")
+    except FleetError as error:
+        raise ImportFailure(error, notes) from None
+    return Imported(text=text, notes=tuple(notes.notes))
+
+
+def _heading(path: Path) -> str:
+    return (
+        f"Made from {path.name} by `llm-fleet import`. Every key that is not here has its default;\n"
+        "`llm-fleet schema` lists them all, `llm-fleet validate` checks what you change."
+    )
+
+
+def _comments(fleet: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    comments: dict[tuple[str, ...], str] = {}
+    if fleet["network"] == "none":
+        comments[("network",)] = (
+            "SageMaker's own network. For FSx for Lustre write {az: <AZ id>}, which makes a VPC,\n"
+            "and storage: {fsx: {size: 4800 GiB, throughput: 250 MB/s/TiB}}."
+        )
+    for name, cluster in fleet["clusters"].items():
+        for group, config in cluster["groups"].items():
+            comments[("clusters", name, "groups", group)] = _ROLES[config["role"]]
+    return comments

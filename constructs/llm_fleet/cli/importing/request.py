@@ -1,0 +1,66 @@
+"""Reads the request of `aws sagemaker create-cluster`: whole, its groups alone, or a filled-in skeleton."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from llm_fleet.config.located import locate
+from llm_fleet.config.read import read_text
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError, Problem
+
+_GROUPS = "InstanceGroups"
+
+
+def read_request(path: Path) -> dict[str, Any]:
+    """Return the request in the file at `path`, always as the whole one.
+
+    Raises `FleetError` (LF101 to LF103, LF150, LF151) when there is none.
+    """
+    subject = str(path)
+    document = _parse(read_text(path, noun="request"), subject)
+    if isinstance(document, list):
+        return {_GROUPS: cast(list[Any], document)}
+    if not isinstance(document, dict):
+        raise _shape_error("a request is a JSON object, or a list of instance groups", subject)
+    return cast(dict[str, Any], document)
+
+
+def _parse(text: str, subject: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_each_key_once)
+    except json.JSONDecodeError as error:
+        lines = text.splitlines()
+        problem = Problem(
+            code=Code.REQUEST_NOT_JSON,
+            message=f"this is no JSON: {error.msg.lower()}, in line {error.lineno}, column {error.colno}",
+            remedy="give the JSON that you pass to `aws sagemaker create-cluster --cli-input-json`",
+            value=lines[error.lineno - 1] if error.lineno <= len(lines) and lines[error.lineno - 1] else None,
+        )
+        raise FleetError([locate(problem, error.lineno, error.colno)], subject=subject) from None
+    except _KeyTwice as twice:
+        raise _shape_error(f"the key {twice.key!r} stands twice in one object", subject) from None
+    except RecursionError:
+        raise _shape_error("the request is nested deeper than any request is", subject) from None
+
+
+class _KeyTwice(Exception):
+    """A JSON object has one key twice, of which most readers would drop one in silence."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _KeyTwice(key)
+        found[key] = value
+    return found
+
+
+def _shape_error(message: str, subject: str) -> FleetError:
+    remedy = "give the JSON that you pass to `aws sagemaker create-cluster`, or its InstanceGroups"
+    return FleetError([Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy)], subject=subject)

@@ -1,0 +1,65 @@
+"""The command `llm-fleet`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from llm_fleet.cli import commands
+from llm_fleet.rules.problem import FleetError
+
+_PROBLEMS = 1
+_USAGE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: that of the process) and return its exit code.
+
+    0: done. 1: there are problems, all of them on standard error. 2: the command line itself is wrong.
+    """
+    try:
+        arguments = _parser().parse_args(argv)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except FleetError as error:
+        print(error, file=sys.stderr)
+        return _PROBLEMS
+    except SystemExit as leaving:  # argparse's own way out, with its message printed.
+        return leaving.code if isinstance(leaving.code, int) else _USAGE
+    except BrokenPipeError:
+        # The reader has gone, e.g. `| head`. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 128 + 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="llm-fleet", description="LLM training infrastructure on AWS from one file, its mistakes told at once."
+    )
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    verb = verbs.add_parser("import", help="turn the request of `aws sagemaker create-cluster` into a fleet file")
+    verb.add_argument(
+        "file", metavar="FILE", help="the request as JSON: whole, its InstanceGroups, or a filled skeleton"
+    )
+    verb.add_argument("--region", help="AWS Region, e.g. us-west-2; a request does not name it")
+    verb.add_argument("--az", action="append", default=[], metavar="ID", help="AZ id, e.g. usw2-az4; one a subnet")
+    verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the request's subnets are in")
+    verb.add_argument("-o", "--out", metavar="OUT", help="file to write (default: standard output)")
+    verb.add_argument("--force", action="store_true", help="write over OUT")
+    verb.set_defaults(run=commands.import_)
+
+    verb = verbs.add_parser("validate", help="tell every mistake in a fleet file at once; needs no AWS account")
+    verb.add_argument("file", metavar="FILE", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
+    verb.set_defaults(run=commands.validate)
+
+    verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
+    verb.set_defaults(run=commands.schema)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The JSON Schema of the fleet file, which gives editors completion, descriptions and first errors."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from llm_fleet.config.fleet import Fleet
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def fleet_schema() -> dict[str, Any]:
+    """Return the schema, made from the models."""
+    schema = cast(dict[str, Any], _tidy(Fleet.model_json_schema(by_alias=True)))
+    return {"$schema": _DIALECT, "title": "llm-fleet fleet file", **schema}
+
+
+def schema_text() -> str:
+    """Return the schema as `schema/fleet.schema.json` has it."""
+    return json.dumps(fleet_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _tidy(node: Any) -> Any:
+    """Return `node` without what is pydantic's and not the user's: titles, nulls, defaults in another unit."""
+    if isinstance(node, list):
+        return [_tidy(item) for item in cast(list[Any], node)]
+    if not isinstance(node, Mapping):
+        return node
+    mapping = cast(Mapping[str, Any], node)
+    tidied = {
+        key: {name: _tidy(inner) for name, inner in value.items()} if key in ("properties", "$defs") else _tidy(value)
+        for key, value in mapping.items()
+        if not (key == "title" and isinstance(value, str)) and not (key == "default" and _misleads(mapping))
+    }
+    return _without_null(tidied)
+
+
+def _misleads(node: Mapping[str, Any]) -> bool:
+    """Return whether the default is none that a user could write: nothing, or a number where text with a unit stands."""
+    default = node["default"]
+    return default is None or default in ([], {}) or (node.get("type") == "string" and not isinstance(default, str))
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    arms = [arm for arm in node.get("anyOf", []) if arm.get("type") != "null"]
+    if not arms or len(arms) == len(node["anyOf"]):
+        return node
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    return {**arms[0], **rest} if len(arms) == 1 else {**rest, "anyOf": arms}
