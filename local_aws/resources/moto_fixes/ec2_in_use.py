@@ -45,7 +45,7 @@ def _group_users(ec2: Any, group_id: str) -> list[str]:
     for groups in ec2.groups.values():
         for group in groups.values():
             rules = [*group.ingress_rules, *group.egress_rules]
-            sources = {source.get("GroupId") for rule in rules for source in rule.source_groups}
+            sources = {rule.source_group.get("GroupId") for rule in rules}
             if group.id != group_id and group_id in sources:
                 users.append(f"a rule of {group.id}")
     return users

@@ -85,9 +85,11 @@ class NetworkOf:
         return [rule for one in group_ids for rule in getattr(self.security_group(one), side)]
 
     def _whole_subnet(self, rule: Any, subnet_id: str) -> bool:
-        subnet = ipaddress.ip_network(self.subnet(subnet_id).cidr_block)
-        ranges = [ipaddress.ip_network(one["CidrIp"]) for one in rule.ip_ranges if "CidrIp" in one]
-        return any(subnet.version == one.version and subnet.subnet_of(one) for one in ranges)  # type: ignore[arg-type]
+        if "CidrIp" not in rule.ip_range:
+            return False
+        return ipaddress.IPv4Network(self.subnet(subnet_id).cidr_block).subnet_of(
+            ipaddress.IPv4Network(rule.ip_range["CidrIp"])
+        )
 
 
 def _covers(rule: Any, port: int) -> bool:
@@ -97,4 +99,4 @@ def _covers(rule: Any, port: int) -> bool:
 
 
 def _from(rule: Any, group_ids: list[str]) -> bool:
-    return any(source.get("GroupId") in group_ids for source in rule.source_groups)
+    return rule.source_group.get("GroupId") in group_ids

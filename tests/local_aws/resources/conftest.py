@@ -1,0 +1,42 @@
+"""One emulated AWS for all tests of resources, emptied before each of them."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from moto import backends
+from moto.iam.models import iam_backends
+from moto.server import ThreadedMotoServer
+
+from local_aws.resources.catalog_provider import CatalogProvider
+from local_aws.resources.moto_fixes import install_moto_fixes
+from tests.local_aws.resources.support import ACCOUNT, Deployer, Network
+
+SERVICES = ("fsx", "s3", "sagemaker", "kms", "lambda", "logs", "ssm", "secretsmanager", "sns", "cloudwatch", "ecr")
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[CatalogProvider]:
+    """The provider in front of moto's services with our corrections, in this process."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    install_moto_fixes()
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    yield CatalogProvider(f"http://localhost:{server.get_host_and_port()[1]}")
+    server.stop()
+
+
+@pytest.fixture
+def deployer(provider: CatalogProvider) -> Deployer:
+    """An empty account, but for EC2 and AWS's own IAM policies: making those anew takes seconds each time."""
+    for service in SERVICES:
+        backends.get_backend(service).reset()  # type: ignore[call-overload]
+    for kept in iam_backends.get(ACCOUNT, {}).values():
+        kept.roles.clear()
+        kept.instance_profiles.clear()
+    return Deployer(provider)
+
+
+@pytest.fixture
+def network(deployer: Deployer) -> Network:
+    return Network(deployer)
