@@ -6,7 +6,7 @@ from types import MappingProxyType
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_kms as kms
+from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.network.address_book import AddressBook
@@ -52,7 +52,7 @@ class FleetNetwork(Construct):
         endpoint_features: Collection[EndpointFeature] = (),
         endpoints: Sequence[str] = (),
         flow_log_days: int = 90,
-        encryption_key: kms.IKey | None = None,
+        encryption_key: IKeyRef | None = None,
         interface_quota: int | None = None,
     ) -> None:
         """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222).

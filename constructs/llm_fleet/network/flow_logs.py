@@ -5,8 +5,8 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
+from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct
 
 _SERVICE = "vpc-flow-logs.amazonaws.com"
@@ -22,7 +22,7 @@ class FlowLogs(Construct):
         *,
         vpc_id: str,
         retention_days: int,
-        encryption_key: kms.IKey | None,
+        encryption_key: IKeyRef | None,
         name: str,
     ) -> None:
         """Log accepted and rejected traffic of `vpc_id`.
@@ -36,7 +36,7 @@ class FlowLogs(Construct):
             self,
             "LogGroup",
             retention_in_days=retention_days,
-            kms_key_id=encryption_key.key_arn if encryption_key else None,
+            kms_key_id=encryption_key,
         )
         self.log_group.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
         if not encryption_key:

@@ -1,7 +1,6 @@
 """The catalog's network facts against what the CDK and the resource schemas know."""
 
 import re
-from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
@@ -52,5 +51,6 @@ def test_beside_nat_nodes_can_be_entered_and_read():
 
 
 def test_days_of_logs_are_those_of_the_resource_schema():
-    schema: dict[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-west-2", "AWS::Logs::LogGroup").schema  # pyright: ignore[reportUnknownMemberType]
-    assert list(address_facts().log_retention_days) == schema["properties"]["RetentionInDays"]["enum"]
+    known = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-west-2", "AWS::Logs::LogGroup")
+    days = list[int](known.schema["properties"]["RetentionInDays"]["enum"])  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    assert list(address_facts().log_retention_days) == days
