@@ -1,0 +1,183 @@
+"""Who am I: each shape of the platform's files, and every way in which they can mislead."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet_node.addresses import local_addresses
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.identity import Identity, identify
+from llm_fleet_node.manifest import read
+from llm_fleet_node.places import Places
+from tests.lifecycle_scripts.throwaway_node import OWN_ADDRESSES, Node, resource_config
+
+FIRST, SECOND = OWN_ADDRESSES
+OTHER = "10.1.0.200"
+NODE_INFO = {"instance_group_name": "trn", "node_type": "compute", "ip_address": FIRST, "cluster_name": "train"}
+
+
+def test_all_addresses_are_found_but_loopback_and_broadcast(node: Node) -> None:
+    assert local_addresses(node.root / "proc/net/fib_trie") == set(OWN_ADDRESSES)
+
+
+def test_this_machines_own_table_can_be_read() -> None:
+    assert not any(address.startswith("127.") for address in local_addresses(Path("/proc/net/fib_trie")))
+
+
+@pytest.mark.parametrize("address", OWN_ADDRESSES)
+def test_any_address_of_the_node_will_do(node: Node, address: str) -> None:
+    node.has("resource_config.json", resource_config({"head": ["10.1.0.5"], "trn": [OTHER, address]}))
+    found = _identify(node)
+    assert (found.group.name, found.instance_id, found.instance_name) == ("trn", "i-trn2", "trn-2")
+
+
+def test_the_controller_is_known_by_its_address_alone(node: Node) -> None:
+    node.has("resource_config.json", resource_config({"head": None, "trn": None}, controller=FIRST))
+    assert _identify(node).group.role == "Controller"
+
+
+def test_null_instances_and_a_type_of_one_group_leave_one_group(node: Node) -> None:
+    node.has("resource_config.json", resource_config({"head": None, "trn": None}))
+    node.is_of_type("trn1.32xlarge")
+    assert _identify(node).group.name == "trn"
+
+
+def test_a_stale_list_is_passed_over_when_others_know(node: Node) -> None:
+    node.has("resource_config.json", resource_config({"trn": [OTHER]}))
+    node.has("nodeinfo.json", NODE_INFO)
+    found = _identify(node)
+    assert found.group.name == "trn"
+    assert "none of its 1 instances has an address of this node" in str(found.testimonies)
+
+
+def test_node_info_alone_is_enough(node: Node) -> None:
+    node.has("nodeinfo.json", NODE_INFO)
+    assert _identify(node).group.name == "trn"
+
+
+def test_node_info_left_over_in_an_image_is_passed_over(node: Node) -> None:
+    node.has("nodeinfo.json", NODE_INFO | {"ip_address": OTHER, "instance_group_name": "door"})
+    node.has("resource_config.json", resource_config({"trn": [FIRST]}))
+    assert _identify(node).group.name == "trn"
+
+
+def test_any_cluster_will_do_where_its_name_is_generated(node: Node) -> None:
+    node.publish(cluster=None)
+    node.has("resource_config.json", resource_config({"trn": [FIRST]}, cluster="train-x7k2"))
+    assert _identify(node).group.name == "trn"
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"controller_group": "head", "login_group": "door", "worker_groups": [{"instance_group_name": "trn"}]},
+        {"controller_group": None, "worker_groups": None},
+        {"worker_groups": ["odd", {"instance_group_name": 7}, {"instance_group_name": "of-another-time"}]},
+        {},
+    ],
+)
+def test_provisioning_parameters_that_agree_or_say_nothing(node: Node, parameters: dict[str, Any]) -> None:
+    node.has("provisioning_parameters.json", parameters)
+    node.has("resource_config.json", resource_config({"trn": [FIRST]}))
+    assert _identify(node).group.name == "trn"
+
+
+MISLEADING: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "LFN14", "this node could be of door or head or trn"),
+    ({"resource_config.json": resource_config({"head": None, "trn": None})}, "LFN14", "it lists no instance yet"),
+    ({"resource_config.json": resource_config({"trn": [OTHER]})}, "LFN14", "none of its 1 instances"),
+    ({"resource_config.json": {}}, "LFN14", "it lists no instance yet"),
+    ({"resource_config.json": {"ClusterConfig": None, "InstanceGroups": None}}, "LFN14", "it names no controller"),
+    ({"resource_config.json": resource_config({"trn": [FIRST]}, cluster="other")}, "LFN11", "the cluster other"),
+    ({"nodeinfo.json": NODE_INFO | {"cluster_name": "other"}}, "LFN11", "nodeinfo.json is of the cluster other"),
+    ({"resource_config.json": resource_config({"gpu": [FIRST]})}, "LFN12", "knows no group gpu"),
+    ({"resource_config.json": resource_config({"trn": [FIRST]}, controller=SECOND)}, "LFN13", "no group fits"),
+    ({"resource_config.json": resource_config({"head": [FIRST]})}, "LFN13", "which is not this node"),
+    ({"resource_config.json": resource_config({"trn": [FIRST], "door": [SECOND]})}, "LFN13", "several groups"),
+    (
+        {
+            "resource_config.json": resource_config({"trn": [FIRST]}),
+            "nodeinfo.json": NODE_INFO | {"instance_group_name": "door"},
+        },
+        "LFN13",
+        "10.1.0.12 is in trn",
+    ),
+    (
+        {
+            "resource_config.json": resource_config({"trn": [FIRST]}),
+            "provisioning_parameters.json": {"controller_group": "trn"},
+        },
+        "LFN13",
+        "makes trn a group of role Controller, the manifest one of Compute",
+    ),
+    ({"resource_config.json": json.dumps(resource_config({"trn": [FIRST]}))[:90]}, "LFN10", "perhaps cut off"),
+    ({"resource_config.json": ""}, "LFN10", "perhaps cut off"),
+    ({"resource_config.json": "null"}, "LFN10", "is a JSON NoneType"),
+    ({"resource_config.json": []}, "LFN10", "is a JSON list"),
+    ({"resource_config.json": {"ClusterConfig": []}}, "LFN10", "ClusterConfig of the kind list"),
+    ({"resource_config.json": {"InstanceGroups": {}}}, "LFN10", "InstanceGroups of the kind dict"),
+    ({"resource_config.json": {"InstanceGroups": ["trn"]}}, "LFN10", "an instance group that is no object"),
+    ({"resource_config.json": {"InstanceGroups": [{}]}}, "LFN10", "an instance group without a Name"),
+    (
+        {"resource_config.json": {"InstanceGroups": [{"Name": "trn", "Instances": [7]}]}},
+        "LFN10",
+        "an instance of trn that is no object",
+    ),
+    ({"nodeinfo.json": NODE_INFO | {"ip_address": 7}}, "LFN10", "ip_address of the kind int"),
+    ({"provisioning_parameters.json": "{"}, "LFN10", "provisioning_parameters.json is no JSON"),
+]
+
+
+@pytest.mark.parametrize(("files", "code", "cause"), MISLEADING)
+def test_it_refuses_to_guess(node: Node, files: dict[str, Any], code: str, cause: str) -> None:
+    for name, content in files.items():
+        node.has(name, content)
+    with pytest.raises(Failure) as caught:
+        _identify(node)
+    assert caught.value.code.code == code, caught.value
+    assert cause in caught.value.cause
+
+
+def test_an_instance_type_alone_is_not_enough(node: Node) -> None:
+    node.is_of_type("trn1.32xlarge")
+    with pytest.raises(Failure) as caught:
+        _identify(node)
+    assert caught.value.code.code == "LFN14"
+
+
+def test_a_type_that_contradicts_the_list_is_told(node: Node) -> None:
+    node.is_of_type("m5.xlarge")
+    node.has("resource_config.json", resource_config({"trn": [FIRST]}))
+    with pytest.raises(Failure, match=r"instance type: m5\.xlarge is of door, head") as caught:
+        _identify(node)
+    assert caught.value.code.code == "LFN13"
+
+
+def test_a_type_of_no_group_says_nothing(node: Node) -> None:
+    node.is_of_type("HVM domU")
+    node.has("resource_config.json", resource_config({"trn": [FIRST]}))
+    assert _identify(node).group.name == "trn"
+
+
+def test_without_an_address_nobody_is_believed(node: Node) -> None:
+    (node.root / "proc/net/fib_trie").unlink()
+    node.has("resource_config.json", resource_config({"trn": [FIRST]}, controller=None))
+    node.has("nodeinfo.json", NODE_INFO)
+    with pytest.raises(Failure) as caught:
+        _identify(node)
+    assert caught.value.code.code == "LFN14"
+
+
+def _identify(node: Node) -> Identity:
+    places = Places(
+        bundle=node.bundle,
+        resource_config=node.config / "resource_config.json",
+        node_info=node.config / "nodeinfo.json",
+        provisioning_parameters=node.config / "provisioning_parameters.json",
+        product_name=node.root / "sys/devices/virtual/dmi/id/product_name",
+        addresses=node.root / "proc/net/fib_trie",
+        log_dir=node.logs,
+    )
+    return identify(places, read(node.bundle))

@@ -1,0 +1,150 @@
+"""A throwaway node: a folder that looks like its root, and a bundle that is published as the CDK side does it."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from llm_fleet.lifecycle.content import checksums, content_hash, sha256
+from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, render
+from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
+from llm_fleet.rules.terms import LifecycleHook, NodeType
+
+OWN_ADDRESSES = ("10.1.0.12", "10.1.0.77")
+_FIB_TRIE = """\
+Main:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 0.0.0.0
+        /0 universe UNICAST
+Local:
+     |-- 10.1.0.0
+        /24 link UNICAST
+     |-- {0}
+        /32 host LOCAL
+     |-- {1}
+        /32 host LOCAL
+     |-- 10.1.0.255
+        /32 link BROADCAST
+     |-- 127.0.0.1
+        /32 host LOCAL
+"""
+
+
+@dataclass
+class Ended:
+    """How a script ended."""
+
+    code: int
+    out: str
+    err: str
+    report: dict[str, Any]
+
+
+class Node:
+    """A node that runs the real scripts, as HyperPod would start them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "root"
+        self.bundle = root / "tmp" / "sagemaker-demo" / "bundle"
+        self.config = self.root / "opt/ml/config"
+        self.logs = self.root / "var/log/llm-fleet"
+        self.config.mkdir(parents=True)
+        (self.root / "proc/net").mkdir(parents=True)
+        (self.root / "proc/net/fib_trie").write_text(_FIB_TRIE.format(*OWN_ADDRESSES))
+        self.publish()
+
+    def publish(self, hook: LifecycleHook | None = LifecycleHook.ON_INIT_COMPLETE, **changed: Any) -> None:
+        """Lay the bundle down; `changed` overrides what is in fleet.json."""
+        files = read_scripts(default_folder())
+        manifest = NodeManifest(
+            fleet_name="demo",
+            region="us-west-2",
+            cluster_name="train",
+            groups=[
+                NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"], hook=hook),
+                NodeGroup(name="door", role=NodeType.LOGIN, instance_types=["ml.m5.xlarge"], hook=hook),
+                NodeGroup(
+                    name="trn",
+                    role=NodeType.COMPUTE,
+                    instance_types=["ml.trn1.32xlarge"],
+                    partition="trn1",
+                    hook=hook,
+                ),
+            ],
+        )
+        sums = checksums(files)
+        named = content_hash(files, render(manifest, content_hash="", scripts_sha256=sha256(sums)))
+        rendered = render(manifest, content_hash=named, scripts_sha256=sha256(sums)) | changed
+        text = json.dumps(rendered, indent=2)
+        for file in files:
+            path = self.bundle / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.data)  # without run bits, as from S3
+        (self.bundle / "fleet.json").write_text(text)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        (self.bundle / "SHA256SUMS").write_text(f"{sums}{digest}  fleet.json\n")
+
+    def has(self, name: str, content: object) -> None:
+        """Put a file of the platform on the node, as JSON or as it stands."""
+        text = content if isinstance(content, str) else json.dumps(content)
+        (self.config / name).write_text(text, encoding="utf-8")
+
+    def is_of_type(self, product: str) -> None:
+        """Give the node's firmware an instance type."""
+        path = self.root / "sys/devices/virtual/dmi/id/product_name"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(product + "\n")
+
+    def run(self, script: str = "on_init_complete.sh", **environment: str) -> Ended:
+        """Start `script` as HyperPod does and wait for its end."""
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        ended = subprocess.run(
+            ["bash", str(self.bundle / script)],
+            env=inherited | {"LLM_FLEET_ROOT": str(self.root), "LLM_FLEET_PYTHON": sys.executable} | environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=self.bundle,
+        )
+        report = self.logs / "report.json"
+        told = json.loads(report.read_text()) if report.exists() else {}
+        return Ended(ended.returncode, ended.stdout, ended.stderr, told)
+
+
+def resource_config(
+    instances: dict[str, list[str] | None], *, cluster: str = "train", controller: str | None = "10.1.0.5"
+) -> dict[str, Any]:
+    """Return a resource_config.json with the addresses of each group's instances; `None` for `Instances: null`."""
+    groups = [
+        {
+            "Name": name,
+            "InstanceType": "ml.any.xlarge",
+            "Instances": None
+            if addresses is None
+            else [
+                {
+                    "InstanceName": f"{name}-{number}",
+                    "InstanceId": f"i-{name}{number}",
+                    "AgentIpAddress": f"169.254.0.{number}",
+                    "CustomerIpAddress": address,
+                    "InstanceLabel": None,
+                }
+                for number, address in enumerate(addresses, start=1)
+            ],
+        }
+        for name, addresses in instances.items()
+    ]
+    slurm = {"PrimaryControllerIp": controller, "SecondaryControllerIps": []}
+    return {
+        "ClusterConfig": {
+            "ClusterName": cluster,
+            "ClusterArn": "arn:aws:sagemaker:us-west-2:111122223333:cluster/abcdefghijkl",
+            "ClusterType": "Slurm",
+            "SlurmConfig": slurm,
+        },
+        "InstanceGroups": groups,
+    }
