@@ -201,6 +201,10 @@ def test_group_away_from_its_data(make: Make, lustre: LustreFileSystem) -> None:
     assert [problem.code.value for problem in error.value.problems] == ["LF534"]
 
 
+def test_group_away_from_data_that_it_does_not_mount(make: Make, lustre: LustreFileSystem) -> None:
+    assert make(workers(availability_zone_id="usw2-az1", mount_lustre=False), lustre=lustre).cluster_arn
+
+
 def test_bucket_without_the_prefix(make: Make, stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "our-scripts")
     with pytest.raises(FleetError) as error:

@@ -19,11 +19,12 @@ from llm_fleet import FleetError, HyperPodCluster, InstanceGroup
 
 ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/abcdefgh1234"
 Make = Callable[..., HyperPodCluster]
+PRINCIPAL: Any = iam.AccountPrincipal("111122223333")
 
 
 @pytest.fixture
 def engineers(stack: cdk.Stack) -> iam.Role:
-    return iam.Role(stack, "Engineers", assumed_by=iam.AccountPrincipal("111122223333"))
+    return iam.Role(stack, "Engineers", assumed_by=PRINCIPAL)
 
 
 def statements(stack: cdk.Stack) -> list[dict[str, Any]]:

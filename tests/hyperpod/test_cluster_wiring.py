@@ -1,5 +1,6 @@
 """The cluster and its neighbours: who may talk to whom, what must exist first, what its ids are."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -99,7 +100,9 @@ def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack,
     )
     template = Template.from_stack(stack)
     (cluster,) = template.find_resources("AWS::SageMaker::Cluster").values()
-    types = {template.to_json()["Resources"][name]["Type"] for name in cluster["DependsOn"]}
+    resources = template.to_json()["Resources"]
+    named = re.findall(r"'(?:Ref|Fn::GetAtt)': \[?'(\w+)'", str(cluster["Properties"]))
+    types = {resources[name]["Type"] for name in {*cluster["DependsOn"], *named} if name in resources}
     assert types >= {
         "AWS::EC2::Route",
         "AWS::EC2::SecurityGroupEgress",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import aws_cdk as cdk
-from constructs import Construct, IDependable
+from constructs import Construct
 
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.instance_group import InstanceGroup
@@ -17,11 +17,10 @@ from llm_fleet.rules.tokens import is_unresolved
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedScripts:
-    """Scripts in their bucket, and what must exist before nodes can read them."""
+    """Scripts in their bucket. The URI of an uploaded bundle is a token that waits for the upload."""
 
     source_s3_uri: str
     access: BucketAccess
-    dependency: IDependable | None
 
 
 def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
@@ -32,14 +31,14 @@ def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
     if lifecycle.bucket is not None and lifecycle.prefix is not None:
         uri = lifecycle.bucket.s3_url_for_object(lifecycle.prefix.strip("/"))
         access = BucketAccess.of(lifecycle.bucket, prefix=lifecycle.prefix.strip("/"))
-        return PlacedScripts(source_s3_uri=uri, access=access, dependency=None)
+        return PlacedScripts(source_s3_uri=uri, access=access)
     bucket = lifecycle.bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
     bundle = LifecycleBundle(
         scope, "LifecycleBundle", bucket=bucket, manifest=manifest_of(plan), scripts=lifecycle.scripts
     )
     # All bundles of this cluster, not just the newest: a node that is replaced during an update starts with the old.
     access = BucketAccess.of(bucket, prefix=bundle.root)
-    return PlacedScripts(source_s3_uri=bundle.source_s3_uri, access=access, dependency=bundle)
+    return PlacedScripts(source_s3_uri=bundle.source_s3_uri, access=access)
 
 
 def manifest_of(plan: ClusterPlan) -> NodeManifest:

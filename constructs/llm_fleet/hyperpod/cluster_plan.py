@@ -8,12 +8,11 @@ from constructs import Construct
 
 from llm_fleet.hyperpod.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
-from llm_fleet.hyperpod.construct_checks import construct_checks
+from llm_fleet.hyperpod.construct_checks import cluster_problems
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
 from llm_fleet.network.network import Network
-from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
@@ -79,8 +78,7 @@ class ClusterPlan:
             lifecycle_source_s3_uri=_source(lifecycle),
             tags=tags,
         )
-        problems += check_cluster(shape)
-        problems += construct_checks(shape, lifecycle)
+        problems += cluster_problems(shape, lifecycle)
         if network is not None and not problems:
             # Only a cluster that can exist takes addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(claims(resolved, cluster=scope.node.id))

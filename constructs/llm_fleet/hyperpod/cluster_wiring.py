@@ -7,7 +7,6 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.hyperpod.cluster_base import ClusterBase
-from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 
 _MYSQL_PORT = 3306
@@ -38,20 +37,25 @@ def open_ports(cluster: ClusterBase, plan: ClusterPlan) -> None:
         database.connections.connections.allow_from(cluster.connections, port, "slurmdbd of the cluster's controller")
 
 
-def wait_for(
-    resource: sagemaker.CfnCluster, plan: ClusterPlan, scripts: PlacedScripts | None, role: IConstruct
-) -> None:
-    """Make the cluster wait for all that its nodes need as soon as they boot."""
-    resource.node.add_dependency(*_needed(plan, scripts), role)
+def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct) -> None:
+    """Make the cluster wait for what its nodes need as soon as they boot and that it does not name itself.
+
+    It names its subnets, its role with the policy, the bundle and its file systems; CloudFormation waits for those.
+    """
+    resource.node.add_dependency(*_unnamed(plan, role))
 
 
-def _needed(plan: ClusterPlan, scripts: PlacedScripts | None) -> Iterator[IDependable]:
+def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
     if plan.network is not None:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
+    yield from _beside_primary(role)
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
-            # The construct, not just the file system: its security rules let the nodes mount.
-            yield file_system
-    if scripts is not None and scripts.dependency is not None:
-        yield scripts.dependency
+            yield from _beside_primary(file_system)
+
+
+def _beside_primary(construct: IConstruct) -> Iterator[IDependable]:
+    """Return what belongs to `construct` besides its primary resource: policies of a role, rules of a file system."""
+    primary = construct.node.default_child
+    yield from (child for child in construct.node.children if child is not primary)

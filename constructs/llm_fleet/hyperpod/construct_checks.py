@@ -14,9 +14,16 @@ from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_source
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+
+
+def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) -> list[Problem]:
+    """Return everything that is wrong with `cluster`, by the rules and by what only the construct knows."""
+    by_rules = [problem for problem in check_cluster(cluster) if not _of_unmounted(problem, cluster)]
+    return by_rules + construct_checks(cluster, lifecycle)
 
 
 def construct_checks(cluster: ClusterShape, lifecycle: LifecycleScripts | None) -> list[Problem]:
@@ -32,6 +39,21 @@ def construct_checks(cluster: ClusterShape, lifecycle: LifecycleScripts | None) 
     elif any(group.on_create or group.on_init_complete for group in cluster.groups):
         problems += check_lifecycle_source(None, has_script=True)
     return problems
+
+
+def _of_unmounted(problem: Problem, cluster: ClusterShape) -> bool:
+    """Return whether it is of a file system in another AZ, in a group that mounts none there.
+
+    The rules know only clusters that mount on every node, as those of a fleet file do.
+    """
+    if problem.code is not Code.MOUNT_ZONE:
+        return False
+    groups = [group for group in cluster.groups if group.name in problem.path]
+    return not any(
+        group.mounts(mount.kind) and mount.availability_zone_id != group.availability_zone_id
+        for group in groups
+        for mount in cluster.mounts
+    )
 
 
 def _keys(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:

@@ -34,8 +34,8 @@ class GroupOptions(TypedDict, total=False):
     image_release_version: str | None
     network_interface: NetworkInterfaceType | None
     availability_zone_id: str | None
-    subnets: Sequence[ec2.ISubnet]
+    subnets: Sequence[ec2.ISubnet | ec2.Subnet]
     security_groups: Sequence[ec2.ISecurityGroup]
-    execution_role: iam.IRole | None
+    execution_role: iam.IRole | iam.Role | None
     scheduled_update: ScheduledUpdate | None
     auto_patch: AutoPatch | None

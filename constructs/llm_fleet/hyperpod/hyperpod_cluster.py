@@ -60,7 +60,7 @@ class HyperPodCluster(ClusterBase):
         node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC,
         slurm_config_strategy: SlurmConfigStrategy | None = None,
         accounting_database: AccountingDatabase | None = None,
-        role: iam.IRole | None = None,
+        role: iam.IRole | iam.Role | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
         tags: Mapping[str, str] | None = None,
@@ -127,13 +127,13 @@ class HyperPodCluster(ClusterBase):
         self._security_groups = security_groups_of(plan)
         bundle = add_bundle(self, plan)
         node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
-        self.role: iam.IRole = role or cast(NodeRole, node_role).role
+        self.role: iam.IRole | iam.Role = role or cast(NodeRole, node_role).role
         """What its nodes act with."""
         open_ports(self, plan)
         self.resource: sagemaker.CfnCluster = render_cluster(self, plan, bundle, role_arn=self.role.role_arn)
         """The L1 beneath, as the way out."""
         self.resource.apply_removal_policy(removal_policy)
-        wait_for(self.resource, plan, bundle, node_role or self.role)
+        wait_for(self.resource, plan, node_role or self.role)
         self.cluster_arn = self.resource.attr_cluster_arn
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Literal, Unpack
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -74,14 +74,14 @@ class InstanceGroup:
 
     EFA does not cross AZs; put groups that train together into one.
     """
-    subnets: Sequence[ec2.ISubnet] = ()
+    subnets: Sequence[ec2.ISubnet | ec2.Subnet] = ()
     """Subnets in place of the cluster's. They cannot be changed later. Default: by `availability_zone_id`."""
     security_groups: Sequence[ec2.ISecurityGroup] = ()
     """Security groups in place of the cluster's, 5 at most. Default: the cluster's.
 
     Each needs rules from and to itself for all traffic, else EFA's health check fails: make them `EfaSecurityGroup`s.
     """
-    execution_role: iam.IRole | None = None
+    execution_role: iam.IRole | iam.Role | None = None
     """What its nodes may do. Default: the cluster's role."""
     scheduled_update: ScheduledUpdate | None = None
     """When its nodes get the newest image. Default: when you ask for it."""
@@ -139,3 +139,7 @@ class InstanceGroup:
     def override_security_group_ids(self) -> Sequence[str]:
         """The ids of `security_groups`."""
         return tuple(group.security_group_id for group in self.security_groups)
+
+    def mounts(self, kind: Literal["lustre", "open_zfs"]) -> bool:
+        """Return whether its nodes mount the cluster's file system of that kind."""
+        return self.mount_lustre if kind == "lustre" else self.mount_open_zfs

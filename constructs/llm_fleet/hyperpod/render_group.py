@@ -66,11 +66,7 @@ def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, 
             volume["volumeKmsKeyId"] = group.ebs_volume_key.key_ref.key_arn
         yield {"ebsVolumeConfig": volume}
     if group.on_create is None:
-        yield from (_mount(mount) for mount in cluster.mounts if _mounts(group, mount))
-
-
-def _mounts(group: InstanceGroup, mount: MountShape) -> bool:
-    return group.mount_lustre if mount.kind == "lustre" else group.mount_open_zfs
+        yield from (_mount(mount) for mount in cluster.mounts if group.mounts(mount.kind))
 
 
 def _mount(mount: MountShape) -> dict[str, Any]:
