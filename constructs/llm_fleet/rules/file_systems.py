@@ -12,6 +12,8 @@ _DAILY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _WEEKLY = re.compile(r"[1-7]:([01]\d|2[0-3]):[0-5]\d")
 LOG_GROUP_PREFIX = "/aws/fsx"
 """The service refuses to log elsewhere."""
+MADE_UP = "(made up by CloudFormation)"
+"""Stands for the name of a log group that was given none."""
 
 
 def words(values: Iterable[object]) -> str:
@@ -97,7 +99,7 @@ def check_log_group_name(name: str | None) -> list[Problem]:
             value=name,
             message="FSx refuses to log to a log group of this name",
             allowed=f"a name that begins with {LOG_GROUP_PREFIX}",
-            remedy=f"name it {LOG_GROUP_PREFIX}/{name.strip('/')}",
+            remedy=f"name it {LOG_GROUP_PREFIX}/{'lustre-events' if name == MADE_UP else name.strip('/')}",
         )
     ]
 

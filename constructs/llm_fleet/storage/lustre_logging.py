@@ -9,7 +9,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.file_systems import LOG_GROUP_PREFIX, check_choice, check_log_group_name
+from llm_fleet.rules.file_systems import MADE_UP, check_choice, check_log_group_name
 from llm_fleet.rules.lustre_settings import LustreSettings
 from llm_fleet.rules.problem import Problem
 
@@ -57,9 +57,15 @@ def log_configuration(
     return fsx.CfnFileSystem.LogConfigurationProperty(level=level or "WARN_ERROR", destination=destination)
 
 
-def _name_of(log_group: logs.ILogGroup) -> str:
-    """The name as its maker wrote it: of a construct, `log_group_name` only ever tells a token."""
+def _name_of(log_group: logs.ILogGroup) -> str | None:
+    """The name as its maker wrote it, which `log_group_name` of a construct hides behind a token.
+
+    `None` when it is known only at deploy time.
+    """
     resource = log_group.node.default_child
     if not isinstance(resource, logs.CfnLogGroup):
         return log_group.log_group_name
-    return resource.log_group_name or f"(made up by CloudFormation, not under {LOG_GROUP_PREFIX})"
+    name = cdk.Stack.of(log_group).resolve(resource.log_group_name)
+    if name is None:
+        return MADE_UP
+    return name if isinstance(name, str) else None

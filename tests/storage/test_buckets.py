@@ -1,0 +1,138 @@
+"""Buckets for data, models and access logs."""
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk.assertions import Match, Template
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.storage.access_log_bucket import AccessLogBucket
+from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
+
+PRIVATE = {
+    "PublicAccessBlockConfiguration": {
+        "BlockPublicAcls": True,
+        "BlockPublicPolicy": True,
+        "IgnorePublicAcls": True,
+        "RestrictPublicBuckets": True,
+    },
+    "VersioningConfiguration": {"Status": "Enabled"},
+    "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
+}
+
+
+def test_a_data_bucket(stack: cdk.Stack):
+    DataBucket(stack, "Data")
+    template = Template.from_stack(stack)
+    template.has_resource(
+        "AWS::S3::Bucket",
+        {
+            "DeletionPolicy": "Retain",
+            "UpdateReplacePolicy": "Retain",
+            "Properties": {
+                **PRIVATE,
+                "BucketName": Match.absent(),
+                "BucketEncryption": {
+                    "ServerSideEncryptionConfiguration": [
+                        {
+                            "BucketKeyEnabled": True,
+                            "ServerSideEncryptionByDefault": {
+                                "SSEAlgorithm": "aws:kms",
+                                "KMSMasterKeyID": Match.any_value(),
+                            },
+                        }
+                    ]
+                },
+                "LifecycleConfiguration": {
+                    "Rules": [
+                        {
+                            "Id": "TidyUp",
+                            "Status": "Enabled",
+                            "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
+                            "NoncurrentVersionExpiration": {"NoncurrentDays": 30},
+                            "ExpiredObjectDeleteMarker": True,
+                        }
+                    ]
+                },
+                "LoggingConfiguration": Match.absent(),
+                "NotificationConfiguration": Match.absent(),
+            },
+        },
+    )
+    template.has_resource("AWS::KMS::Key", {"DeletionPolicy": "Retain", "Properties": {"EnableKeyRotation": True}})
+    template.resource_count_is("Custom::S3BucketNotifications", 0)
+
+
+@pytest.mark.parametrize("make", [DataBucket, AccessLogBucket])
+def test_nobody_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
+    make(stack, "Bucket")
+    Template.from_stack(stack).has_resource_properties(
+        "AWS::S3::BucketPolicy",
+        {
+            "PolicyDocument": {
+                "Statement": Match.array_with(
+                    [
+                        Match.object_like(
+                            {
+                                "Effect": "Deny",
+                                "Action": "s3:*",
+                                "Principal": {"AWS": "*"},
+                                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                            }
+                        ),
+                        Match.object_like({"Effect": "Deny", "Condition": {"NumericLessThan": {"s3:TlsVersion": 1.2}}}),
+                    ]
+                )
+            }
+        },
+    )
+
+
+def test_access_logs_go_where_they_are_told_to(stack: cdk.Stack):
+    access_logs = AccessLogBucket(stack, "AccessLogs")
+    DataBucket(stack, "Data", access_log_bucket=access_logs, event_bridge_enabled=False)
+    template = Template.from_stack(stack)
+    resource = access_logs.node.default_child
+    assert isinstance(resource, cdk.CfnResource)
+    template.has_resource_properties(
+        "AWS::S3::Bucket",
+        {
+            "LoggingConfiguration": {
+                "DestinationBucketName": {"Ref": stack.get_logical_id(resource)},
+                "LogFilePrefix": "Data/",
+            }
+        },
+    )
+    template.has_resource(
+        "AWS::S3::Bucket",
+        {
+            "DeletionPolicy": "Retain",
+            "Properties": {
+                **PRIVATE,
+                "BucketEncryption": {
+                    "ServerSideEncryptionConfiguration": [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}]
+                },
+                "LifecycleConfiguration": {"Rules": [Match.object_like({"ExpirationInDays": 365})]},
+            },
+        },
+    )
+
+
+def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):
+    key = FleetKey(stack, "Key")
+    DataBucket(stack, "Data", bucket_name="corpus", encryption_key=key, noncurrent_version_days=1)
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::KMS::Key", 1)
+    template.has_resource_properties("AWS::S3::Bucket", {"BucketName": "corpus"})
+
+
+def test_bad_input_is_told_before_anything_is_made(stack: cdk.Stack):
+    with pytest.raises(FleetError) as caught:
+        DataBucket(stack, "Data", bucket_name="My_Bucket", noncurrent_version_days=0)
+    assert {p.code for p in caught.value.problems} == {Code.BUCKET_NAME, Code.BUCKET_LIFECYCLE}
+    assert stack.node.try_find_child("Data") is None
+    with pytest.raises(FleetError):
+        AccessLogBucket(stack, "Logs", bucket_name="ab")

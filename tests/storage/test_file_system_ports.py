@@ -1,0 +1,154 @@
+"""Who may reach a file system, both ways, and when the rules are made."""
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+
+Rule = tuple[str, str, str, int | None, int | None]
+"""From, to, protocol, first port, last port."""
+
+
+def group_of(value: Any) -> str:
+    """The logical id of the security group that `value` refers to, or the name of the export that tells it."""
+    return value["Fn::GetAtt"][0] if "Fn::GetAtt" in value else str(value)
+
+
+def rules(template: dict[str, Any], kind: str, own: str, other: str) -> set[Rule]:
+    return {
+        (
+            group_of(rule["Properties"][own]),
+            group_of(rule["Properties"][other]),
+            rule["Properties"]["IpProtocol"],
+            rule["Properties"].get("FromPort"),
+            rule["Properties"].get("ToPort"),
+        )
+        for rule in template["Resources"].values()
+        if rule["Type"] == kind and other in rule["Properties"]
+    }
+
+
+def outward(template: dict[str, Any]) -> set[Rule]:
+    return rules(template, "AWS::EC2::SecurityGroupEgress", "GroupId", "DestinationSecurityGroupId")
+
+
+def inward(template: dict[str, Any]) -> set[Rule]:
+    """Turned round: from the source to the group."""
+    found = rules(template, "AWS::EC2::SecurityGroupIngress", "GroupId", "SourceSecurityGroupId")
+    return {(source, target, *ports) for target, source, *ports in found}  # type: ignore[misc]
+
+
+def ids(stack: cdk.Stack, *groups: ec2.ISecurityGroup) -> list[str]:
+    return [group_of(stack.resolve(group.security_group_id)) for group in groups]
+
+
+def json_of(stack: cdk.Stack) -> dict[str, Any]:
+    return dict(Template.from_stack(stack).to_json())
+
+
+def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    own, nodes = ids(stack, fsx.security_group, network.security_group)
+    expected = {
+        (source, target, "tcp", first, last)
+        for source, target in ((nodes, own), (own, nodes), (own, own))
+        for first, last in ((988, 988), (1018, 1023))
+    }
+    template = json_of(stack)
+    efa = (nodes, nodes, "-1", None, None)
+    assert outward(template) - {efa} == expected
+    assert inward(template) - {efa} == expected
+
+
+def test_efa_needs_all_traffic_both_ways(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    own, nodes = ids(stack, fsx.security_group, network.security_group)
+    expected = {(s, t, "-1", None, None) for s in (own, nodes) for t in (own, nodes)}
+    template = json_of(stack)
+    assert outward(template) == expected
+    assert inward(template) == expected
+
+
+def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: FleetNetwork):
+    home = OpenZfsFileSystem(stack, "Home", network=network)
+    own, nodes = ids(stack, home.security_group, network.security_group)
+    expected = {
+        (nodes, own, protocol, first, last)
+        for protocol in ("tcp", "udp")
+        for first, last in ((111, 111), (2049, 2049), (20001, 20003))
+    }
+    template = json_of(stack)
+    efa = (nodes, nodes, "-1", None, None)
+    assert outward(template) - {efa} == expected
+    assert inward(template) - {efa} == expected
+
+
+@pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
+def test_the_group_of_a_file_system_lets_nothing_else_out(stack: cdk.Stack, network: FleetNetwork, make: Any):
+    made = make(stack, "Fsx", network=network)
+    (own,) = ids(stack, made.security_group)
+    properties = json_of(stack)["Resources"][own]["Properties"]
+    # What the CDK writes for «nothing»: else CloudFormation would open the way out to everywhere.
+    assert [rule["CidrIp"] for rule in properties["SecurityGroupEgress"]] == ["255.255.255.255/32"]
+    assert "SecurityGroupIngress" not in properties
+
+
+def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: FleetNetwork):
+    """FSx tries port 988, and EFA's permissions, when the file system is created."""
+    LustreFileSystem(stack, "Fsx", network=network)
+    resources = json_of(stack)["Resources"]
+    (file_system,) = [r for r in resources.values() if r["Type"] == "AWS::FSx::FileSystem"]
+    all_rules = {
+        name
+        for name, resource in resources.items()
+        if resource["Type"] in ("AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress")
+        and "CidrIp" not in resource["Properties"]
+    }
+    assert all_rules <= set(file_system["DependsOn"])
+    assert len(all_rules) >= 12
+
+
+def test_a_further_client_is_let_in_once(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc, allow_all_outbound=False)
+    for _ in range(2):
+        fsx.allow_mount_from(client)
+        fsx.allow_mount_from(network.security_group)
+        fsx.allow_mount_from(fsx.security_group)
+    own, theirs, nodes = ids(stack, fsx.security_group, client, network.security_group)
+    found = outward(json_of(stack))
+    assert (theirs, own, "tcp", 988, 988) in found
+    assert (own, theirs, "tcp", 988, 988) in found
+    assert len([rule for rule in found if theirs in rule]) == 4
+    assert len([rule for rule in found if nodes in rule and own in rule]) == 4
+
+
+def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
+    """So that storage never waits for a cluster, and a cluster takes its rules away with it."""
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    other = cdk.Stack(app, "Other", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    client = ec2.SecurityGroup(other, "Client", vpc=network.vpc, allow_all_outbound=False)
+    fsx.allow_mount_from(client)
+    (theirs,) = ids(other, client)
+    assert not any(theirs in rule for rule in outward(json_of(stack)))
+    made = [
+        r
+        for r in json_of(other)["Resources"].values()
+        if r["Type"].startswith("AWS::EC2::SecurityGroup") and r["Type"] != "AWS::EC2::SecurityGroup"
+    ]
+    assert len(made) == 8
+    assert all("DeletionPolicy" not in rule for rule in made)
+
+
+def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    fsx.connections.allow_default_port_from(ec2.Peer.ipv4("10.9.0.0/16"))
+    (own,) = ids(stack, fsx.security_group)
+    (rule,) = json_of(stack)["Resources"][own]["Properties"]["SecurityGroupIngress"]
+    assert (rule["FromPort"], rule["ToPort"]) == (988, 1023)

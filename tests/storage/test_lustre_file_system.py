@@ -1,0 +1,245 @@
+"""The FSx for Lustre file system that CloudFormation is asked for."""
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk.assertions import Match, Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+
+
+def properties(stack: cdk.Stack) -> dict[str, Any]:
+    """Those of the one file system in `stack`."""
+    (resource,) = Template.from_stack(stack).find_resources("AWS::FSx::FileSystem").values()
+    return resource["Properties"]
+
+
+def refused(stack: cdk.Stack, network: FleetNetwork, **wishes: Any) -> FleetError:
+    """Return the error for these wishes, which must come before any resource."""
+    before = len(stack.node.find_all())
+    with pytest.raises(FleetError) as caught:
+        LustreFileSystem(stack, "Fsx", network=network, **wishes)
+    assert len(stack.node.find_all()) == before
+    return caught.value
+
+
+def test_defaults(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    assert fsx.availability_zone_id == "usw2-az4"
+    assert not fsx.efa_enabled
+    made = properties(stack)
+    assert made["SubnetIds"] == [stack.resolve(network.compute_subnet().subnet_id)]
+    assert made["SecurityGroupIds"] == [stack.resolve(fsx.security_group.security_group_id)]
+    assert made["Tags"] == [{"Key": "Name", "Value": "Test/Fsx"}]
+    assert {
+        name: made[name] for name in ("FileSystemType", "FileSystemTypeVersion", "StorageCapacity", "StorageType")
+    } == {
+        "FileSystemType": "LUSTRE",
+        "FileSystemTypeVersion": "2.15",
+        "StorageCapacity": 1200,
+        "StorageType": "SSD",
+    }
+    assert made["LustreConfiguration"] == {
+        "DeploymentType": "PERSISTENT_2",
+        "PerUnitStorageThroughput": 250,
+        "DataCompressionType": "LZ4",
+        "EfaEnabled": False,
+        "MetadataConfiguration": {"Mode": "AUTOMATIC"},
+        "AutomaticBackupRetentionDays": 7,
+        "CopyTagsToBackups": True,
+        "LogConfiguration": {"Level": "WARN_ERROR"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("wishes", "configuration"),
+    [
+        (
+            {"storage_capacity_gib": 4800, "per_unit_storage_throughput": 1000},
+            {"EfaEnabled": True, "MetadataConfiguration": {"Mode": "AUTOMATIC"}},
+        ),
+        ({"metadata_iops": 24000}, {"MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 24000}}),
+        ({"version": "2.12"}, {"MetadataConfiguration": Match.absent(), "EfaEnabled": False}),
+        (
+            {"deployment_type": "SCRATCH_2", "storage_capacity_gib": 2400},
+            {
+                "PerUnitStorageThroughput": Match.absent(),
+                "AutomaticBackupRetentionDays": Match.absent(),
+                "CopyTagsToBackups": Match.absent(),
+                "EfaEnabled": Match.absent(),
+                "MetadataConfiguration": Match.absent(),
+            },
+        ),
+        ({"deployment_type": "SCRATCH_1"}, {"LogConfiguration": Match.absent()}),
+        (
+            {"deployment_type": "PERSISTENT_1", "storage_type": "HDD"},
+            {"DriveCacheType": "READ", "PerUnitStorageThroughput": 40},
+        ),
+        (
+            {"deployment_type": "PERSISTENT_1", "storage_type": "SSD"},
+            {"DriveCacheType": Match.absent(), "PerUnitStorageThroughput": 200},
+        ),
+        (
+            {"storage_type": "INTELLIGENT_TIERING"},
+            {
+                "ThroughputCapacity": 4000,
+                "PerUnitStorageThroughput": Match.absent(),
+                "DataReadCacheConfiguration": {"SizingMode": "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"},
+                "MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 6000},
+                "EfaEnabled": True,
+            },
+        ),
+        (
+            {"storage_type": "INTELLIGENT_TIERING", "read_cache_gib": 1000, "throughput_capacity": 8000},
+            {"DataReadCacheConfiguration": {"SizingMode": "USER_PROVISIONED", "SizeGiB": 1000}},
+        ),
+        (
+            {"backup_retention_days": 0, "backup_start_time": "05:00", "maintenance_start_time": "7:03:00"},
+            {
+                "AutomaticBackupRetentionDays": 0,
+                "DailyAutomaticBackupStartTime": Match.absent(),
+                "WeeklyMaintenanceStartTime": "7:03:00",
+            },
+        ),
+        (
+            {"backup_retention_days": 30, "backup_start_time": "05:00", "copy_tags_to_backups": False},
+            {
+                "AutomaticBackupRetentionDays": 30,
+                "DailyAutomaticBackupStartTime": "05:00",
+                "CopyTagsToBackups": False,
+            },
+        ),
+        (
+            {"compression": "NONE", "log_level": "DISABLED"},
+            {"DataCompressionType": "NONE", "LogConfiguration": {"Level": "DISABLED"}},
+        ),
+    ],
+)
+def test_wishes(stack: cdk.Stack, network: FleetNetwork, wishes: dict[str, Any], configuration: dict[str, Any]):
+    LustreFileSystem(stack, "Fsx", network=network, **wishes)
+    Template.from_stack(stack).has_resource_properties("AWS::FSx::FileSystem", {"LustreConfiguration": configuration})
+
+
+def test_an_elastic_file_system_has_no_capacity(stack: cdk.Stack, network: FleetNetwork):
+    LustreFileSystem(stack, "Fsx", network=network, storage_type="INTELLIGENT_TIERING")
+    assert "StorageCapacity" not in properties(stack)
+
+
+def test_it_stands_in_the_zone_that_was_asked_for(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network, availability_zone_id="usw2-az1")
+    assert fsx.availability_zone_id == "usw2-az1"
+    assert properties(stack)["SubnetIds"] == [stack.resolve(network.compute_subnets["usw2-az1"].subnet_id)]
+
+
+def test_names_come_from_the_service(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    logical_id = stack.get_logical_id(fsx.resource)
+    assert stack.resolve([fsx.file_system_id, fsx.dns_name, fsx.mount_name]) == [
+        {"Ref": logical_id},
+        {"Fn::GetAtt": [logical_id, "DNSName"]},
+        {"Fn::GetAtt": [logical_id, "LustreMountName"]},
+    ]
+
+
+def test_a_key_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
+    key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
+    LustreFileSystem(stack, "Fsx", network=network, encryption_key=key)
+    assert properties(stack)["KmsKeyId"] == "arn:aws:kms:us-west-2:111122223333:key/abc"
+
+
+def test_a_log_group_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
+    group = logs.LogGroup(stack, "Events", log_group_name="/aws/fsx/fleet")
+    LustreFileSystem(stack, "Fsx", network=network, log_group=group, log_level="ERROR_ONLY")
+    configuration = properties(stack)["LustreConfiguration"]["LogConfiguration"]
+    assert configuration["Level"] == "ERROR_ONLY"
+    arn = "".join(
+        part if isinstance(part, str) else part["Ref"] for part in configuration["Destination"]["Fn::Join"][1]
+    )
+    resource = group.node.default_child
+    assert isinstance(resource, logs.CfnLogGroup)
+    assert arn == f"arn:aws:logs:us-west-2:111122223333:log-group:{stack.get_logical_id(resource)}"
+
+
+def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: FleetNetwork):
+    unnamed = logs.LogGroup(stack, "Unnamed")
+    elsewhere = logs.LogGroup(stack, "Elsewhere", log_group_name="/fleet")
+    imported = logs.LogGroup.from_log_group_name(stack, "Imported", "/fleet")
+    remedies = ["name it /aws/fsx/lustre-events", "name it /aws/fsx/fleet", "name it /aws/fsx/fleet"]
+    for group, remedy in zip((unnamed, elsewhere, imported), remedies, strict=True):
+        (problem,) = refused(stack, network, log_group=group).problems
+        assert (problem.code, problem.path, problem.remedy) == (Code.FILE_SYSTEM_LOG, ("log_group",), remedy)
+    (problem,) = refused(stack, network, log_level="ALL").problems
+    assert problem.path == ("log_level",)
+    fine = logs.LogGroup.from_log_group_name(stack, "Fine", "/aws/fsx/fine")
+    (problem,) = refused(stack, network, log_group=fine, log_level="DISABLED").problems
+    assert problem.remedy == "leave one of the two out"
+
+
+@pytest.mark.parametrize(
+    ("wishes", "code"),
+    [
+        ({"storage_capacity_gib": 1300}, Code.LUSTRE_CAPACITY),
+        ({"per_unit_storage_throughput": 200}, Code.LUSTRE_THROUGHPUT),
+        ({"deployment_type": "SCRATCH_2", "per_unit_storage_throughput": 200}, Code.LUSTRE_THROUGHPUT),
+        ({"deployment_type": "SCRATCH_2", "efa_enabled": True}, Code.LUSTRE_EFA),
+        ({"deployment_type": "PERSISTENT_3"}, Code.LUSTRE_TYPE),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_made(
+    stack: cdk.Stack, network: FleetNetwork, wishes: dict[str, Any], code: Code
+):
+    error = refused(stack, network, **wishes)
+    assert [problem.code for problem in error.problems] == [code]
+    assert error.subject == "Test/Fsx"
+
+
+def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: FleetNetwork):
+    key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
+    error = refused(
+        stack,
+        network,
+        deployment_type="SCRATCH_2",
+        storage_capacity_gib=1300,
+        per_unit_storage_throughput=200,
+        efa_enabled=True,
+        encryption_key=key,
+        maintenance_start_time="Sunday",
+        log_level="LOUD",
+    )
+    assert {problem.code for problem in error.problems} == {
+        Code.LUSTRE_CAPACITY,
+        Code.LUSTRE_THROUGHPUT,
+        Code.LUSTRE_EFA,
+        Code.FILE_SYSTEM_KEY,
+        Code.FILE_SYSTEM_TIME,
+        Code.FILE_SYSTEM_LOG,
+    }
+
+
+def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: FleetNetwork):
+    error = refused(stack, network, availability_zone_id="usw2-az3")
+    assert "usw2-az3" in str(error)
+
+
+def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network: FleetNetwork):
+    size = cdk.CfnParameter(stack, "Size", type="Number")
+    LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=size.value_as_number)  # pyright: ignore[reportArgumentType]
+    made = properties(stack)
+    assert made["StorageCapacity"] == {"Ref": "Size"}
+    assert made["LustreConfiguration"]["EfaEnabled"] is False
+
+
+def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
+    network = FleetNetwork(
+        stack, "Small", availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/28"
+    )
+    error = refused(stack, network, storage_capacity_gib=48000, efa_enabled=False)
+    (problem,) = error.problems
+    assert "FSx for Lustre" in str(problem)
+    assert problem.path[0] == "network"

@@ -1,0 +1,82 @@
+"""The FSx for OpenZFS file system that CloudFormation is asked for."""
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk.assertions import Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+
+
+def properties(stack: cdk.Stack) -> dict[str, Any]:
+    (resource,) = Template.from_stack(stack).find_resources("AWS::FSx::FileSystem").values()
+    return resource["Properties"]
+
+
+def test_defaults(stack: cdk.Stack, network: FleetNetwork):
+    home = OpenZfsFileSystem(stack, "Home", network=network)
+    assert home.availability_zone_id == "usw2-az4"
+    assert home.export_path == "/fsx"
+    made = properties(stack)
+    assert (made["FileSystemType"], made["StorageType"], made["StorageCapacity"]) == ("OPENZFS", "SSD", 512)
+    assert made["SubnetIds"] == [stack.resolve(network.compute_subnet().subnet_id)]
+    assert made["SecurityGroupIds"] == [stack.resolve(home.security_group.security_group_id)]
+    assert made["OpenZFSConfiguration"] == {
+        "DeploymentType": "SINGLE_AZ_HA_2",
+        "ThroughputCapacity": 160,
+        "AutomaticBackupRetentionDays": 30,
+        "CopyTagsToBackups": True,
+        "CopyTagsToVolumes": True,
+        "RootVolumeConfiguration": {
+            "CopyTagsToSnapshots": True,
+            "DataCompressionType": "ZSTD",
+            "NfsExports": [
+                {"ClientConfigurations": [{"Clients": "*", "Options": ["rw", "crossmnt", "no_root_squash"]}]}
+            ],
+        },
+    }
+
+
+def test_wishes(stack: cdk.Stack, network: FleetNetwork):
+    OpenZfsFileSystem(
+        stack,
+        "Home",
+        network=network,
+        availability_zone_id="usw2-az1",
+        deployment_type="SINGLE_AZ_1",
+        storage_capacity_gib=1024,
+        throughput_capacity=512,
+        disk_iops=6000,
+        compression="LZ4",
+        record_size_kib=64,
+        backup_retention_days=7,
+        backup_start_time="05:00",
+        maintenance_start_time="7:03:00",
+        encryption_key=kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc"),
+    )
+    made = properties(stack)
+    configuration = made["OpenZFSConfiguration"]
+    assert made["KmsKeyId"] == "arn:aws:kms:us-west-2:111122223333:key/abc"
+    assert made["SubnetIds"] == [stack.resolve(network.compute_subnets["usw2-az1"].subnet_id)]
+    assert configuration["DiskIopsConfiguration"] == {"Mode": "USER_PROVISIONED", "Iops": 6000}
+    assert configuration["DailyAutomaticBackupStartTime"] == "05:00"
+    assert configuration["WeeklyMaintenanceStartTime"] == "7:03:00"
+    assert configuration["RootVolumeConfiguration"]["RecordSizeKiB"] == 64
+
+
+def test_no_window_for_backups_that_are_not_made(stack: cdk.Stack, network: FleetNetwork):
+    OpenZfsFileSystem(stack, "Home", network=network, backup_retention_days=0, backup_start_time="05:00")
+    assert "DailyAutomaticBackupStartTime" not in properties(stack)["OpenZFSConfiguration"]
+
+
+def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cdk.Stack, network: FleetNetwork):
+    with pytest.raises(FleetError) as caught:
+        OpenZfsFileSystem(stack, "Home", network=network, storage_capacity_gib=1, throughput_capacity=161)
+    assert {p.code for p in caught.value.problems} == {Code.OPEN_ZFS_CAPACITY, Code.OPEN_ZFS_THROUGHPUT}
+    assert caught.value.subject == "Test/Home"
+    assert stack.node.try_find_child("Home") is None

@@ -1,0 +1,71 @@
+"""What outlives its stack, and with it all that it stands on."""
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+
+
+def policies(stack: cdk.Stack, *types: str) -> dict[str, tuple[str | None, str | None]]:
+    """Deletion and replacement policy of each resource of `types`, by logical id."""
+    resources: dict[str, Any] = dict(Template.from_stack(stack).to_json())["Resources"]
+    return {
+        name: (r.get("DeletionPolicy"), r.get("UpdateReplacePolicy"))
+        for name, r in resources.items()
+        if r["Type"] in types
+    }
+
+
+STANDING = (
+    "AWS::FSx::FileSystem",
+    "AWS::EC2::SecurityGroup",
+    "AWS::EC2::SecurityGroupIngress",
+    "AWS::EC2::SecurityGroupEgress",
+    "AWS::EC2::VPC",
+    "AWS::EC2::VPCCidrBlock",
+)
+
+
+@pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
+def test_a_file_system_is_retained_with_what_it_stands_on(stack: cdk.Stack, make: Any):
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    made = make(stack, "Fsx", network=network)
+    kept = policies(stack, *STANDING)
+    # What costs money, or leads out, need not stay.
+    gone = {name for name in kept if "Endpoints" in name or "Anywhere" in name}
+    assert {kept[name] for name in kept.keys() - gone} == {("Retain", "Retain")}
+    subnet = stack.resolve(network.compute_subnet().subnet_id)["Ref"]
+    assert policies(stack, "AWS::EC2::Subnet")[subnet] == ("Retain", "Retain")
+    assert stack.get_logical_id(made.resource) in kept
+
+
+def test_a_file_system_to_be_deleted_keeps_nothing(stack: cdk.Stack, network: FleetNetwork):
+    LustreFileSystem(stack, "Fsx", network=network, removal_policy=cdk.RemovalPolicy.DESTROY)
+    kept = {name for name, policy in policies(stack, *STANDING).items() if policy[0] == "Retain"}
+    assert kept == set()
+
+
+def test_a_link_to_s3_is_kept_with_its_file_system(stack: cdk.Stack, network: FleetNetwork):
+    for id, policy in (("Kept", cdk.RemovalPolicy.RETAIN), ("Gone", cdk.RemovalPolicy.DESTROY)):
+        fsx = LustreFileSystem(stack, id, network=network, removal_policy=policy)
+        fsx.add_data_repository("Corpus", file_system_path="/corpus", data_repository_path="s3://corpus")
+    found = policies(stack, "AWS::FSx::DataRepositoryAssociation")
+    assert {name[:4]: policy for name, policy in found.items()} == {
+        "Kept": ("Retain", "Retain"),
+        "Gone": ("Delete", "Delete"),
+    }
+
+
+def test_rules_of_a_further_client_go_with_the_client(stack: cdk.Stack, network: FleetNetwork):
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc)
+    fsx.allow_mount_from(client)
+    found = policies(stack, "AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress")
+    of_client = [policy for name, policy in found.items() if client.node.addr[-8:] in name]
+    assert of_client == [(None, None)] * 8
