@@ -173,6 +173,13 @@ def test_a_group_with_a_hook_of_its_own_asks_for_that_script(stack: cdk.Stack, s
         _bundle(stack, "Custom", scripts=scripts, manifest=_manifest(hook=LifecycleHook.ON_CREATE))
 
 
+def test_a_group_may_run_a_script_of_the_users_own(stack: cdk.Stack, scripts: Path) -> None:
+    (scripts / "on_init_complete.sh").rename(scripts / "mine.sh")
+    _bundle(stack, scripts=scripts, manifest=_manifest(script="mine.sh"))
+    with pytest.raises(FleetError, match=r"no yours\.sh"):
+        _bundle(stack, "Other", scripts=scripts, manifest=_manifest(script="yours.sh"))
+
+
 def test_an_imported_bucket_whose_name_is_a_token_passes(stack: cdk.Stack) -> None:
     bucket = s3.Bucket.from_bucket_arn(stack, "Bucket", cdk.Fn.import_value("arn"))
     _bundle(stack, bucket=bucket)

@@ -111,7 +111,7 @@ class Node:
             cwd=self.bundle,
         )
         report = self.logs / "report.json"
-        told = json.loads(report.read_text()) if report.exists() else {}
+        told: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {}
         return Ended(ended.returncode, ended.stdout, ended.stderr, told)
 
 
@@ -138,7 +138,7 @@ def resource_config(
         }
         for name, addresses in instances.items()
     ]
-    slurm = {"PrimaryControllerIp": controller, "SecondaryControllerIps": []}
+    slurm: dict[str, Any] = {"PrimaryControllerIp": controller, "SecondaryControllerIps": []}
     return {
         "ClusterConfig": {
             "ClusterName": cluster,

@@ -124,7 +124,7 @@ class LifecycleBundle(Construct):
 def _entry_points(manifest: NodeManifest) -> set[str]:
     """Return the scripts that HyperPod is told to run on some group."""
     names = load("lifecycle")["entry_points"]
-    return {cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}
+    return {group.script or cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}
 
 
 def _name(given: str | None, construct: Construct) -> str:

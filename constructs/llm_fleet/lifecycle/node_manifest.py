@@ -28,6 +28,8 @@ class NodeGroup:
     """Slurm partition; `None` on controller and login groups."""
     hook: LifecycleHook | None = LifecycleHook.ON_INIT_COMPLETE
     """When its nodes run the bundle; `None` when the AMI does all and they never do."""
+    script: str | None = None
+    """File name of the script that HyperPod is told to run. Default: the hook's own, e.g. `on_init_complete.sh`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
