@@ -22,7 +22,7 @@ def _cluster(worker_groups: int) -> dict[str, object]:
         f"workers-{number}": {"role": "compute", "type": "ml.trn1.32xlarge", "count": 1, "partition": f"p{number}"}
         for number in range(worker_groups)
     }
-    return {"kind": "hyperpod", "groups": {"controller": CONTROLLER, **workers}}
+    return {"kind": "hyperpod", "groups": {"controller": dict(CONTROLLER), **workers}}
 
 
 def _write(path: Path, clusters: dict[str, object]) -> str:
