@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,6 +10,10 @@ from local_aws.api.app import CloudFormationApp, is_cloudformation, respond, ser
 from local_aws.stacks.engine import CloudFormation
 from local_aws.stacks.stack import Stack
 
+_LOG = logging.getLogger(__name__)
+_JSON = "application/json"
+_LOOK_UP_EVENTS = "CloudTrail_20131101.LookupEvents"
+"""The CDK CLI asks CloudTrail about every failure; no trail is kept here, so there is nothing to tell."""
 OWN_PATH = "/_local-aws/"
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -35,13 +40,25 @@ class Router:
                 return respond(
                     start_response, *self._cloudformation.answer(body, signed[1] if signed else self._default_region)
                 )
-        return self._services(environ, start_response)
+        target = environ.get("HTTP_X_AMZ_TARGET", "")
+        if target.endswith(_LOOK_UP_EVENTS):
+            return respond(start_response, 200, b'{"Events": []}', _JSON)
+        return self._ask_services(environ, start_response)
+
+    def _ask_services(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Ask moto; what it lacks is answered by 501, which no SDK retries, in place of a page with a traceback."""
+        try:
+            return self._services(environ, start_response)
+        except NotImplementedError as error:
+            _LOG.warning("not emulated: %s", error)
+            content = json.dumps({"__type": "NotImplemented", "message": f"{error} in this emulation"})
+            return respond(start_response, 501, content.encode(), _JSON)
 
     def _own(self, name: str, start_response: Any) -> Iterable[bytes]:
         answers = {"stacks": self._stacks, "health": lambda: {"status": "ok"}}
         if name not in answers:
-            return respond(start_response, 404, b"{}", "application/json")
-        return respond(start_response, 200, json.dumps(answers[name]()).encode(), "application/json")
+            return respond(start_response, 404, b"{}", _JSON)
+        return respond(start_response, 200, json.dumps(answers[name]()).encode(), _JSON)
 
     def _stacks(self) -> list[dict[str, Any]]:
         regions = {stack.region for stack in self._engine.registry.everything()}

@@ -11,6 +11,7 @@ from local_aws.stacks.change_set_work import create_change_set, execute_change_s
 from local_aws.stacks.engine import CloudFormation
 from local_aws.stacks.proposal import Proposal
 from local_aws.stacks.stack import Stack
+from local_aws.template.values import TemplateError
 from tests.local_aws.engine.memory_provider import MemoryLookups, MemoryProvider
 
 REGION = "us-west-2"
@@ -34,9 +35,7 @@ class Bench:
         return stack
 
     def update(self, stack: Stack, template: Mapping[str, Any], **options: Any) -> bool:
-        changed = self.engine.update_stack(
-            REGION, stack.name, self.proposal(template), in_background=False, **options
-        )
+        changed = self.engine.update_stack(REGION, stack.name, self.proposal(template), in_background=False, **options)
         self.provider.calls.append("---")
         return changed
 
@@ -45,6 +44,13 @@ class Bench:
 
     def plan(self, name: str, template: Mapping[str, Any], kind: str = "UPDATE", label: str = "plan") -> Any:
         return create_change_set(self.engine, REGION, name, label, self.proposal(template), kind=kind)[1]
+
+    def refusal(self, template: Mapping[str, Any]) -> str:
+        """What is said against a template; nothing may have been created by then."""
+        with pytest.raises(TemplateError) as refused:
+            self.create("Refused", template)
+        assert self.provider.things == {}
+        return str(refused.value)
 
     def execute(self, name: str, label: str = "plan") -> Stack:
         execute_change_set(self.engine, REGION, label, name)
