@@ -1,4 +1,4 @@
-"""All mistakes of a file are told at once: of its form and of its sense, in all its parts, in the order of its lines."""
+"""All mistakes of a file are told at once, of its form and of its sense, in the order of its lines."""
 
 import pytest
 

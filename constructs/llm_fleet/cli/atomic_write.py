@@ -15,21 +15,21 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
     """
     scratch: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".llm-fleet-", delete=False
-        ) as f:
-            scratch = Path(f.name)
-            f.write(text)
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=".llm-fleet-", delete=False) as file:
+            scratch = Path(file.name)
+            file.write(text.encode())
         scratch.chmod(0o666 & ~_umask())
         if force:
             os.replace(scratch, path)
         else:
             os.link(scratch, path)  # Unlike a rename, a link never takes the place of a file.
     except FileExistsError:
-        raise _error(path, Code.OUTPUT_EXISTS, "there is a file of this name already", "name another, or add --force")
+        message = "there is a file of this name already"
+        raise _error(path, Code.OUTPUT_EXISTS, message, "name another, or add --force") from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise _error(path, Code.OUTPUT_UNWRITABLE, f"the file cannot be written: {reason}", "name another place")
+        message = f"the file cannot be written: {reason}"
+        raise _error(path, Code.OUTPUT_UNWRITABLE, message, "name another place") from None
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)

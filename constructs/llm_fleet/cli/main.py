@@ -42,9 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     verb = verbs.add_parser("import", help="turn the request of `aws sagemaker create-cluster` into a fleet file")
-    verb.add_argument(
-        "file", metavar="FILE", help="the request as JSON: whole, its InstanceGroups, or a filled skeleton"
-    )
+    verb.add_argument("file", metavar="FILE", help="the request as JSON: whole, its groups, or a filled-in skeleton")
     verb.add_argument("--region", help="AWS Region, e.g. us-west-2; a request does not name it")
     verb.add_argument("--az", action="append", default=[], metavar="ID", help="AZ id, e.g. usw2-az4; one a subnet")
     verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the request's subnets are in")

@@ -20,11 +20,9 @@ _TYPES: Mapping[str, tuple[str, str]] = {
     "string_type": ("text", "put the value in quotes if it is meant as text"),
     "bool_type": ("true or false", "write `true` or `false` without quotes"),
     "dict_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
+    "model_attributes_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
     "model_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
     "tuple_type": ("a list", "write the values in brackets, e.g. `[a, b]`"),
-    "datetime_type": ("a point in time", "write it as `2026-12-01T03:00:00Z`"),
-    "datetime_parsing": ("a point in time", "write it as `2026-12-01T03:00:00Z`"),
-    "datetime_from_date_parsing": ("a point in time", "write it as `2026-12-01T03:00:00Z`"),
 }
 """By pydantic's error type: what should stand there, and how to write it."""
 
@@ -108,6 +106,9 @@ _SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
     "literal_error": _choice,
     "fleet": _told,
 }
+
+KNOWN_TYPES = frozenset({*_TYPES, *_SPECIAL})
+"""Pydantic's error types that have words of their own here."""
 
 
 def _item_field(error: ErrorDetails, model: type[FleetModel]) -> FieldInfo | None:

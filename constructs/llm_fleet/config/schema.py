@@ -36,7 +36,7 @@ def _tidy(node: Any) -> Any:
 
 
 def _misleads(node: Mapping[str, Any]) -> bool:
-    """Return whether the default is none that a user could write: nothing, or a number where text with a unit stands."""
+    """Return whether the default is none that a user could write: nothing, or a number for text with a unit."""
     default = node["default"]
     return default is None or default in ([], {}) or (node.get("type") == "string" and not isinstance(default, str))
 

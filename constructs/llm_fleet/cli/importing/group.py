@@ -15,10 +15,6 @@ _PLAIN = {
     "TrainingPlanArn": "training_plan",
     "ImageId": "image",
 }
-_ELSEWHERE = frozenset(
-    {"InstanceGroupName", "SlurmConfig", "LifeCycleConfig", "ExecutionRole", "InstanceStorageConfigs"}
-)
-"""Members that other parts of the import look after."""
 _NOT_CARRIED = {
     "KubernetesConfig": "labels and taints are for EKS",
     "ImageReleaseVersion": "CloudFormation cannot set it; use `aws sagemaker update-cluster-software`",
@@ -79,9 +75,8 @@ def _type(name: str, group: str, notes: Notes) -> str:
 
 
 def _health_checks(checks: list[str], name: str, notes: Notes) -> list[str]:
-    known = DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION.value
-    if known in checks:
-        notes.left_out(
-            f"{known} of {name}: CloudFormation cannot set it; use `aws sagemaker start-cluster-health-check`"
-        )
-    return [check for check in checks if check != known]
+    api_only = DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION.value
+    if api_only in checks:
+        instead = "use `aws sagemaker start-cluster-health-check`"
+        notes.left_out(f"{api_only} of {name}: CloudFormation cannot set it; {instead}")
+    return [check for check in checks if check != api_only]

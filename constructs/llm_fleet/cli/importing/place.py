@@ -25,7 +25,7 @@ def tell_region(
     found += [(region, "that of an ARN or a host name in the request") for region in _regions_in(request)]
     found += [(os.environ.get(name), f"that of {name}") for name in _ENVIRONMENT]
     for region, source in found:
-        if region in regions():
+        if region is not None and region in regions():
             notes.chosen(f"the region {region} is {source}: a request does not name its region")
             return region
     problems.append(

@@ -76,7 +76,7 @@ def _ambiguous(roles: Mapping[str, Role]) -> Problem:
     return Problem(
         code=Code.REQUEST_ROLES,
         message=f"the request does not tell which group is the controller, and {told}",
-        remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to that group, and `"Compute"` or `"Login"` to the rest',
+        remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to it, and `"Compute"` or `"Login"` to the others',
         path=("InstanceGroups",),
         value=list(roles),
         allowed="exactly one controller group",

@@ -31,9 +31,7 @@ def lifecycle(groups: Sequence[Mapping[str, Any]], notes: Notes) -> Lifecycle:
     configured = [group for group in groups if "LifeCycleConfig" in group]
     places = {str(group["LifeCycleConfig"].get("SourceS3Uri", "")) for group in configured}
     if not configured:
-        notes.chosen(
-            "the lifecycle scripts that llm-fleet ships, by OnInitComplete: the request has no LifeCycleConfig"
-        )
+        notes.chosen("the lifecycle scripts of llm-fleet, by OnInitComplete: the request has no LifeCycleConfig")
         return Lifecycle()
     place = _PLACE.fullmatch(next(iter(places))) if len(places) == 1 else None
     if place is None or not place[1].startswith(load("lifecycle")["bucket_prefix"]):
@@ -45,9 +43,7 @@ def _replaced(configured: Sequence[Mapping[str, Any]], places: set[str], notes: 
     for place in sorted(places):
         match = _PLACE.fullmatch(place)
         if match is None or "<" in place or "$" in place:
-            notes.mended(
-                f"SourceS3Uri {place or '(none)'} names no bucket: the fleet makes one, and puts its bundle there"
-            )
+            notes.mended(f"SourceS3Uri {place or '(none)'} names no bucket: the fleet makes one for its own bundle")
         elif len(places) > 1:
             notes.left_out(f"SourceS3Uri {place}: a cluster has one place for scripts; the fleet's own bundle is used")
         else:

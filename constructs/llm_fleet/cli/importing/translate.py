@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from llm_fleet.cli.importing.group import translate_group
 from llm_fleet.cli.importing.notes import Notes
@@ -151,5 +151,5 @@ def _eks(config: Any) -> Problem:
         message="this cluster is orchestrated by EKS; llm-fleet makes HyperPod clusters with Slurm",
         remedy="import the request of a Slurm cluster, or remove `Orchestrator.Eks` to have Slurm in its place",
         path=("Orchestrator", "Eks"),
-        value=cast(Any, config),
+        value=config,
     )

@@ -20,7 +20,7 @@ def group_volumes(group: Mapping[str, Any], account: str | None, region: str, no
             told["root_volume_key"] = key
         elif "ebs" in told:
             notes.left_out(
-                f"a further EBS volume of {group['InstanceGroupName']}: a group has one beside its root volume"
+                f"a further EBS volume of {group['InstanceGroupName']}: a group has one beside the root volume"
             )
         elif "VolumeSizeInGB" in volume:
             told |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
@@ -34,9 +34,7 @@ def storage(groups: Sequence[Mapping[str, Any]], notes: Notes) -> dict[str, Any]
         found = [config for group in groups for config in _each(group, member)]
         for other in found[1:]:
             if other.get("DnsName") != found[0].get("DnsName"):
-                notes.left_out(
-                    f"{member} {other.get('DnsName')}: a fleet has one {key}, and {found[0]['DnsName']} is it"
-                )
+                notes.left_out(f"{member} {other.get('DnsName')}: the fleet's {key} is {found[0].get('DnsName')}")
         if found:
             told[key] = _existing(found[0], default_path)
             notes.chosen(f"{found[0].get('DnsName')} is taken as it is, under storage.{key}.existing")
