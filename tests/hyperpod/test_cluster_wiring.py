@@ -113,6 +113,8 @@ def test_cluster_waits_for_all_that_its_nodes_need(make: Make, stack: cdk.Stack,
         "AWS::IAM::Role",
         "Custom::LlmFleetBundle",
     }
+    rules = {name for name in cluster["DependsOn"] if name.startswith("Fsx")}
+    assert any(resources[name]["Type"] == "AWS::EC2::SecurityGroupIngress" for name in rules), "Lustre's port"
 
 
 def test_cluster_goes_with_its_stack_and_can_be_kept(make: Make, stack: cdk.Stack) -> None:

@@ -1,0 +1,43 @@
+"""A HyperPod cluster in a stack of your own: the ten lines between the markers, and the app around them.
+
+python examples/strangers_stack.py          synthesizes it to cdk.out, without an AWS account
+"""
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem
+
+
+class ResearchStack(cdk.Stack):
+    """Whatever else a team has in its stack, with a cluster that its engineers may log in to."""
+
+    def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
+        """Make the stack."""
+        super().__init__(scope, id, env=env)
+        engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
+
+        # --- the ten lines ---
+        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"])
+        lustre = LustreFileSystem(self, "Fsx", network=network, storage_capacity_gib=4800)
+        groups = [
+            InstanceGroup.controller("ml.m5.xlarge"),
+            InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=4),
+        ]
+        cluster = HyperPodCluster(self, "Train", network=network, lustre=lustre, groups=groups)
+        cluster.grants.describe(engineers)
+        cluster.grants.ssm_session(engineers)
+        cluster.add_outputs()
+        # --- the end of them ---
+
+
+def main(outdir: str | None = None) -> None:
+    """Synthesize the stack for an account and region, into `outdir` (default: cdk.out)."""
+    app = cdk.App(outdir=outdir)
+    ResearchStack(app, "Research", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()
