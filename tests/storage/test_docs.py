@@ -1,0 +1,74 @@
+"""The page about storage tells what the catalog tells, and its examples run."""
+
+import os
+import re
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk.assertions import Template
+
+from llm_fleet.catalog.lustre import lustre_variants
+from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.rules.lustre import check_lustre
+from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.rules.problem import FleetError
+from tools.synth_environment import ROOT
+
+PAGE = ROOT / "docs" / "constructs" / "storage.md"
+
+
+def lustre_table() -> str:
+    rows = [
+        "| deployment type | storage | throughput, MB/s/TiB | capacity | capacity with EFA |",
+        "|---|---|---|---|---|",
+    ]
+    for variant in lustre_variants():
+        head = f"| `{variant.deployment_type}` | {variant.storage_type} "
+        if variant.throughput_capacity:
+            rows.append(
+                f"{head}| whole file system: {variant.throughput_capacity.describe('MB/s')} | elastic | elastic |"
+            )
+        for tier in variant.tiers:
+            efa = tier.efa_capacity.describe("GiB") if tier.efa_capacity else "none"
+            rows.append(f"{head}| {tier.throughput or 'fixed'} | {tier.capacity.describe('GiB')} | {efa} |")
+    return "\n".join(rows)
+
+
+def open_zfs_table() -> str:
+    limits = open_zfs_limits()
+    rows = ["| deployment type | throughput, MB/s |", "|---|---|"]
+    rows += [f"| `{name}` | {', '.join(map(str, steps.single))} |" for name, steps in limits.throughputs.items()]
+    least, most = limits.storage_capacity_gib
+    return "\n".join([*rows, "", f"Capacity: any whole number of GiB from {least} to {most}."])
+
+
+@pytest.mark.parametrize(("name", "table"), [("lustre", lustre_table()), ("openzfs", open_zfs_table())])
+def test_tables_are_those_of_the_catalog(name: str, table: str):
+    marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+    page = PAGE.read_text()
+    right = marked.sub(lambda match: match[1] + table + match[2], page)
+    assert len(marked.findall(page)) == 1
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(right)
+    assert PAGE.read_text() == right, "the catalog has changed: run `make golden`"
+
+
+def test_the_error_that_is_shown_is_the_one_that_is_raised():
+    (shown,) = re.findall(r"```text\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
+    error = FleetError(check_lustre(LustreSettings(storage_capacity_gib=1300)), subject="Storage/Fsx")
+    assert str(error) == shown
+
+
+def test_examples_run(stack: cdk.Stack):
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    exec(compile(code, str(PAGE), "exec"), {"self": stack})
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::FSx::FileSystem", 3)
+    template.resource_count_is("AWS::FSx::DataRepositoryAssociation", 1)
+    template.resource_count_is("AWS::S3::Bucket", 3)
+
+
+def test_every_property_is_explained():
+    page = PAGE.read_text()
+    unexplained = [name for name in LustreSettings.__dataclass_fields__ if f"`{name}`" not in page]
+    assert unexplained == ["own_key"]  # known to users as `encryption_key`
