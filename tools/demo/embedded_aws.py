@@ -76,18 +76,22 @@ def _start() -> EmbeddedAws:
     )
     if not READY.exists():
         raise SystemExit(f"the embedded AWS ended with {process.returncode}: see {log}")
-    endpoint = READY.read_text().strip()
-    STATE.write_text(json.dumps({"pid": process.pid, "endpoint": endpoint}))
-    return EmbeddedAws(pid=process.pid, endpoint=endpoint, log=log)
+    READY.rename(STATE)
+    return _of_state(log)
 
 
 def _running() -> EmbeddedAws | None:
     """Return the embedded AWS that the state file tells of, if it lives and answers as one."""
     if not STATE.exists():
         return None
-    state = json.loads(STATE.read_text())
-    found = EmbeddedAws(pid=state["pid"], endpoint=state["endpoint"], log=FOLDER / "embedded-aws.log")
+    found = _of_state(FOLDER / "embedded-aws.log")
     return found if _alive(found.pid) and _answers(found.endpoint) else None
+
+
+def _of_state(log: Path) -> EmbeddedAws:
+    """Read what the server wrote of itself when it was ready."""
+    state = json.loads(STATE.read_text())
+    return EmbeddedAws(pid=state["pid"], endpoint=state["endpoint"], log=log)
 
 
 def _alive(pid: int) -> bool:
