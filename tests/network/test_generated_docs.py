@@ -1,0 +1,93 @@
+"""The numbers on the network's page are those that the code gives, and its examples run."""
+
+import inspect
+import os
+import re
+from collections.abc import Callable
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+
+from llm_fleet.catalog.endpoints import node_endpoints
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.rules.addresses import check_addresses, plan_addresses
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.terms import InternetAccess
+from tools.synth_environment import ROOT
+
+PAGE = ROOT / "docs" / "constructs" / "network.md"
+CLUSTERS = [("ml.trn1.32xlarge", 4), ("ml.trn2.48xlarge", 16), ("ml.p4d.24xlarge", 32), ("ml.p5.48xlarge", 40)]
+LARGE = ("ml.p5.48xlarge", 150)
+
+
+def claims_of(instance_type: str, count: int) -> list[AddressClaim]:
+    return [
+        AddressClaim.for_instances(owner="train/workers", instance_types=instance_type, count=count),
+        AddressClaim.for_file_system(owner="fsx", what="FSx for Lustre"),
+    ]
+
+
+def problem() -> str:
+    found = check_addresses(plan_addresses(claims_of("ml.p5.48xlarge", 40), subnet_cidrs={"usw2-az4": "10.1.0.0/24"}))
+    return "```text\n" + "\n".join(map(str, found)) + "\n```"
+
+
+def plan() -> str:
+    others = {"usw2-az4": len(interface_endpoints(InternetAccess.NAT)) + 1}
+    rows = [
+        "| nodes | addresses each | addresses with headroom and reserved | smallest subnet | part of the quota |",
+        "|---|---|---|---|---|",
+    ]
+    for instance_type, count in [*CLUSTERS, LARGE]:
+        claims = claims_of(instance_type, count)
+        made = plan_addresses(claims, subnet_cidrs={"usw2-az4": None}, other_interfaces=others)
+        zone = made.zones[0]
+        rows.append(
+            f"| {count} x `{instance_type}` | {claims[0].addresses_each} | {zone.addresses_needed} | "
+            f"/{zone.prefix_needed} | {made.quota_share(zone):.1%} |"
+        )
+    return "\n".join(rows)
+
+
+def endpoints() -> str:
+    rows = ["| endpoint | for | made |", "|---|---|---|", "| `s3` (gateway) | buckets, container layers | always |"]
+    for one in node_endpoints():
+        made = "closed, and beside NAT" if one.beside_nat else "closed"
+        rows.append(
+            f"| `{one.name}` | {one.purpose} | {made if one.needed_by == 'always' else f'feature `{one.needed_by}`'} |"
+        )
+    return "\n".join(rows)
+
+
+def with_part(page: str, name: str, text: str) -> str:
+    pattern = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
+    new, count = re.subn(pattern, lambda match: f"{match[1]}{text}\n{match[2]}", page, flags=re.DOTALL)
+    assert count == 1
+    return new
+
+
+def test_generated_parts_are_up_to_date():
+    parts: dict[str, Callable[[], str]] = {"problem": problem, "plan": plan, "endpoints": endpoints}
+    page = PAGE.read_text()
+    for name, make in parts.items():
+        page = with_part(page, name, make())
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(page)
+    assert PAGE.read_text() == page, "run `make golden`"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+def test_examples_run(stack: cdk.Stack, block: str):
+    vpc = ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-01234567", availability_zones=["us-west-2a"])
+    file_system = cdk.CfnResource(stack, "FileSystem", type="AWS::FSx::FileSystem")
+    exec(block, {"self": stack, "vpc": vpc, "file_system": file_system, "FleetNetwork": FleetNetwork})
+
+
+def test_every_parameter_is_on_the_page():
+    parameters = [
+        name for name in inspect.signature(FleetNetwork.__init__).parameters if name not in ("self", "scope", "id")
+    ]
+    assert len(parameters) > 5
+    assert [name for name in parameters if f"| `{name}` |" not in PAGE.read_text()] == []
