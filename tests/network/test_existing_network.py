@@ -86,7 +86,9 @@ def test_a_subnet_whose_size_is_told_is_checked(stack: cdk.Stack):
     )
     (problem,) = network.reserve_addresses([CLAIM])
     assert problem.code == Code.SUBNET_TOO_SMALL
+    assert problem.where == "network.compute_cidrs.usw2-az4"
     assert problem.value == "10.0.8.0/24"
+    assert "use a subnet of that size" in problem.remedy
 
 
 def test_a_stranger_among_the_azs(stack: cdk.Stack):

@@ -6,7 +6,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.security_group import EfaSecurityGroup
-from tests.network.looking import id_of, only, properties
+from tests.network.looking import id_of, name_of, only, properties
 
 GROUP = "AWS::EC2::SecurityGroup"
 INGRESS = "AWS::EC2::SecurityGroupIngress"
@@ -31,6 +31,11 @@ def test_self_ingress_and_self_egress_are_both_in_the_template(stack: cdk.Stack,
         for rule in properties(template, EGRESS)
         if "DestinationSecurityGroupId" in rule
     ] == [("-1", itself, itself)]
+
+
+def test_it_has_a_name_in_the_console(stack: cdk.Stack, vpc: ec2.IVpc):
+    EfaSecurityGroup(stack, "Group", vpc=vpc)
+    assert name_of(only(Template.from_stack(stack), GROUP)) == "Test/Group"
 
 
 def test_members_reach_anywhere_unless_told_otherwise(stack: cdk.Stack, vpc: ec2.IVpc):

@@ -22,12 +22,14 @@ class AddressBook:
         other_interfaces: Mapping[str, int] | None = None,
         interface_quota: int | None = None,
         region: str | None = None,
+        existing: bool = False,
     ) -> None:
         """Open an empty book; the parameters are those of `plan_addresses` and `check_addresses`."""
         self._subnet_cidrs = subnet_cidrs
         self._other_interfaces = other_interfaces
         self._interface_quota = None if is_unresolved(interface_quota) else interface_quota
         self._region = None if is_unresolved(region) else region
+        self._existing = existing
         self._claims: list[AddressClaim] = []
 
     @property
@@ -38,6 +40,7 @@ class AddressBook:
             subnet_cidrs=self._subnet_cidrs,
             other_interfaces=self._other_interfaces,
             interface_quota=self._interface_quota,
+            existing=self._existing,
         )
 
     def reserve(self, claims: Iterable[AddressClaim]) -> list[Problem]:

@@ -56,7 +56,9 @@ class ExistingNetwork(Construct):
             security_group = self._own_group = EfaSecurityGroup(self, "SecurityGroup", vpc=vpc)
         self._security_group = security_group
         self._book = AddressBook(
-            subnet_cidrs={zone: (compute_cidrs or {}).get(zone) for zone in compute_subnets}, region=region
+            subnet_cidrs={zone: (compute_cidrs or {}).get(zone) for zone in compute_subnets},
+            region=region,
+            existing=True,
         )
         self.node.add_validation(self._book)
 

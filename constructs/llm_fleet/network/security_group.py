@@ -38,6 +38,9 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         """
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
         group_id = self.security_group_id
+        resource = self.node.default_child
+        if isinstance(resource, ec2.CfnSecurityGroup):
+            resource.tags.set_tag("Name", self.node.path)
         ingress = ec2.CfnSecurityGroupIngress(
             self,
             "SelfIngress",

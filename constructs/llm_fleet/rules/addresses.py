@@ -8,6 +8,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_zone_plan import ZonePlan
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,8 @@ class AddressPlan:
     """Network interfaces that the account may have in each AZ (quota L-DF5E4CA3)."""
     unplaced: tuple[AddressClaim, ...] = ()
     """Claims in an AZ in which the network has no compute subnet."""
+    existing: bool = False
+    """Whether the subnets exist already, so that nothing here can make them larger."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -37,18 +40,22 @@ def plan_addresses(
     subnet_cidrs: Mapping[str, str | None],
     other_interfaces: Mapping[str, int] | None = None,
     interface_quota: int | None = None,
+    existing: bool = False,
 ) -> AddressPlan:
     """Return what `claims` need.
 
     `subnet_cidrs` has the compute subnet of each AZ id, `None` where its size is unknown; a claim without an AZ goes
     to the first. `other_interfaces` counts endpoints and NAT gateways of each AZ (default: none), `interface_quota` is
-    what the account has been granted (default: the quota's default, 5000).
+    what the account has been granted (default: the quota's default, 5000). `existing` says that the subnets are not
+    ours to make (default: they are). A claim in an AZ that is known only at deploy time is left out.
     """
     placed: dict[str, list[AddressClaim]] = {zone: [] for zone in subnet_cidrs}
     unplaced: list[AddressClaim] = []
     first = next(iter(subnet_cidrs), "")
     for claim in claims:
-        placed.get(claim.availability_zone_id or first, unplaced).append(claim)
+        zone = claim.availability_zone_id or first
+        if zone in placed or not is_unresolved(zone):
+            placed.get(zone, unplaced).append(claim)
     return AddressPlan(
         zones=tuple(
             ZonePlan(
@@ -61,6 +68,7 @@ def plan_addresses(
         ),
         interface_quota=interface_quota or address_facts().interface_quota,
         unplaced=tuple(unplaced),
+        existing=existing,
     )
 
 
@@ -97,7 +105,7 @@ def _too_small(zone: ZonePlan, plan: AddressPlan) -> Problem:
     parts.append(f"{address_facts().reserved_per_subnet} that AWS reserves")
     return Problem(
         code=Code.SUBNET_TOO_SMALL,
-        path=("compute_cidr",),
+        path=("compute_cidrs", zone.availability_zone_id) if plan.existing else ("compute_cidr",),
         message=f"the compute subnet of {zone.availability_zone_id} needs {zone.addresses_needed} addresses and has "
         f"{zone.addresses_given}: {', '.join(parts)}",
         value=zone.subnet_cidr,
@@ -115,6 +123,8 @@ def _larger(zone: ZonePlan, plan: AddressPlan) -> str:
     largest = address_facts().largest_block_prefix
     if zone.prefix_needed is None:
         return f"spread the nodes over several AZs: a subnet is at most a /{largest}"
+    if plan.existing:
+        return f"the smallest CIDR that fits is a /{zone.prefix_needed}: use a subnet of that size, or fewer nodes"
     zones = len(plan.zones)
     if zones == 1:
         return f"the smallest CIDR that fits is a /{zone.prefix_needed}: give compute_cidr that size or a larger one"

@@ -164,3 +164,9 @@ def test_what_is_known_only_at_deploy_time_claims_nothing(instance_type: str, co
     claim = AddressClaim.for_instances(owner="train/workers", instance_types=instance_type, count=count)
     assert claim.addresses == 0
     assert check_addresses(plan(claim, cidr="10.1.0.0/28")) == []
+
+
+def test_an_az_known_only_at_deploy_time_is_matched_with_itself_or_left_out():
+    claims = [nodes("ml.m5.xlarge", 2, TOKEN), nodes("ml.m5.xlarge", 3, TOKEN.replace("1", "2"))]
+    made = plan_addresses(claims, subnet_cidrs={TOKEN: "10.1.0.0/24"})
+    assert (made.zones[0].addresses, made.unplaced) == (2, ())
