@@ -31,7 +31,7 @@ find_python() {
 refuse() {
   local cause="no Python between 3.${OLDEST} and 3.${NEWEST} on this node"
   local remedy="use an AMI that carries one, or name it in LLM_FLEET_PYTHON"
-  local log_dir="${LLM_FLEET_LOG_DIR:-/var/log/llm-fleet}"
+  local log_dir="${LLM_FLEET_LOG_DIR:-${LLM_FLEET_ROOT:-}/var/log/llm-fleet}"
   local text
   text="$(printf '{"schema_version": 1, "code": "LFN01", "cause": "%s", "remedy": "%s", "hook": "%s"}' \
     "${cause}" "${remedy}" "${hook}")"

@@ -77,7 +77,7 @@ def test_a_hook_that_is_not_the_groups_is_refused(node: Node, script: str) -> No
 
 
 def test_no_python_is_told_with_a_code_and_a_report(node: Node) -> None:
-    ended = node.run(LLM_FLEET_PYTHON="/nowhere/python3", LLM_FLEET_LOG_DIR=str(node.logs))
+    ended = node.run(LLM_FLEET_PYTHON="/nowhere/python3")
     _refused(ended, "LFN01", "no Python between 3.9 and 3.13")
     assert ended.report["hook"] == "OnInitComplete"
 

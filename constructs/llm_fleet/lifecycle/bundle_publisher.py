@@ -1,8 +1,6 @@
 """The function that puts lifecycle bundles in their buckets while a stack is deployed. One a stack."""
 
 import hashlib
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
@@ -36,12 +34,11 @@ class BundlePublisher(Construct):
         `log_encryption_key`: default, CloudWatch's own encryption; a key must let CloudWatch Logs use it.
         """
         super().__init__(scope, id)
-        log_group = logs.LogGroup(
+        log_group = logs.CfnLogGroup(
             self,
             "Logs",
-            retention=logs.RetentionDays.THREE_MONTHS,
-            encryption_key=log_encryption_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+            kms_key_id=log_encryption_key.key_arn if log_encryption_key else None,
+            retention_in_days=90,
         )
         # A managed policy and not the role's default one: it exists before the role does, so before the first run.
         self._policy = iam.ManagedPolicy(
@@ -52,7 +49,7 @@ class BundlePublisher(Construct):
                 iam.PolicyStatement(
                     sid="Logs",
                     actions=["logs:CreateLogStream", "logs:PutLogEvents"],
-                    resources=[log_group.log_group_arn],
+                    resources=[log_group.attr_arn],
                 )
             ],
         )
@@ -63,22 +60,23 @@ class BundlePublisher(Construct):
             assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("lambda.amazonaws.com")),
             managed_policies=[cast(iam.IManagedPolicy, self._policy)],
         )
-        with _code() as code:
-            self.function = lambda_.Function(
-                self,
-                "Resource",
-                architecture=lambda_.Architecture.ARM_64,
-                code=code,
-                description="Puts a lifecycle bundle in its bucket before the cluster is created",
-                handler="publisher.handler.handler",
-                log_group=log_group,
-                memory_size=256,
-                role=cast(iam.IRole, role),
-                runtime=lambda_.Runtime.PYTHON_3_13,
-                timeout=cdk.Duration.minutes(3),
-            )
+        code = _code(self)
+        # L1: the L2 function loads eight more modules of the CDK at synth, and gives nothing that is used here.
+        self.function = lambda_.CfnFunction(
+            self,
+            "Resource",
+            architectures=["arm64"],
+            code=lambda_.CfnFunction.CodeProperty(s3_bucket=code.s3_bucket_name, s3_key=code.s3_object_key),
+            description="Puts a lifecycle bundle in its bucket before the cluster is created",
+            handler="publisher.handler.handler",
+            logging_config=lambda_.CfnFunction.LoggingConfigProperty(log_group=log_group.ref),
+            memory_size=256,
+            role=role.role_arn,
+            runtime="python3.13",
+            timeout=180,
+        )
         """The function itself."""
-        self._wildcards = {log_group.log_group_arn: "the streams of its own log group are named by Lambda"}
+        self._wildcards = {log_group.attr_arn: "the streams of its own log group are named by Lambda"}
         acknowledge_wildcards(self._policy, lambda: self._wildcards)
         self._acknowledge(encrypted=log_encryption_key is not None)
 
@@ -135,15 +133,11 @@ class BundlePublisher(Construct):
             )
 
 
-@contextmanager
-def _code() -> Generator[lambda_.Code]:
-    """Yield the function's archive, the same from wheel and checkout, whatever caches lie beside the sources.
-
-    The CDK copies it when the function is made, which must happen inside.
-    """
+def _code(scope: Construct) -> s3_assets.Asset:
+    """Return the function's archive, the same from wheel and checkout, whatever caches lie beside the sources."""
     files = read_scripts(_SOURCES)
     digest = hashlib.sha256(b"".join(file.path.encode() + file.data for file in files)).hexdigest()
     with TemporaryDirectory() as folder:
         archive = Path(folder, "publisher.zip")
         write_zip(files, archive, below="publisher/")
-        yield lambda_.Code.from_asset(str(archive), asset_hash=digest)
+        return s3_assets.Asset(scope, "Code", path=str(archive), asset_hash=digest)

@@ -106,7 +106,7 @@ class LifecycleBundle(Construct):
             self,
             "Resource",
             resource_type="Custom::LlmFleetBundle",
-            service_token=publisher.function.function_arn,
+            service_token=publisher.function.attr_arn,
             service_timeout=cdk.Duration.minutes(10),
             properties={
                 "SourceBucket": asset.s3_bucket_name,
