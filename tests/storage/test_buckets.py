@@ -93,7 +93,7 @@ def test_nobody_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
 
 def test_access_logs_go_where_they_are_told_to(stack: cdk.Stack):
     access_logs = AccessLogBucket(stack, "AccessLogs")
-    DataBucket(stack, "Data", access_log_bucket=access_logs, event_bridge_enabled=False)
+    DataBucket(stack, "Data", access_log_bucket=access_logs)
     template = Template.from_stack(stack)
     resource = access_logs.node.default_child
     assert isinstance(resource, cdk.CfnResource)
@@ -119,6 +119,16 @@ def test_access_logs_go_where_they_are_told_to(stack: cdk.Stack):
             },
         },
     )
+
+
+def test_events_go_to_event_bridge_without_a_function(stack: cdk.Stack):
+    DataBucket(stack, "Data", event_bridge_enabled=True)
+    template = Template.from_stack(stack)
+    template.has_resource_properties(
+        "AWS::S3::Bucket",
+        {"NotificationConfiguration": {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}},
+    )
+    template.resource_count_is("AWS::Lambda::Function", 0)
 
 
 def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):

@@ -146,6 +146,19 @@ def test_rules_of_a_client_in_another_stack_stand_there(app: cdk.App, stack: cdk
     assert all("DeletionPolicy" not in rule for rule in made)
 
 
+def test_network_storage_and_client_may_be_three_stacks(app: cdk.App, stack: cdk.Stack, network: FleetNetwork):
+    environment = cdk.Environment(account="111122223333", region="us-west-2")
+    storage, cluster = cdk.Stack(app, "Storage", env=environment), cdk.Stack(app, "Cluster", env=environment)
+    fsx = LustreFileSystem(storage, "Fsx", network=network)
+    home = OpenZfsFileSystem(storage, "Home", network=network)
+    client = ec2.SecurityGroup(cluster, "Client", vpc=network.vpc)
+    fsx.allow_mount_from(client)
+    home.allow_mount_from(client)
+    assembly = app.synth()
+    needs = {made.stack_name: {d.id for d in made.dependencies} - {f"{made.id}.assets"} for made in assembly.stacks}
+    assert needs == {"Test": set(), "Storage": {"Test"}, "Cluster": {"Test", "Storage"}}
+
+
 def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: FleetNetwork):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     fsx.connections.allow_default_port_from(ec2.Peer.ipv4("10.9.0.0/16"))

@@ -4,6 +4,7 @@ from math import ceil
 
 from llm_fleet.catalog.lustre import LustreVariant, lustre_limits
 from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -19,6 +20,19 @@ def lustre_addresses(settings: LustreSettings) -> int | None:
     storage = _storage_servers(settings, variant)
     metadata = _metadata_servers(settings, variant)
     return None if storage is None or metadata is None else storage + metadata
+
+
+def lustre_claim(settings: LustreSettings, *, owner: str, availability_zone_id: str | None = None) -> AddressClaim:
+    """Return what the file system takes of its compute subnet; the least that any takes when it cannot be told.
+
+    `owner` says whose it is in the user's words. Used by the fleet file and the construct alike.
+    """
+    addresses, what = lustre_addresses(settings), "FSx for Lustre"
+    if addresses is None:
+        return AddressClaim.for_file_system(owner=owner, what=what, availability_zone_id=availability_zone_id)
+    return AddressClaim(
+        owner=owner, what=what, count=1, addresses_each=addresses, availability_zone_id=availability_zone_id
+    )
 
 
 def _storage_servers(settings: LustreSettings, variant: LustreVariant) -> int | None:

@@ -42,7 +42,8 @@ class DataBucket(s3.Bucket):
 
         `bucket_name`: default made up by CloudFormation, so that it clashes with none left behind by an earlier stack.
         `encryption_key`: default a key of the bucket's own, retained with it. `access_log_bucket`: default no access
-        logs. `event_bridge_enabled`: whether every event goes to EventBridge, which costs by the event.
+        logs. `event_bridge_enabled`: whether every event goes to EventBridge, which costs by the event; not
+        together with `add_event_notification`, which would switch it off again.
         `noncurrent_version_days`: how long an overwritten or deleted object can be had back.
         `incomplete_upload_days`: when the parts of an upload that was broken off are thrown away.
 
@@ -70,7 +71,6 @@ class DataBucket(s3.Bucket):
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             server_access_logs_bucket=access_log_bucket,
             server_access_logs_prefix=f"{id}/" if access_log_bucket else None,
-            event_bridge_enabled=event_bridge_enabled or None,
             lifecycle_rules=[
                 s3.LifecycleRule(
                     id="TidyUp",
@@ -81,6 +81,16 @@ class DataBucket(s3.Bucket):
             ],
             removal_policy=removal_policy,
         )
+        if event_bridge_enabled:
+            self._send_events()
         acknowledge(self, _NO_REPLICA, "NIST.800.53.R5-S3BucketReplicationEnabled")
         if access_log_bucket is None:
             acknowledge(self, _NO_ACCESS_LOGS, "AwsSolutions-S1", "NIST.800.53.R5-S3BucketLoggingEnabled")
+
+    def _send_events(self) -> None:
+        """Switch EventBridge on by a property of the bucket: the L2's own switch deploys a Lambda function for it."""
+        bucket = self.node.default_child
+        assert isinstance(bucket, s3.CfnBucket)
+        bucket.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+            event_bridge_configuration=s3.CfnBucket.EventBridgeConfigurationProperty(event_bridge_enabled=True)
+        )

@@ -14,9 +14,8 @@ from constructs import Construct
 from llm_fleet.network.network import Network
 from llm_fleet.rules.data_repositories import DataRepository, check_data_repositories
 from llm_fleet.rules.lustre import check_lustre
-from llm_fleet.rules.lustre_addresses import lustre_addresses
+from llm_fleet.rules.lustre_addresses import lustre_claim
 from llm_fleet.rules.lustre_settings import DEFAULT_VERSION, LustreSettings
-from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LustreDeploymentType, LustreStorageType
 from llm_fleet.storage.data_repository_link import DataRepositoryLink
@@ -103,7 +102,9 @@ class LustreFileSystem(Construct):
         path = f"{scope.node.path}/{id}"
         problems = [*check_lustre(settings), *check_logging(level=log_level, log_group=log_group)]
         if not problems:
-            problems += network.reserve_addresses([_claim(settings, path, availability_zone_id)])
+            problems += network.reserve_addresses(
+                [lustre_claim(settings, owner=path, availability_zone_id=availability_zone_id)]
+            )
         raise_problems(problems, subject=path)
         super().__init__(scope, id)
         self._settings = settings
@@ -255,12 +256,3 @@ class LustreFileSystem(Construct):
             self.resource.add_property_override("LustreConfiguration.AutomaticBackupRetentionDays", 0)
         for name in ("CopyTagsToBackups", "DailyAutomaticBackupStartTime"):
             self.resource.add_property_deletion_override(f"LustreConfiguration.{name}")
-
-
-def _claim(settings: LustreSettings, owner: str, availability_zone_id: str | None) -> AddressClaim:
-    addresses = lustre_addresses(settings)
-    if addresses is None:
-        return AddressClaim.for_file_system(owner=owner, what=_KIND, availability_zone_id=availability_zone_id)
-    return AddressClaim(
-        owner=owner, what=_KIND, count=1, addresses_each=addresses, availability_zone_id=availability_zone_id
-    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.lustre_addresses import lustre_addresses
+from llm_fleet.rules.lustre_addresses import lustre_addresses, lustre_claim
 from llm_fleet.rules.lustre_settings import LustreSettings
 
 
@@ -29,3 +29,15 @@ from llm_fleet.rules.lustre_settings import LustreSettings
 )
 def test_addresses(wishes: dict[str, Any], addresses: int | None):
     assert lustre_addresses(LustreSettings(**wishes)) == addresses
+
+
+def test_a_claim_names_its_owner_and_its_zone():
+    claim = lustre_claim(
+        LustreSettings(storage_capacity_gib=4800), owner="storage.fsx", availability_zone_id="usw2-az4"
+    )
+    assert (claim.owner, claim.what, claim.addresses) == ("storage.fsx", "FSx for Lustre", 3)
+    assert claim.availability_zone_id == "usw2-az4"
+
+
+def test_what_cannot_be_told_claims_the_least():
+    assert lustre_claim(LustreSettings(storage_type="no such"), owner="storage.fsx").addresses == 2
