@@ -30,7 +30,8 @@ def provider() -> Iterator[CatalogProvider]:
 def deployer(provider: CatalogProvider) -> Deployer:
     """An empty account, but for EC2 and AWS's own IAM policies: making those anew takes seconds each time."""
     for service in SERVICES:
-        backends.get_backend(service).reset()  # type: ignore[call-overload]
+        for account in list(backends.get_backend(service).values()):  # type: ignore[call-overload]
+            account.reset()
     for kept in iam_backends.get(ACCOUNT, {}).values():
         kept.roles.clear()
         kept.instance_profiles.clear()
