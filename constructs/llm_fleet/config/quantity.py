@@ -33,7 +33,7 @@ class Quantity:
                 Code.QUANTITY,
                 f"{written} is {number.normalize():f} {own}, which is no whole number",
                 allowed=f"a whole number of {own}",
-                remedy=f"write it in {own}, e.g. `{int(number)} {own}`",
+                remedy=f"write it in {own}, e.g. `{max(1, int(number))} {own}`",
             )
         return int(number)
 
@@ -50,9 +50,9 @@ class Quantity:
             raise self._refusal(f"this is no {self.noun}", f"write e.g. `{self.example}`")
         amount, unit = match.groups()
         if unit not in self.units:
-            offer = nearest(unit, self.units) or _DECIMAL_TWINS.get(unit)
-            right = offer if offer in self.units else next(iter(self.units))
-            raise self._refusal(f"{unit} is no unit of a {self.noun} here", f"write e.g. `{amount} {right}`")
+            offer = nearest(unit, self.units) or _TWINS.get(unit.casefold())
+            right = f"`{amount} {offer}`" if offer in self.units else f"`{self.example}`"
+            raise self._refusal(f"{unit} is no unit of a {self.noun} here", f"write e.g. {right}")
         return Decimal(amount), unit
 
     def _no_unit(self, number: str) -> Exception:
@@ -69,7 +69,20 @@ class Quantity:
         return {"type": "string", "pattern": rf"^\d+(\.\d+)? *({units})$", "examples": [self.example]}
 
 
-_DECIMAL_TWINS = {"GB": "GiB", "TB": "TiB", "MB": "MiB", "G": "GiB", "T": "TiB"}
+_TWINS = {
+    "gb": "GiB",
+    "tb": "TiB",
+    "g": "GiB",
+    "t": "TiB",
+    "sec": "s",
+    "seconds": "s",
+    "m": "min",
+    "minutes": "min",
+    "hour": "h",
+    "hours": "h",
+    "d": "days",
+}
+"""What people write for a unit that has another name here."""
 
 SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1024}, example="500 GiB")
 

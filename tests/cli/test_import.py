@@ -1,0 +1,271 @@
+"""Requests become fleet files that load, with all that was mended, chosen or left out said."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.load import parse_fleet
+
+DATA = Path(__file__).parents[1] / "data"
+LAUNCH_POST = DATA / "launch-post-cluster.json"
+CONTROLLER = {"InstanceGroupName": "controller", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1}
+WORKERS = {"InstanceGroupName": "workers", "InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4}
+FSX = {"DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com", "MountName": "abcd1234"}
+VPC = {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]}
+
+
+@pytest.fixture(autouse=True)
+def no_region_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+
+
+def alone(groups: list[Any]) -> Any:
+    return groups
+
+
+def in_object(groups: list[Any]) -> Any:
+    return {"InstanceGroups": groups}
+
+
+def imported(
+    tmp_path: Path,
+    request: Any,
+    *,
+    region: str | None = "us-west-2",
+    zones: tuple[str, ...] = (),
+    vpc: str | None = None,
+) -> Imported:
+    path = tmp_path / "my-request.json"
+    path.write_text(request if isinstance(request, str) else json.dumps(request))
+    return import_request(path, region=region, zones=zones, vpc=vpc)
+
+
+def fleet_of(tmp_path: Path, request: Any, **options: Any) -> Fleet:
+    return parse_fleet(imported(tmp_path, request, **options).text)
+
+
+def failure(tmp_path: Path, request: Any, **options: Any) -> ImportFailure:
+    with pytest.raises(ImportFailure) as caught:
+        imported(tmp_path, request, **options)
+    return caught.value
+
+
+def test_launch_post_is_golden() -> None:
+    result = import_request(LAUNCH_POST, zones=("usw2-az4",))
+    assert result.text == (DATA / "launch-post-cluster.yaml").read_text()
+    assert [str(note) for note in result.notes] == (DATA / "launch-post-cluster.notes").read_text().splitlines()
+
+
+def test_launch_post_keeps_names_counts_and_threads() -> None:
+    (cluster,) = parse_fleet(import_request(LAUNCH_POST, region="us-west-2").text).clusters.values()
+    assert [
+        (group.name, group.role.value, group.instance_type, group.count, group.threads_per_core)
+        for group in cluster.groups.values()
+    ] == [
+        ("controller-group", "controller", "ml.m5.xlarge", 1, 1),
+        ("worker-group", "compute", "ml.trn1.32xlarge", 4, 1),
+    ]
+    assert {group.on_init_complete for group in cluster.groups.values()} == {"on_init_complete.sh"}
+
+
+@pytest.mark.parametrize("form", [alone, in_object])
+def test_list_object_and_whole_request_are_one(tmp_path: Path, form: Any) -> None:
+    groups = [CONTROLLER, WORKERS]
+    whole = fleet_of(tmp_path, {"ClusterName": "my-request", "InstanceGroups": groups})
+    assert fleet_of(tmp_path, form(groups)) == whole
+
+
+def test_whole_request_is_carried_over(tmp_path: Path) -> None:
+    mounts = [{"FsxLustreConfig": {**FSX, "MountPath": "/data"}}, {"FsxOpenZfsConfig": {"DnsName": FSX["DnsName"]}}]
+    rolling = {
+        "RollingUpdatePolicy": {
+            "MaximumBatchSize": {"Type": "CAPACITY_PERCENTAGE", "Value": 25},
+            "RollbackMaximumBatchSize": {"Type": "INSTANCE_COUNT", "Value": 2},
+        },
+        "WaitIntervalInSeconds": 60,
+        "AutoRollbackConfiguration": [{"AlarmName": "an-alarm"}],
+    }
+    request: dict[str, Any] = {
+        "ClusterName": "Train-1",
+        "VpcConfig": VPC,
+        "NodeRecovery": "None",
+        "NodeProvisioningMode": "Continuous",
+        "Orchestrator": {
+            "Slurm": {
+                "AccountingDatabase": {
+                    "Endpoint": "db.example.com",
+                    "SecretArn": "arn:aws:secretsmanager:us-west-2:111122223333:secret:s-AbCdEf",
+                    "Port": 3307,
+                    "Name": "acct",
+                }
+            }
+        },
+        "Tags": [{"Key": "team", "Value": "42"}],
+        "InstanceGroups": [
+            {**CONTROLLER, "SlurmConfig": {"NodeType": "Controller"}, "InstanceStorageConfigs": mounts},
+            {
+                "InstanceGroupName": "w",
+                "InstanceRequirements": {"InstanceTypes": ["ml.g6.12xlarge", "ml.g5.12xlarge"]},
+                "InstanceCount": 3,
+                "MinInstanceCount": 1,
+                "SlurmConfig": {"NodeType": "Compute", "PartitionNames": ["gpu"]},
+                "CapacityRequirements": {"Spot": {}},
+                "ImageId": "ami-0123456789abcdef0",
+                "NetworkInterface": {"InterfaceType": "efa"},
+                "OnStartDeepHealthChecks": ["InstanceStress", "MultiNodeTrainingValidation"],
+                "ScheduledUpdateConfig": {"ScheduleExpression": "cron(0 3 ? * SUN *)", "DeploymentConfig": rolling},
+                "AutoPatchConfig": {"PatchingStrategy": "WhenIdle"},
+                "OverrideVpcConfig": VPC,
+                "InstanceStorageConfigs": [
+                    {"EbsVolumeConfig": {"VolumeSizeInGB": 500}},
+                    {"EbsVolumeConfig": {"RootVolume": True, "VolumeKmsKeyId": "1234abcd"}},
+                ],
+                "ExecutionRole": "arn:aws:iam::111122223333:role/r",
+            },
+        ],
+    }
+    fleet = fleet_of(tmp_path, request, zones=("usw2-az4",), vpc="vpc-0123456789abcdef0")
+    cluster = fleet.clusters["Train-1"]
+    group = cluster.groups["w"]
+    assert fleet.name == "train-1"
+    assert fleet.network is not None
+    assert fleet.network.vpc is not None
+    assert fleet.network.vpc.subnets == {"usw2-az4": "subnet-0123456789abcdef0"}
+    assert fleet.network.vpc.security_group_id == "sg-0123456789abcdef0"
+    assert fleet.storage.fsx is not None
+    assert fleet.storage.fsx.existing is not None
+    assert fleet.storage.fsx.existing.file_system_id == "fs-0123456789abcdef0"
+    assert fleet.storage.fsx.existing.mount_name == "abcd1234"
+    assert fleet.storage.fsx.mount_path == "/data"
+    assert fleet.storage.home is not None
+    assert (cluster.node_recovery, dict(cluster.tags)) == ("None", {"team": "42"})
+    assert cluster.accounting_database is not None
+    assert (cluster.accounting_database.port, cluster.accounting_database.database_name) == (3307, "acct")
+    assert group.instance_types == ("ml.g6.12xlarge", "ml.g5.12xlarge")
+    assert (group.count, group.min_count, group.partition, group.spot) == (3, 1, "gpu", True)
+    assert (group.mount_lustre, group.mount_open_zfs) == (False, False)
+    assert (group.image_id, group.network_interface) == ("ami-0123456789abcdef0", "efa")
+    assert group.deep_health_checks == ("InstanceStress",)
+    assert group.scheduled_update is not None
+    assert group.scheduled_update.deployment is not None
+    assert group.scheduled_update.deployment.maximum_batch_size is not None
+    assert group.scheduled_update.deployment.maximum_batch_size.value == 25
+    assert group.scheduled_update.deployment.wait_interval_seconds == 60
+    assert group.scheduled_update.deployment.alarm_names == ("an-alarm",)
+    assert group.auto_patch is not None
+    assert group.override_subnet_ids == ("subnet-0123456789abcdef0",)
+    assert group.ebs_volume_gib == 500
+    assert group.root_volume_kms_key == "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
+
+
+def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -> None:
+    config = {"SourceS3Uri": "s3://sagemaker-mine/scripts/v1/", "OnCreate": "setup.sh"}
+    result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS])
+    cluster = parse_fleet(result.text).clusters["my-request"]
+    assert (cluster.scripts.bucket_name, cluster.scripts.prefix) == ("sagemaker-mine", "scripts/v1")
+    assert cluster.groups["controller"].on_create == "setup.sh"
+    assert cluster.groups["controller"].on_init_complete is None
+    assert cluster.groups["workers"].on_create is None
+    assert any("keeps OnCreate" in note.text for note in result.notes)
+
+
+def test_scripts_that_nodes_could_not_read_are_said_to_be_left_out(tmp_path: Path) -> None:
+    config = {"SourceS3Uri": "s3://mine/scripts/", "OnCreate": "setup.sh"}
+    result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}])
+    assert any(note.kind == "left out" and "s3://mine/scripts/" in note.text for note in result.notes)
+
+
+def test_strategy_means_no_continuous_provisioning(tmp_path: Path) -> None:
+    request = {"InstanceGroups": [CONTROLLER], "Orchestrator": {"Slurm": {"SlurmConfigStrategy": "Managed"}}}
+    cluster = fleet_of(tmp_path, request).clusters["my-request"]
+    assert (cluster.node_provisioning_mode, cluster.slurm_config_strategy) == (None, "Managed")
+
+
+def test_numbers_as_text_are_mended(tmp_path: Path) -> None:
+    result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}])
+    assert parse_fleet(result.text).clusters["my-request"].groups["controller"].count == 1
+    assert "mended: InstanceGroups[0].InstanceCount is the number 1, not text" in map(str, result.notes)
+
+
+def test_names_of_other_spellings_are_mended(tmp_path: Path) -> None:
+    groups = [{"instance_group_name": "controller", "instanceType": "ml.m5.xlarge", "INSTANCECOUNT": 1}]
+    assert fleet_of(tmp_path, {"instance-groups": groups}).clusters["my-request"].groups["controller"].count == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "types", "controller"),
+    [
+        (["head", "nodes"], ["ml.m5.xlarge", "ml.c5.large"], "head"),
+        (["one", "two"], ["ml.m5.xlarge", "ml.trn1.32xlarge"], "one"),
+        (["trn1", "mgmt"], ["ml.trn1.32xlarge", "ml.m5.xlarge"], "mgmt"),
+        (["login", "a", "workers"], ["ml.m5.large", "ml.m5.large", "ml.c5.large"], "a"),
+    ],
+)
+def test_controller_is_told_from_names_and_types(
+    tmp_path: Path, names: list[str], types: list[str], controller: str
+) -> None:
+    groups = [
+        {"InstanceGroupName": name, "InstanceType": kind, "InstanceCount": 1}
+        for name, kind in zip(names, types, strict=True)
+    ]
+    result = imported(tmp_path, groups)
+    roles = {group.name: group.role.value for group in parse_fleet(result.text).clusters["my-request"].groups.values()}
+    assert [name for name, role in roles.items() if role == "controller"] == [controller]
+    assert any(controller in note.text and "controller" in note.text for note in result.notes)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["controller-1", "head"]])
+def test_ambiguous_roles_are_asked_for(tmp_path: Path, names: list[str]) -> None:
+    groups = [{"InstanceGroupName": name, "InstanceType": "ml.m5.large", "InstanceCount": 1} for name in names]
+    (problem,) = failure(tmp_path, groups).problems
+    assert problem.code.value == "LF153"
+    assert '"NodeType": "Controller"' in problem.remedy
+
+
+def test_region_comes_from_where_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = "arn:aws:sagemaker:eu-west-1:111122223333:training-plan/p"
+    with_plan = [CONTROLLER, {**WORKERS, "TrainingPlanArn": plan}]
+    assert fleet_of(tmp_path, with_plan, region=None).region == "eu-west-1"
+    assert fleet_of(tmp_path, [CONTROLLER], region=None, zones=("usw2-az4",)).region == "us-west-2"
+    (problem,) = failure(tmp_path, [CONTROLLER], region=None).problems
+    assert problem.code.value == "LF154"
+    assert "--region" in problem.remedy
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
+    assert fleet_of(tmp_path, [CONTROLLER], region=None).region == "eu-north-1"
+
+
+def test_existing_network_needs_what_the_request_does_not_tell(tmp_path: Path) -> None:
+    (problem,) = failure(tmp_path, {"InstanceGroups": [CONTROLLER], "VpcConfig": VPC}).problems
+    assert problem.where == "VpcConfig"
+    assert "--vpc" in problem.remedy
+    assert "subnet-0123456789abcdef0" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        ("{", "LF150"),
+        ("", "LF150"),
+        ('{"a": 1, "a": 2}', "LF151"),
+        ("3", "LF151"),
+        ("[" * 100_000, "LF151"),
+        ({}, "LF151"),
+        ([], "LF151"),
+        ({"InstanceGroups": {}}, "LF151"),
+        ({"InstanceGroups": [3]}, "LF151"),
+        ([{"InstanceType": "ml.m5.large", "InstanceCount": 1}], "LF151"),
+        ([CONTROLLER, CONTROLLER], "LF151"),
+        ([{**CONTROLLER, "InstanceCount": "many"}], "LF151"),
+        ({"InstanceGroups": [CONTROLLER], "Orchestrator": {"Eks": {"ClusterArn": "arn:aws:eks:x"}}}, "LF152"),
+        ([{**CONTROLLER, "InstanceType": "ml.m5.xlrage"}], "LF507"),
+        ([CONTROLLER, {**WORKERS, "InstanceType": "ml.inf2.xlarge"}], "LF506"),
+        ([CONTROLLER, {**WORKERS, "InstanceCount": -1}], "LF518"),
+    ],
+)
+def test_request_that_is_none(tmp_path: Path, request_: Any, code: str) -> None:
+    assert code in {problem.code.value for problem in failure(tmp_path, request_).problems}

@@ -1,0 +1,151 @@
+"""Every member that the API has is carried over, or said to be left out: an import never drops one in silence."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.utils import ArgumentGenerator
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.cli.importing.importer import ImportFailure, import_request
+
+REQUEST: dict[str, Any] = {
+    "ClusterName": "c",
+    "InstanceGroups": [
+        {"InstanceGroupName": "controller", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1},
+        {"InstanceGroupName": "workers", "InstanceType": "ml.trn1.32xlarge", "InstanceCount": 4},
+    ],
+}
+FSX = {"DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com", "MountName": "abcd1234", "MountPath": "/data"}
+VPC = {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]}
+OF_A_GROUP: dict[str, Any] = {
+    "MinInstanceCount": 2,
+    "InstanceRequirements": {"InstanceTypes": ["ml.trn1.32xlarge"]},
+    "LifeCycleConfig": {"SourceS3Uri": "s3://sagemaker-b/p", "OnInitComplete": "x.sh"},
+    "ExecutionRole": "arn:aws:iam::111122223333:role/r",
+    "ThreadsPerCore": 1,
+    "InstanceStorageConfigs": [{"FsxLustreConfig": FSX}],
+    "OnStartDeepHealthChecks": ["InstanceStress"],
+    "TrainingPlanArn": "arn:aws:sagemaker:us-west-2:111122223333:training-plan/p",
+    "OverrideVpcConfig": VPC,
+    "ScheduledUpdateConfig": {"ScheduleExpression": "cron(0 3 ? * SUN *)"},
+    "ImageId": "ami-0123456789abcdef0",
+    "AutoPatchConfig": {"PatchingStrategy": "WhenIdle"},
+    "ImageReleaseVersion": "1.2.3",
+    "KubernetesConfig": {"Labels": {"a": "b"}},
+    "SlurmConfig": {"NodeType": "Compute", "PartitionNames": ["p"]},
+    "CapacityRequirements": {"Spot": {}},
+    "NetworkInterface": {"InterfaceType": "efa"},
+}
+OF_A_CLUSTER: dict[str, Any] = {
+    "RestrictedInstanceGroups": [{"InstanceGroupName": "r"}],
+    "RestrictedInstanceGroupsConfig": {"SharedEnvironmentConfig": {"FSxLustreDeletionPolicy": "Keep"}},
+    "VpcConfig": VPC,
+    "Tags": [{"Key": "a", "Value": "b"}],
+    "Orchestrator": {"Slurm": {"SlurmConfigStrategy": "Merge"}},
+    "NodeRecovery": "None",
+    "TieredStorageConfig": {"Mode": "Enable"},
+    "NodeProvisioningMode": "Continuous",
+    "ClusterRole": "arn:aws:iam::111122223333:role/r",
+    "AutoScaling": {"Mode": "Enable"},
+}
+
+
+def outcome(tmp_path: Path, request: dict[str, Any]) -> str:
+    """Return the fleet file and all notes; for a request that is refused, the refusal."""
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request))
+    try:
+        result = import_request(path, region="us-west-2", zones=("usw2-az4",), vpc="vpc-0123456789abcdef0")
+    except ImportFailure as failure:
+        return str(failure)
+    return "\n".join([result.text, *map(str, result.notes)])
+
+
+def with_worker(member: str, value: Any) -> dict[str, Any]:
+    controller, workers = REQUEST["InstanceGroups"]
+    return {**REQUEST, "InstanceGroups": [controller, {**workers, member: value}]}
+
+
+def test_every_member_of_a_group_counts(tmp_path: Path) -> None:
+    (shape,) = load("create_cluster_request")["InstanceGroups"]
+    assert set(OF_A_GROUP) == set(shape) - set(REQUEST["InstanceGroups"][1])
+    plain = outcome(tmp_path, REQUEST)
+    for member, value in OF_A_GROUP.items():
+        controller, workers = REQUEST["InstanceGroups"]
+        assert outcome(tmp_path, {**REQUEST, "InstanceGroups": [controller, {**workers, member: value}]}) != plain, (
+            member
+        )
+
+
+def test_every_member_of_a_cluster_counts(tmp_path: Path) -> None:
+    assert set(OF_A_CLUSTER) == set(load("create_cluster_request")) - set(REQUEST)
+    plain = outcome(tmp_path, REQUEST)
+    for member, value in OF_A_CLUSTER.items():
+        assert outcome(tmp_path, {**REQUEST, member: value}) != plain, member
+
+
+def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
+    controller, workers = REQUEST["InstanceGroups"]
+    told = outcome(tmp_path, {**REQUEST, "InstanceGroups": [controller, {**workers, "TreadsPerCore": 1}]})
+    assert (
+        "left out: InstanceGroups[1].TreadsPerCore, which the API does not have; did you mean ThreadsPerCore?" in told
+    )
+
+
+def test_members_within_members_are_named(tmp_path: Path) -> None:
+    patch = {
+        "PatchingStrategy": "WhenIdle",
+        "IdleWaitWindowInSeconds": 7200,
+        "DrainPolicy": {"OnDrainTimeout": "Skip"},
+        "PatchSchedule": {"NextPatchDate": "2026-12-01T00:00:00Z"},
+    }
+    told = outcome(tmp_path, with_worker("AutoPatchConfig", patch))
+    for member in set(patch) - {"PatchingStrategy"}:
+        assert f"left out: AutoPatchConfig.{member} of workers" in told
+
+
+def blank_skeleton() -> dict[str, Any]:
+    """Return what `--generate-cli-skeleton` prints, by the function that the CLI prints it with."""
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    shape = model.operation_model("CreateCluster").input_shape
+    assert shape is not None
+    skeleton = ArgumentGenerator().generate_skeleton(shape)
+    return json.loads(json.dumps(skeleton, default=datetime.isoformat))
+
+
+def filled_skeleton() -> dict[str, Any]:
+    """Return the CLI's skeleton with a user's few values in it, and the rest as the CLI writes it."""
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    skeleton: dict[str, Any] = ArgumentGenerator().generate_skeleton(model.operation_model("CreateCluster").input_shape)
+    skeleton = json.loads(json.dumps(skeleton, default=lambda moment: datetime.isoformat(moment)))
+    (group,) = skeleton["InstanceGroups"]
+    del group["InstanceRequirements"], group["OnStartDeepHealthChecks"], group["AutoPatchConfig"]
+    del group["ScheduledUpdateConfig"], group["CapacityRequirements"], group["NetworkInterface"]
+    del skeleton["RestrictedInstanceGroups"], skeleton["RestrictedInstanceGroupsConfig"]
+    del skeleton["AutoScaling"], skeleton["TieredStorageConfig"]
+    group |= {"InstanceGroupName": "main", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1}
+    group["SlurmConfig"] = {"NodeType": "Controller", "PartitionNames": [""]}
+    group["MinInstanceCount"] = 1
+    skeleton["NodeRecovery"] = "Automatic"
+    skeleton["Orchestrator"]["Slurm"]["SlurmConfigStrategy"] = ""
+    return {**skeleton, "ClusterName": "from-skeleton"}
+
+
+def test_blank_fields_of_the_skeleton_mean_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "skeleton.json"
+    path.write_text(json.dumps(filled_skeleton()))
+    result = import_request(path, region="us-west-2")
+    assert "from-skeleton:" in result.text
+    assert '""' not in result.text
+    assert any("fields without a value" in note.text for note in result.notes)
+
+
+def test_untouched_skeleton_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "skeleton.json"
+    path.write_text(json.dumps(blank_skeleton()))
+    with pytest.raises(ImportFailure, match="InstanceGroupName"):
+        import_request(path, region="us-west-2")

@@ -1,0 +1,133 @@
+"""The command line: exit codes, where the text goes, and that files are never half written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.cli.main import main
+from llm_fleet.config.load import load_fleet
+
+ROOT = Path(__file__).parents[2]
+LAUNCH_POST = str(ROOT / "tests/data/launch-post-cluster.json")
+EXAMPLE = str(ROOT / "examples/hyperpod-trn1.yaml")
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_validate_says_good(capsys: Capture) -> None:
+    assert main(["validate", EXAMPLE]) == 0
+    assert capsys.readouterr().out == f"{EXAMPLE}: good; 1 cluster, 5 nodes in us-west-2\n"
+
+
+def test_validate_takes_fleet_yaml_by_default(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["validate"]) == 1
+    assert "fleet.yaml" in capsys.readouterr().err
+
+
+def test_validate_tells_problems_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
+    bad = tmp_path / "fleet.yaml"
+    bad.write_text(Path(EXAMPLE).read_text().replace("ml.trn1.32xlarge", "trn1.32xlarge"))
+    assert main(["validate", str(bad)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "clusters.ml-cluster.groups.worker-group.type  [LF505]  line " in told.err
+    assert "'ml.trn1.32xlarge'" in told.err
+    assert "Traceback" not in told.err
+
+
+def test_schema_is_printed(capsys: Capture) -> None:
+    assert main(["schema"]) == 0
+    assert capsys.readouterr().out == (ROOT / "schema/fleet.schema.json").read_text()
+
+
+def test_import_writes_a_file_that_loads(capsys: Capture, tmp_path: Path) -> None:
+    out = tmp_path / "fleet.yaml"
+    assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(out)]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "mended: the instance type of worker-group, trn1.32xlarge, is ml.trn1.32xlarge in SageMaker\n" in told.err
+    assert load_fleet(out).region == "us-west-2"
+    assert os.listdir(tmp_path) == ["fleet.yaml"]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert out.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_import_prints_the_file_alone(capsys: Capture) -> None:
+    assert main(["import", LAUNCH_POST, "--region", "us-west-2"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("# Made from launch-post-cluster.json")
+    assert "mended:" not in told.out
+
+
+def test_import_never_writes_over_a_file_unless_forced(capsys: Capture, tmp_path: Path) -> None:
+    out = tmp_path / "fleet.yaml"
+    out.write_text("mine")
+    command = ["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(out)]
+    assert main(command) == 1
+    assert "[LF160]" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert main([*command, "--force"]) == 0
+    assert out.read_text() != "mine"
+    assert os.listdir(tmp_path) == ["fleet.yaml"]
+
+
+def test_import_to_nowhere(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "-o", str(tmp_path / "no/where.yaml")]) == 1
+    assert "[LF161]" in capsys.readouterr().err
+
+
+def test_import_that_fails_writes_nothing_and_tells_what_it_mended(capsys: Capture, tmp_path: Path) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(Path(LAUNCH_POST).read_text().replace('"InstanceCount": 4', '"InstanceCount": -4'))
+    out = tmp_path / "fleet.yaml"
+    assert main(["import", str(request), "--az", "usw2-az4", "-o", str(out)]) == 1
+    told = capsys.readouterr().err
+    assert "mended: " in told
+    assert "[LF518]" in told
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("argv", [[], ["chekc"], ["import"], ["validate", "a", "b"], ["schema", "--nope"]])
+def test_wrong_command_line(argv: list[str], capsys: Capture) -> None:
+    assert main(argv) == 2
+    assert "usage: llm-fleet" in capsys.readouterr().err
+
+
+def test_help_is_no_failure(capsys: Capture) -> None:
+    assert main(["--help"]) == 0
+    assert "import" in capsys.readouterr().out
+
+
+def test_as_a_process_and_without_the_cdk_or_boto() -> None:
+    """Slow modules stay out of the way: `validate` needs neither the CDK nor AWS."""
+    code = (
+        "import sys; from llm_fleet.cli.main import main; code = main(sys.argv[1:]);"
+        "slow = {'aws_cdk', 'jsii', 'boto3', 'botocore'} & set(sys.modules);"
+        "sys.exit(f'imported {slow}' if slow else code)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "validate", EXAMPLE], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    ran = subprocess.run(
+        [sys.executable, "-m", "llm_fleet.cli.main", "validate", "/no/such/file"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 1
+    assert "there is no such file" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_reader_that_goes_away_is_no_failure() -> None:
+    command = f"{sys.executable} -m llm_fleet.cli.main schema | head -1; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert ran.stdout.splitlines() == ["{", "0"]
+    assert ran.stderr == ""

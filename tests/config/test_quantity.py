@@ -1,0 +1,84 @@
+"""Quantities with their units."""
+
+from typing import Any
+
+import pytest
+from pydantic_core import PydanticCustomError
+
+from llm_fleet.config.batch import read_batch
+from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
+from llm_fleet.config.throughput import read_throughput
+
+
+@pytest.mark.parametrize(
+    ("quantity", "written", "number"),
+    [
+        (SIZE, "500 GiB", 500),
+        (SIZE, "500GiB", 500),
+        (SIZE, "1 TiB", 1024),
+        (SIZE, "1.5 TiB", 1536),
+        (LUSTRE_SIZE, "4800 GiB", 4800),
+        (LUSTRE_SIZE, "4.8 TiB", 4800),
+        (LUSTRE_SIZE, "1.2 TiB", 1200),
+        (RATE, "320 MB/s", 320),
+        (RATE, "24 GB/s", 24000),
+        (SECONDS, "90 s", 90),
+        (SECONDS, "10 min", 600),
+        (SECONDS, "2 days", 172_800),
+        (DAYS, "1 day", 1),
+    ],
+)
+def test_read(quantity: Quantity, written: str, number: int) -> None:
+    assert quantity.parse(written) == number
+
+
+@pytest.mark.parametrize(
+    ("quantity", "written", "remedy"),
+    [
+        (SIZE, 500, "write `500 GiB`"),
+        (SIZE, "500", "write `500 GiB`"),
+        (SIZE, 4.5, "write `4.5 GiB`"),
+        (SIZE, True, "e.g. `500 GiB`"),
+        (SIZE, [1], "e.g. `500 GiB`"),
+        (SIZE, "", "e.g. `500 GiB`"),
+        (SIZE, "GiB", "e.g. `500 GiB`"),
+        (SIZE, "500 GB", "`500 GiB`"),
+        (SIZE, "1 TB", "`1 TiB`"),
+        (SIZE, "5e2 GiB", "e.g. `500 GiB`"),
+        (SIZE, "1,000 GiB", "e.g. `500 GiB`"),
+        (SIZE, "4.8 TiB", "`4915 GiB`"),
+        (SIZE, "0.5 GiB", "`1 GiB`"),
+        (RATE, "320 MB", "`320 MB/s`"),
+        (SECONDS, "5 hours", "`5 h`"),
+        (SECONDS, "5 fortnights", "`30 min`"),
+    ],
+)
+def test_refused_with_the_right_form(quantity: Quantity, written: Any, remedy: str) -> None:
+    with pytest.raises(PydanticCustomError) as caught:
+        quantity.parse(written)
+    told = caught.value.context
+    assert told is not None
+    assert told["code"] == "LF115"
+    assert remedy in told["remedy"]
+    assert told["allowed"]
+
+
+def test_throughput_is_per_tib_or_of_the_whole() -> None:
+    assert read_throughput("250 MB/s/TiB").per_tib == 250
+    assert read_throughput("250 MB/s/TiB").whole is None
+    assert read_throughput("4 GB/s").whole == 4000
+    assert read_throughput("4 GB/s").per_tib is None
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "value"),
+    [("2 nodes", "INSTANCE_COUNT", 2), ("1 node", "INSTANCE_COUNT", 1), ("25%", "CAPACITY_PERCENTAGE", 25)],
+)
+def test_batch(written: str, unit: str, value: int) -> None:
+    assert (read_batch(written).unit, read_batch(written).value) == (unit, value)
+
+
+@pytest.mark.parametrize("written", [3, "3", "x nodes", "-1%", None, True])
+def test_batch_without_unit(written: Any) -> None:
+    with pytest.raises(PydanticCustomError, match="nodes, or per cent"):
+        read_batch(written)
