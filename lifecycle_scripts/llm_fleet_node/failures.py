@@ -5,29 +5,22 @@ from __future__ import annotations
 from enum import Enum
 from typing import NoReturn
 
+_PUT_BACK = "put the published version back (the bucket keeps versions) and replace the node"
+
 
 class Code(Enum):
     """One failure, one code; the text beside it is what to do about it."""
 
     NO_PYTHON = ("LFN01", "use an AMI that carries Python 3.9 to 3.13, or name one in LLM_FLEET_PYTHON")  # enter.sh
-    MANIFEST_MISSING = ("LFN02", "put the published version back (the bucket keeps versions) and replace the node")
-    MANIFEST_INVALID = (
-        "LFN03",
-        "fleet.json is never written by hand: put the published version back (the bucket keeps versions) and replace the node",
-    )
+    MANIFEST_MISSING = ("LFN02", _PUT_BACK)
+    MANIFEST_INVALID = ("LFN03", f"fleet.json is never written by hand: {_PUT_BACK}")
     MANIFEST_NEWER = (
         "LFN04",
         "deploy the stack again with one release of llm-fleet, so that scripts and manifest match",
     )
     ROLE_UNKNOWN = ("LFN05", "use one of the roles Controller, Login and Compute")
-    FILE_CHANGED = (
-        "LFN06",
-        "leave published scripts as they are: put the published version back (the bucket keeps versions) and replace the node",
-    )
-    BUNDLE_MIXED = (
-        "LFN07",
-        "scripts and manifest must be of one bundle: put the published version back (the bucket keeps versions) and replace the node",
-    )
+    FILE_CHANGED = ("LFN06", f"leave published scripts as they are: {_PUT_BACK}")
+    BUNDLE_MIXED = ("LFN07", f"scripts and manifest must be of one bundle: {_PUT_BACK}")
     ARGUMENTS = ("LFN08", "let HyperPod start on_init_complete.sh or on_create.sh, which say the hook")
     PLATFORM_FILE = ("LFN10", "replace the node; if it happens again, show the file to AWS support")
     OTHER_CLUSTER = ("LFN11", "point the cluster's LifeCycleConfig at its own bundle")
