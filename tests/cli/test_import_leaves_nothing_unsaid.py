@@ -119,9 +119,7 @@ def blank_skeleton() -> dict[str, Any]:
 
 def filled_skeleton() -> dict[str, Any]:
     """Return the CLI's skeleton with a user's few values in it, and the rest as the CLI writes it."""
-    model = botocore.session.get_session().get_service_model("sagemaker")
-    skeleton: dict[str, Any] = ArgumentGenerator().generate_skeleton(model.operation_model("CreateCluster").input_shape)
-    skeleton = json.loads(json.dumps(skeleton, default=lambda moment: datetime.isoformat(moment)))
+    skeleton = blank_skeleton()
     (group,) = skeleton["InstanceGroups"]
     del group["InstanceRequirements"], group["OnStartDeepHealthChecks"], group["AutoPatchConfig"]
     del group["ScheduledUpdateConfig"], group["CapacityRequirements"], group["NetworkInterface"]
