@@ -34,11 +34,12 @@ class CdkCli:
 
     def deploy(self) -> None:
         """Synthesize, check and deploy every stack of the fleet. Raises CdkFailed."""
-        self._run("deploy", "--all", "--require-approval", "never", "--progress", "events", *self._common)
+        self._run("deploy", "--all", "--require-approval", "never", *self._common)
 
     def _run(self, *arguments: str) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
-        finished = subprocess.run([str(CDK), *arguments, "--ci"], cwd=ROOT, env=self._environment, check=False)
+        terminal = [] if self._console.is_terminal else ["--ci", "--progress", "events"]  # else the CLI draws a bar
+        finished = subprocess.run([str(CDK), *arguments, *terminal], cwd=ROOT, env=self._environment, check=False)
         if finished.returncode:
             raise CdkFailed(f"cdk {arguments[0]} ended with {finished.returncode}")
 

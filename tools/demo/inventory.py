@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 import boto3
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -29,15 +30,13 @@ class Inventory:
         clusters = [sagemaker.describe_cluster(ClusterName=name) for name in names]
         for cluster in clusters:
             self._console.print(self._groups(cluster))
-            self._console.print(self._nodes(cluster))
+            self._show_nodes(cluster)
         self._console.print(self._file_systems())
         for uri in sorted({uri for cluster in clusters for uri in _bundles(cluster)}):
             self._console.print(self._bundle(uri))
 
     def _groups(self, cluster: dict[str, Any]) -> Table:
-        table = Table(
-            title=f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})", title_justify="left"
-        )
+        table = _table(f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})")
         for heading in ("group", "role", "type", "nodes", "partition", "mounts", "lifecycle hook"):
             table.add_column(heading)
         for group in cluster["InstanceGroups"]:
@@ -55,27 +54,28 @@ class Inventory:
             )
         return table
 
-    def _nodes(self, cluster: dict[str, Any]) -> Table:
+    def _show_nodes(self, cluster: dict[str, Any]) -> None:
         nodes = self._client("sagemaker").list_cluster_nodes(ClusterName=cluster["ClusterName"])
-        table = Table(title="its nodes, with the command that opens a shell on each", title_justify="left")
-        for heading in ("node", "group", "type", "status", "aws ssm start-session --target"):
-            table.add_column(heading, overflow="fold")
+        table = _table("its nodes")
+        for heading in ("node", "group", "type", "status"):
+            table.add_column(heading)
+        targets: list[str] = []
         cluster_id = cluster["ClusterArn"].rsplit("/", 1)[-1]
         for node in nodes["ClusterNodeSummaries"]:
             group, instance = node["InstanceGroupName"], node["InstanceId"]
-            table.add_row(
-                instance,
-                group,
-                node["InstanceType"],
-                node["InstanceStatus"]["Status"],
-                f"sagemaker-cluster:{cluster_id}_{group}-{instance}",
+            table.add_row(instance, group, node["InstanceType"], node["InstanceStatus"]["Status"])
+            targets.append(f"sagemaker-cluster:{cluster_id}_{group}-{instance}")
+        self._console.print(table)
+        if targets:
+            self._console.print(
+                f"a shell on the first of them, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
+                soft_wrap=True,
             )
-        return table
 
     def _file_systems(self) -> Table:
-        table = Table(title="file systems", title_justify="left")
-        for heading in ("id", "type", "deployment", "size", "throughput", "EFA", "DNS name"):
-            table.add_column(heading, overflow="fold")
+        table = _table("file systems")
+        for heading in ("id", "type", "deployment", "size", "throughput", "EFA"):
+            table.add_column(heading)
         for system in self._client("fsx").describe_file_systems()["FileSystems"]:
             lustre = system.get("LustreConfiguration", {})
             zfs = system.get("OpenZFSConfiguration", {})
@@ -87,14 +87,14 @@ class Inventory:
                 f"{system.get('StorageCapacity', '')} GiB",
                 f"{per_tib} MB/s/TiB" if per_tib else f"{zfs.get('ThroughputCapacity', '')} MB/s",
                 "yes" if lustre.get("EfaEnabled") else "no",
-                system.get("DNSName", ""),
             )
         return table
 
     def _bundle(self, uri: str) -> Table:
         parts = urlparse(uri)
         found = self._client("s3").list_objects_v2(Bucket=parts.netloc, Prefix=parts.path.lstrip("/"))
-        table = Table(title=f"lifecycle bundle {uri}", title_justify="left")
+        self._console.print(f"lifecycle bundle {uri}", soft_wrap=True, highlight=False)
+        table = _table(None)
         table.add_column("object")
         table.add_column("bytes", justify="right")
         for item in found.get("Contents", []):
@@ -103,6 +103,10 @@ class Inventory:
 
     def _client(self, service: str) -> Any:
         return self._session.client(service, endpoint_url=self._endpoint)  # pyright: ignore
+
+
+def _table(title: str | None) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
 
 
 def _mounts(group: dict[str, Any]) -> list[str]:

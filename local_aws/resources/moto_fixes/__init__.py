@@ -9,6 +9,7 @@ from importlib import import_module
 FIXES = (
     "iam_managed_policies",
     "s3_loopback_is_tls",
+    "s3_log_target",
     "fsx_file_systems",
     "fsx_volumes",
     "fsx_data_repositories",

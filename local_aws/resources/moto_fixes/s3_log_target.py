@@ -1,0 +1,34 @@
+"""Access logs may go to a bucket whose policy is not there yet.
+
+The policy of a log bucket names the buckets that log to it, so CloudFormation, as the CDK writes it, always makes it
+after them. S3 accepts that where ACLs are off (Object Ownership `BucketOwnerEnforced`); moto wants the policy first.
+The widely deployed templates of the CDK's `serverAccessLogsUseBucketPolicy` are the source; no page says it outright.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from moto.s3.models import FakeBucket
+
+_CHECK = "_log_permissions_enabled_policy"
+_INSTALLED = "_llm_fleet_log_target"
+
+
+def install() -> None:
+    """Let a bucket without ACLs be a target of access logs before it has a policy."""
+    if hasattr(FakeBucket, _INSTALLED):
+        return
+    as_moto_does: Callable[..., bool] = getattr(FakeBucket, _CHECK)
+
+    def enabled(target_bucket: Any, target_prefix: str | None) -> bool:
+        if target_bucket.policy is None and _has_no_acls(target_bucket):
+            return True
+        return as_moto_does(target_bucket=target_bucket, target_prefix=target_prefix)
+
+    setattr(FakeBucket, _CHECK, staticmethod(enabled))
+    setattr(FakeBucket, _INSTALLED, True)
+
+
+def _has_no_acls(bucket: Any) -> bool:
+    """Moto keeps the rule as the request's XML, parsed or not, by the way that it came in."""
+    return "BucketOwnerEnforced" in str(bucket.ownership_rule)
