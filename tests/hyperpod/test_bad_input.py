@@ -220,6 +220,18 @@ def test_folder_and_prefix(make: Make, stack: cdk.Stack, tmp_path: Path) -> None
         make(lifecycle=LifecycleScripts(bucket=bucket, prefix="v1", scripts=tmp_path))
 
 
+def test_legacy_file_with_what_needs_the_api(make: Make, stack: cdk.Stack) -> None:
+    bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
+    with pytest.raises(FleetError) as error:
+        make(lifecycle=LifecycleScripts(bucket=bucket, prefix="v1", provisioning_parameters=True))
+    where = sorted((problem.code.value, problem.where) for problem in error.value.problems)
+    assert where == [
+        ("LF578", "groups.controller-group.on_create"),
+        ("LF578", "groups.worker-group.on_create"),
+        ("LF578", "node_provisioning_mode"),
+    ]
+
+
 def test_forty_p5_nodes_in_a_slash_24(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Small", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24")
     with pytest.raises(FleetError) as error:

@@ -59,21 +59,36 @@ def test_launch_post(
     assert workers["InstanceStorageConfigs"] == [{"FsxLustreConfig": mount}]
 
 
-def test_full_custom_mode_leaves_slurm_to_the_script(make: Make, properties: Properties) -> None:
-    make(lifecycle=LifecycleScripts(hook=LifecycleHook.ON_CREATE))
-    found = properties()
-    assert "Orchestrator" not in found
-    for group in found["InstanceGroups"]:
-        assert "SlurmConfig" not in group
-        assert group["LifeCycleConfig"]["OnCreate"] == "on_create.sh"
-        assert "OnInitComplete" not in group["LifeCycleConfig"]
-
-
-def test_full_custom_mode_leaves_mounting_to_the_script(
+def test_full_custom_nodes_of_a_cluster_that_the_api_describes(
     make: Make, properties: Properties, lustre: LustreFileSystem
 ) -> None:
+    """As the developer guide's own examples have it: Continuous asks for `SlurmConfig`, whatever the hook."""
     make(lifecycle=LifecycleScripts(hook=LifecycleHook.ON_CREATE), lustre=lustre)
-    assert all("InstanceStorageConfigs" not in group for group in properties()["InstanceGroups"])
+    found = properties()
+    assert found["Orchestrator"] == {"Slurm": {}}
+    for group in found["InstanceGroups"]:
+        assert "NodeType" in group["SlurmConfig"]
+        assert group["LifeCycleConfig"]["OnCreate"] == "on_create.sh"
+        assert "OnInitComplete" not in group["LifeCycleConfig"]
+        assert "FsxLustreConfig" in group["InstanceStorageConfigs"][0]
+
+
+def test_legacy_file_takes_the_place_of_the_api(
+    make: Make, properties: Properties, lustre: LustreFileSystem, tmp_path: Path
+) -> None:
+    """HyperPod refuses `provisioning_parameters.json` and `SlurmConfig` together."""
+    (tmp_path / "provisioning_parameters.json").write_text("{}")
+    script = tmp_path / "on_create.sh"
+    script.write_text("#!/bin/bash\ntrue\n")
+    script.chmod(0o755)
+    scripts = LifecycleScripts(hook=LifecycleHook.ON_CREATE, scripts=tmp_path)
+    make(lifecycle=scripts, lustre=lustre, node_provisioning_mode=None)
+    found = properties()
+    assert "Orchestrator" not in found
+    assert "NodeProvisioningMode" not in found
+    for group in found["InstanceGroups"]:
+        assert not {"SlurmConfig", "InstanceStorageConfigs"} & set(group)
+        assert group["LifeCycleConfig"]["OnCreate"] == "on_create.sh"
 
 
 def test_without_scripts_there_is_no_bucket(make: Make, properties: Properties, stack: cdk.Stack) -> None:

@@ -54,6 +54,7 @@ def manifest_of(plan: ClusterPlan) -> NodeManifest:
                 instance_types=tuple(map(str, group.instance_types or (group.instance_type or "",))),
                 partition=group.partition,
                 hook=_hook(group),
+                script=group.on_create or group.on_init_complete,
             )
             for group in plan.shape.groups
         ],

@@ -77,6 +77,7 @@ class ClusterPlan:
             mounts=tuple(_mounts(lustre, lustre_mount_path, open_zfs, open_zfs_mount_path)),
             lifecycle_source_s3_uri=_source(lifecycle),
             tags=tags,
+            api_driven=lifecycle is None or not lifecycle.legacy,
         )
         problems += cluster_problems(shape, lifecycle)
         if network is not None and not problems:

@@ -40,8 +40,5 @@ class ClusterShape:
     mounts: Sequence[MountShape]
     lifecycle_source_s3_uri: str | None
     tags: Mapping[str, str]
-
-    @property
-    def api_driven(self) -> bool:
-        """Whether HyperPod configures Slurm from the API's values: unless every group runs `OnCreate` in its place."""
-        return not all(group.on_create for group in self.groups)
+    api_driven: bool = True
+    """Whether HyperPod learns node types, partitions and mounts from the API, not from a file among the scripts."""

@@ -10,6 +10,7 @@ from llm_fleet.catalog.instance_type import facts_of
 from llm_fleet.hyperpod.cloudformation_gaps import cloudformation_gaps
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
+from llm_fleet.hyperpod.legacy_config import legacy_problems
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.bundle import bucket_name
@@ -32,6 +33,8 @@ def construct_checks(cluster: ClusterShape, lifecycle: LifecycleScripts | None) 
     for group in cluster.groups:
         found = [*_keys(group, continuous=cluster.node_provisioning_mode is not None), *_interface(group)]
         problems += [problem.under("groups", group.name) for problem in found]
+    if not cluster.api_driven:
+        problems += legacy_problems(cluster)
     if lifecycle is not None:
         problems += [problem.under("lifecycle") for problem in _scripts(lifecycle)]
         if lifecycle.prefix is None:

@@ -34,7 +34,9 @@ class InstanceGroup:
     count: int = 1
     """How many nodes, 0 to 6758."""
     min_count: int | None = None
-    """How many must be there within 3 hours, else the cluster rolls back; Continuous only. Default: none need be."""
+    """How many must be there within 3 hours, else the group goes back to what it was; Continuous only.
+
+    Default of the service: 1 for controller and login, 0 for workers."""
     partition: str | None = None
     """The Slurm partition of its nodes, for workers only. Default: none; `workers` takes the group's name."""
     threads_per_core: int | None = None

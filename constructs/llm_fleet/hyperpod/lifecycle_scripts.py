@@ -8,6 +8,9 @@ from aws_cdk import aws_s3 as s3
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.terms import LifecycleHook
 
+_LEGACY_FILE = "provisioning_parameters.json"
+"""Where HyperPod looks for it: beside the entry point."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleScripts:
@@ -21,7 +24,8 @@ class LifecycleScripts:
     """When they run, for groups that do not say it themselves.
 
     `ON_INIT_COMPLETE`: after the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting from the API's values;
-    no node needs the internet for it. `ON_CREATE`: in place of all that: the script configures and starts everything.
+    no node needs the internet for it. `ON_CREATE`: in place of the AMI's configuration: the script installs and starts
+    what the AMI would have.
     """
     bucket: s3.IBucket | None = None
     """A bucket whose name begins with `sagemaker-`. Default: one is made, and retained with its old bundles."""
@@ -33,6 +37,20 @@ class LifecycleScripts:
     """File name of the script, 128 characters at most.
 
     Default: `on_init_complete.sh` or `on_create.sh`, by `hook`: the entry points of the shipped scripts."""
+
+    provisioning_parameters: bool | None = None
+    """Whether the scripts bring `provisioning_parameters.json`, the legacy way to tell HyperPod of Slurm's groups.
+
+    HyperPod refuses it together with the API's values, so a cluster with it leaves them out, as well as its mounts; it
+    needs `OnCreate` in every group and `node_provisioning_mode=None`. Default: whether `scripts` holds the file.
+    """
+
+    @property
+    def legacy(self) -> bool:
+        """Whether the legacy file configures Slurm."""
+        if self.provisioning_parameters is not None:
+            return self.provisioning_parameters
+        return self.scripts is not None and (self.scripts / _LEGACY_FILE).is_file()
 
     def file_name(self) -> str:
         """Return the script's file name."""

@@ -57,7 +57,7 @@ def _lifecycle(group: InstanceGroup, cluster: ClusterShape) -> dict[str, Any] | 
 
 
 def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, Any]]:
-    """Volumes first, then mounts. With `OnCreate` HyperPod mounts nothing: the script does."""
+    """Volumes first, then mounts. With the legacy configuration HyperPod takes none: its file names them."""
     if group.root_volume_key is not None:
         yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": group.root_volume_key.key_ref.key_arn}}
     if group.ebs_volume_gib is not None:
@@ -65,7 +65,7 @@ def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, 
         if group.ebs_volume_key is not None:
             volume["volumeKmsKeyId"] = group.ebs_volume_key.key_ref.key_arn
         yield {"ebsVolumeConfig": volume}
-    if group.on_create is None:
+    if cluster.api_driven:
         yield from (_mount(mount) for mount in cluster.mounts if group.mounts(mount.kind))
 
 

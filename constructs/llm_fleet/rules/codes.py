@@ -174,3 +174,4 @@ class Code(StrEnum):
     CLUSTER_INTERFACE = "LF575", "an EFA interface on instances that have none"
     CLUSTER_VOLUME_KEY = "LF576", "a key for a second volume that is not there"
     CLUSTER_SCRIPTS_PLACE = "LF577", "lifecycle scripts whose place contradicts itself"
+    CLUSTER_LEGACY_CONFIG = "LF578", "Slurm's legacy configuration together with what needs the API's"
