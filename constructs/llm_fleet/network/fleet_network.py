@@ -24,7 +24,7 @@ from llm_fleet.network.zone_cidrs import zone_cidrs
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.network import check_network
 from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.network_endpoints import interface_endpoints, nat_gateways, other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
@@ -123,9 +123,7 @@ class FleetNetwork(Construct):
         )
         self._book = AddressBook(
             subnet_cidrs=compute_subnet_cidrs(compute_cidr, self._zone_ids),
-            other_interfaces={
-                zone: len(names) + (index in self._nat_indexes()) for index, zone in enumerate(self._zone_ids)
-            },
+            other_interfaces=other_interfaces(self._zone_ids, internet, endpoint_features, endpoints),
             interface_quota=interface_quota,
             region=region,
         )
@@ -277,15 +275,8 @@ class FleetNetwork(Construct):
         ]
         self._routes: list[ec2.CfnRoute] = []
         if internet_exit:
-            gateways = [self.zones[index].nat_gateway(internet_exit) for index in self._nat_indexes()]
+            wanted = nat_gateways(self._internet, len(self.zones))
+            gateways = [zone.nat_gateway(internet_exit) for zone in self.zones[:wanted]]
             self._routes = [internet_exit.route] + [
                 zone.route_out(gateways[min(index, len(gateways) - 1)]) for index, zone in enumerate(self.zones)
             ]
-
-    def _nat_indexes(self) -> range:
-        """Return which AZs have a NAT gateway."""
-        return range(
-            {InternetAccess.NONE: 0, InternetAccess.SHARED_NAT: 1, InternetAccess.NAT: len(self._zone_ids)}[
-                self._internet
-            ]
-        )

@@ -1,4 +1,4 @@
-"""Which interface endpoints a network has."""
+"""Which interface endpoints and NAT gateways a network has."""
 
 from collections.abc import Collection, Sequence
 
@@ -25,6 +25,23 @@ def interface_endpoints(
         if (endpoint.needed_by == "always" and (closed or endpoint.beside_nat)) or endpoint.needed_by in features
     ]
     return tuple(dict.fromkeys([*needed, *extra]))
+
+
+def nat_gateways(internet: str, zones: int) -> int:
+    """Return how many NAT gateways a network of so many AZs has; they stand in its first AZs, one in each."""
+    return {InternetAccess.NONE: 0, InternetAccess.SHARED_NAT: 1}.get(InternetAccess(internet), zones)
+
+
+def other_interfaces(
+    availability_zone_ids: Sequence[str],
+    internet: str,
+    features: Collection[EndpointFeature] = (),
+    extra: Sequence[str] = (),
+) -> dict[str, int]:
+    """Return how many network interfaces each AZ has outside its compute subnet: endpoints and NAT gateways."""
+    endpoints = len(interface_endpoints(internet, features, extra))
+    gateways = nat_gateways(internet, len(availability_zone_ids))
+    return {zone: endpoints + (index < gateways) for index, zone in enumerate(availability_zone_ids)}
 
 
 def check_endpoints(endpoints: Sequence[str]) -> list[Problem]:
