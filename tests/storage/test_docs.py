@@ -71,4 +71,4 @@ def test_examples_run(stack: cdk.Stack):
 def test_every_property_is_explained():
     page = PAGE.read_text()
     unexplained = [name for name in LustreSettings.__dataclass_fields__ if f"`{name}`" not in page]
-    assert unexplained == ["own_key"]  # known to users as `encryption_key`
+    assert unexplained == ["own_key", "region"]  # known to users as `encryption_key`, and as the stack's

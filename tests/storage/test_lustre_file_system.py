@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
-from aws_cdk.assertions import Match, Template
+from aws_cdk.assertions import Annotations, Match, Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
@@ -243,3 +243,14 @@ def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
     (problem,) = error.problems
     assert "FSx for Lustre" in str(problem)
     assert problem.path[0] == "network"
+
+
+def test_a_region_that_may_lack_it_is_warned_of(app: cdk.App):
+    stack = cdk.Stack(app, "SaoPaulo", env=cdk.Environment(account="111122223333", region="sa-east-1"))
+    LustreFileSystem(stack, "Fsx", network=FleetNetwork(stack, "Network", availability_zone_ids=["sae1-az1"]))
+    Annotations.from_stack(stack).has_warning("/SaoPaulo/Fsx", Match.string_like_regexp("PERSISTENT_2 in sa-east-1"))
+
+
+def test_other_regions_are_not_warned_of(stack: cdk.Stack, network: FleetNetwork):
+    LustreFileSystem(stack, "Fsx", network=network)
+    Annotations.from_stack(stack).has_no_warning("*", Match.any_value())

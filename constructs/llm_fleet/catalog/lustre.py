@@ -75,6 +75,12 @@ class LustreLimits:
     backup_retention_days: int
     ports: tuple[tuple[int, int], ...]
     """TCP port ranges between clients and servers, and among the servers."""
+    regions_without_persistent_2: tuple[str, ...]
+    """Regions for which the user guide does not list it. AWS adds regions: ground for a warning, not for a refusal."""
+    regions_without_efa: tuple[str, ...]
+    """Regions whose PERSISTENT_2 is listed without EFA, and with no more than `throughput_without_efa`."""
+    throughput_without_efa: int
+    """MB/s per TiB."""
 
 
 @cache

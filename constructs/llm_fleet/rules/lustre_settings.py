@@ -58,6 +58,8 @@ class LustreSettings:
     """`d:HH:MM`, UTC, 1 is Monday. Default: the service picks one."""
     own_key: bool = False
     """Whether a KMS key of the account's own is to encrypt it."""
+    region: str | None = None
+    """Where it is to be made, e.g. `us-west-2`. Default: nobody knows, and every deployment type is taken as there."""
 
     @property
     def variant(self) -> LustreVariant | None:
@@ -97,6 +99,8 @@ class LustreSettings:
         """Whether the service would enable EFA on this file system."""
         variant = self.variant
         if variant is None or not variant.efa or self.version != lustre_limits().metadata_version:
+            return False
+        if self.region in lustre_limits().regions_without_efa:
             return False
         if not variant.tiers:
             return True

@@ -15,9 +15,11 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.data_repositories import DataRepository, check_data_repositories
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.lustre_addresses import lustre_claim
+from llm_fleet.rules.lustre_regions import doubt_about_region
 from llm_fleet.rules.lustre_settings import DEFAULT_VERSION, LustreSettings
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LustreDeploymentType, LustreStorageType
+from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.storage.data_repository_link import DataRepositoryLink
 from llm_fleet.storage.file_system_access import FileSystemAccess
 from llm_fleet.storage.file_system_ports import lustre_ports
@@ -80,6 +82,7 @@ class LustreFileSystem(Construct):
 
         Raises `FleetError` with everything that FSx would refuse, before any resource is made.
         """
+        region = cdk.Stack.of(scope).region
         settings = LustreSettings(
             deployment_type=deployment_type,
             storage_type=storage_type,
@@ -98,6 +101,7 @@ class LustreFileSystem(Construct):
             copy_tags_to_backups=copy_tags_to_backups,
             maintenance_start_time=maintenance_start_time,
             own_key=encryption_key is not None,
+            region=None if is_unresolved(region) else region,
         )
         path = f"{scope.node.path}/{id}"
         problems = [*check_lustre(settings), *check_logging(level=log_level, log_group=log_group)]
@@ -107,6 +111,9 @@ class LustreFileSystem(Construct):
             )
         raise_problems(problems, subject=path)
         super().__init__(scope, id)
+        doubt = doubt_about_region(settings)
+        if doubt:
+            cdk.Annotations.of(self).add_warning_v2("llm-fleet:lustre-region", doubt)
         self._settings = settings
         self._access = FileSystemAccess(
             self,
