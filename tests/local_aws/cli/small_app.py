@@ -1,6 +1,7 @@
 """A CDK app of two stacks for the test of the real CLI: a network, and what uses it."""
 
 import os
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -33,7 +34,8 @@ class User(cdk.Stack):
 
     def __init__(self, scope: Construct, id: str, *, base: Base, text: str) -> None:
         super().__init__(scope, id)
-        role = iam.Role(self, "Reader", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
+        service = cast(iam.IPrincipal, iam.ServicePrincipal("ec2.amazonaws.com"))  # jsii's stubs hide that it is one
+        role = iam.Role(self, "Reader", assumed_by=service)
         role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=[base.bucket.arn_for_objects("*")]))
         ssm.StringParameter(self, "Where", string_value=f"{base.bucket.bucket_name} {base.vpc.vpc_id} {text}")
         cdk.CfnOutput(self, "RoleArn", value=role.role_arn)

@@ -43,12 +43,12 @@ def cloudformation(bench: Bench) -> Iterator[Any]:
 
 def settled(client: Any, name: str) -> dict[str, Any]:
     deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
+    while True:
         stack = client.describe_stacks(StackName=name)["Stacks"][0]
         if not stack["StackStatus"].endswith("_IN_PROGRESS"):
             return stack
+        assert time.monotonic() < deadline, stack
         time.sleep(0.01)
-    raise AssertionError(f"{name} does not settle: {stack['StackStatus']}")
 
 
 def deploy(client: Any, template: dict[str, Any], kind: str = "CREATE", name: str = "S") -> dict[str, Any]:
@@ -60,7 +60,8 @@ def deploy(client: Any, template: dict[str, Any], kind: str = "CREATE", name: st
 def refused(call: Any, **arguments: Any) -> tuple[str, str]:
     with pytest.raises(ClientError) as error:
         call(**arguments)
-    return error.value.response["Error"]["Code"], error.value.response["Error"]["Message"]
+    told: Any = error.value.response
+    return told["Error"]["Code"], told["Error"]["Message"]
 
 
 def test_a_deployment_by_change_set_can_be_read_back(cloudformation: Any) -> None:
