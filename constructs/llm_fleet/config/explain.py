@@ -7,6 +7,7 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.shape import bare, field_at, model_at
@@ -48,7 +49,7 @@ def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     field = field_at(model, tuple(error["loc"]))
     example = field.examples[0] if field is not None and field.examples else "…"
     key = error["loc"][-1]
-    purpose = _first_sentence(field)
+    purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
     return Problem(
         code=Code.MISSING_KEY,
         message=f"`{key}` is missing{f': {purpose}' if purpose else ''}",
@@ -123,9 +124,12 @@ def _choices(field: FieldInfo | None) -> list[str]:
     return [str(argument) for argument in get_args(annotation) if isinstance(argument, str)]
 
 
-def _first_sentence(field: FieldInfo | None) -> str:
-    text = " ".join((field.description or "").split()) if field is not None else ""
-    sentence = text.split(". ")[0].rstrip(".")
+def _purpose(model: type[FleetModel] | None, key: Any) -> str:
+    """Return the first sentence of what `key` of `model` is for."""
+    if model is None:
+        return ""
+    by_key = {model.key_of(attribute): text for attribute, text in descriptions(model).items()}
+    sentence = " ".join(by_key.get(str(key), "").split()).split(". ")[0].rstrip(".")
     return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict
 class FleetModel(BaseModel):
     """One mapping of the fleet file: strictly typed, frozen, and closed to keys that it does not know.
 
-    Attributes bear the names that the rules use; where a user writes another word, it is the field's alias.
+    Attributes bear the names that the rules use; where a user writes another word, it is the field's alias. What stands
+    in quotes below an attribute is what its user is told (`descriptions`).
     """
 
     model_config = ConfigDict(
         strict=True,
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         ser_json_inf_nan="constants",
     )
 

@@ -1,10 +1,12 @@
 """The JSON Schema of the fleet file, which gives editors completion, descriptions and first errors."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.model import FleetModel
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -12,7 +14,23 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def fleet_schema() -> dict[str, Any]:
     """Return the schema, made from the models."""
     schema = cast(dict[str, Any], _tidy(Fleet.model_json_schema(by_alias=True)))
+    for model in _models(FleetModel):
+        node = schema if model is Fleet else schema["$defs"].get(model.__name__)
+        if node is not None:
+            _describe(model, node)
     return {"$schema": _DIALECT, "title": "llm-fleet fleet file", **schema}
+
+
+def _models(root: type[FleetModel]) -> Iterator[type[FleetModel]]:
+    for model in root.__subclasses__():
+        yield model
+        yield from _models(model)
+
+
+def _describe(model: type[FleetModel], node: dict[str, Any]) -> None:
+    """Give each key what the model says it is for."""
+    for attribute, text in descriptions(model).items():
+        node["properties"][model.key_of(attribute)]["description"] = text
 
 
 def schema_text() -> str:
