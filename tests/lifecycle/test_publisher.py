@@ -193,6 +193,8 @@ class _CloudFormation:
 
         class Put(BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
+                # The address that CloudFormation signs is for an empty content type; S3 refuses any other.
+                assert self.headers["Content-Type"] == ""
                 answers.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(200)
                 self.end_headers()
