@@ -1,18 +1,21 @@
-"""Lambda functions: source text inside a template becomes the archive that Lambda makes of it."""
+"""Lambda functions: the code must be there, and source text inside a template becomes the archive of it."""
 
 import io
 import zipfile
 from typing import Any
 
 from local_aws.resource_provider import ResourceFailed
-from local_aws.resources.situation import Situation
+from local_aws.resources.services import Gone
+from local_aws.resources.situation import Situation, Stage
 
 _FIXED_DATE = (1980, 1, 1, 0, 0, 0)  # the same source gives the same archive
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
-    """Zip `Code.ZipFile` as `index.py` or `index.js`, by the runtime."""
+    """Zip `Code.ZipFile` as `index.py` or `index.js`, by the runtime; refuse an archive that is not in its bucket."""
     code: dict[str, Any] = properties.get("Code", {})
+    if "S3Key" in code and at.stage is not Stage.DELETE and properties is at.props:
+        _check_archive(at, code)
     source = code.get("ZipFile")
     if not isinstance(source, str):
         return properties
@@ -24,3 +27,12 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
         name = "index.py" if runtime.startswith("python") else "index.js"
         archive.writestr(zipfile.ZipInfo(name, _FIXED_DATE), source)
     return properties | {"Code": {**code, "ZipFile": packed.getvalue()}}
+
+
+def _check_archive(at: Situation, code: dict[str, Any]) -> None:
+    """moto makes a function of nothing when there is no such object; Lambda refuses."""
+    try:
+        at.call("HeadObject", {"Bucket": code["S3Bucket"], "Key": code["S3Key"]}, "s3")
+    except Gone as error:
+        where = f"s3://{code['S3Bucket']}/{code['S3Key']}"
+        raise ResourceFailed(f"{at.spec.type}: Error occurred while GetObject. NoSuchKey: {where}") from error

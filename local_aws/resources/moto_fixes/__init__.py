@@ -15,6 +15,7 @@ FIXES = (
     "fsx_data_repositories",
     "sagemaker_clusters",
     "ec2_in_use",
+    "lambda_settings",
 )
 
 
