@@ -10,8 +10,6 @@ class BackupsConfig(FleetModel):
     """Daily backups that FSx makes by itself."""
 
     retention_days: Days | None = Field(default=None, alias="keep")
-    """How long each is kept, at most `90 days`; `0 days` for none. Default: 7 days where the type has backups."""
+    """How long each is kept, at most `90 days`; `0 days` for none. Default: as the file system says."""
     start_time: str | None = Field(default=None, alias="at")
     """When, as `HH:MM` in UTC. Default: FSx picks a time."""
-    copy_tags: bool | None = None
-    """Whether backups bear the file system's tags. Default: yes."""

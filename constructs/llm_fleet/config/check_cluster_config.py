@@ -11,8 +11,11 @@ from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.hyperpod_interface import check_network_interface
+from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.scripts_place import check_scripts_place
 
 _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
@@ -47,31 +50,19 @@ def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:
             if name not in fleet.storage.buckets and not name.startswith("s3://"):
                 yield _unknown_bucket(name, fleet).under(attribute, index)
     for group in cluster.groups.values():
-        yield from (problem.under("groups", group.name) for problem in _check_group(group))
+        found = _check_group(group, continuous=cluster.node_provisioning_mode is not None)
+        yield from (problem.under("groups", group.name) for problem in found)
 
 
 def _check_scripts(scripts: ScriptsConfig) -> Iterator[Problem]:
     if scripts.bucket_name is not None:
         yield from (problem.under("bucket_name") for problem in bucket_name(scripts.bucket_name))
-    if scripts.prefix is not None and scripts.bucket_name is None:
-        yield Problem(
-            code=Code.CLUSTER_SCRIPTS_PLACE,
-            message="a prefix is given without the bucket that it is in",
-            remedy="add the `bucket`, whose name begins with `sagemaker-`, or remove `prefix`",
-            path=("prefix",),
-            value=scripts.prefix,
-        )
-    if scripts.prefix is not None and scripts.folder is not None:
-        yield Problem(
-            code=Code.CLUSTER_SCRIPTS_PLACE,
-            message="scripts are given both as a folder to upload and as a prefix where they lie already",
-            remedy="keep one of the two",
-            path=("folder",),
-            value=scripts.folder,
-        )
+    yield from check_scripts_place(
+        prefix=scripts.prefix, has_bucket=scripts.bucket_name is not None, scripts=scripts.folder
+    )
 
 
-def _check_group(group: GroupConfig) -> Iterator[Problem]:
+def _check_group(group: GroupConfig, *, continuous: bool) -> Iterator[Problem]:
     scripts = {"own_on_create", "own_on_init_complete"} & group.model_fields_set
     if group.lifecycle is not None and scripts:
         yield Problem(
@@ -81,14 +72,14 @@ def _check_group(group: GroupConfig) -> Iterator[Problem]:
             path=("lifecycle",),
             value=group.lifecycle.value,
         )
-    if group.ebs_volume_kms_key is not None and group.ebs_volume_gib is None:
-        yield Problem(
-            code=Code.CLUSTER_VOLUME_KEY,
-            message="a key is given for a second volume that the group does not have",
-            remedy="add `ebs` with its size, or take `root_volume_key` to encrypt the root volume",
-            path=("ebs_volume_kms_key",),
-            value=group.ebs_volume_kms_key,
-        )
+    yield from check_volume_keys(
+        ebs_volume_gib=group.ebs_volume_gib,
+        ebs_volume_key=group.ebs_volume_kms_key,
+        root_volume_key=group.root_volume_kms_key,
+        continuous=continuous,
+    )
+    types = group.instance_types or (group.instance_type or "",)
+    yield from check_network_interface(group.network_interface, types)
 
 
 def _unknown_bucket(name: str, fleet: Fleet) -> Problem:

@@ -64,7 +64,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
         claim = AddressClaim.for_file_system(
             owner="storage.fsx", what="FSx for Lustre", availability_zone_id=zone_of_fsx(fleet)
         )
-        addresses = lustre_addresses(fsx.settings)
+        addresses = lustre_addresses(replace(fsx.settings, region=fleet.region))
         yield claim if addresses is None else replace(claim, addresses_each=addresses)
     if home is not None and home.existing is None:
         yield AddressClaim.for_file_system(

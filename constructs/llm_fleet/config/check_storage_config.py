@@ -26,21 +26,22 @@ def check_storage_config(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with file systems and buckets, by attribute names."""
     storage = fleet.storage
     if storage.fsx is not None:
-        yield from (_in_file(problem).under("storage", "fsx") for problem in _check_fsx(storage.fsx))
+        yield from (_in_file(problem).under("storage", "fsx") for problem in _check_fsx(storage.fsx, fleet.region))
     if storage.home is not None:
         yield from (_in_file(problem).under("storage", "home") for problem in _check_home(storage.home))
     for name, bucket in storage.buckets.items():
         yield from (p.under("storage", "buckets", name) for p in check_bucket_name(bucket.bucket_name))
 
 
-def _check_fsx(fsx: FsxConfig) -> Iterator[Problem]:
+def _check_fsx(fsx: FsxConfig, region: str) -> Iterator[Problem]:
     if fsx.existing is not None:
         yield from _beside_existing(fsx)
         return
-    yield from check_lustre(fsx.settings)
+    settings = replace(fsx.settings, region=region)
+    yield from check_lustre(settings)
     yield from check_log_group_name(fsx.log_group)
     last = len(fsx.data_repositories)
-    for problem in check_data_repositories(fsx.settings, fsx.repositories):
+    for problem in check_data_repositories(settings, fsx.repositories):
         # `import` is a data repository too, the last one.
         of_import = problem.path[:2] == ("data_repositories", last)
         whole_list = problem.path == ("data_repositories",) and not last

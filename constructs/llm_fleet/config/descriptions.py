@@ -18,13 +18,14 @@ def descriptions(model: type[FleetModel]) -> Mapping[str, str]:
     tree = ast.parse(dedent(inspect.getsource(model)))
     (definition,) = tree.body
     assert isinstance(definition, ast.ClassDef)
-    found: dict[str, str] = {}
+    inherited = [base for base in model.__bases__ if issubclass(base, FleetModel)]
+    found: dict[str, str] = {key: text for base in inherited for key, text in descriptions(base).items()}
     for statement, following in zip(definition.body, definition.body[1:], strict=False):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             text = _text(following)
             if text:
                 found[statement.target.id] = text
-    return found
+    return {attribute: text for attribute, text in found.items() if attribute in model.model_fields}
 
 
 def _text(statement: ast.stmt) -> str:

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from llm_fleet.config.backups import BackupsConfig
 from llm_fleet.config.data_repository import DataRepositoryConfig
 from llm_fleet.config.existing_fsx import ExistingFsxConfig
+from llm_fleet.config.fsx_backups import FsxBackupsConfig
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.throughput import LustreThroughput
 from llm_fleet.config.values import Gibibytes, LustreGibibytes
@@ -49,7 +49,7 @@ class FsxConfig(FleetModel):
     """How the SSD read cache of INTELLIGENT_TIERING is sized. Default: in proportion to the throughput."""
     read_cache_gib: Gibibytes | None = Field(default=None, alias="read_cache_size")
     """Size of that cache, where you set it."""
-    backups: BackupsConfig | None = None
+    backups: FsxBackupsConfig | None = None
     """Daily backups. Default: kept for 7 days where the deployment type has backups."""
     maintenance_start_time: str | None = Field(default=None, alias="maintenance")
     """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
@@ -81,7 +81,7 @@ class FsxConfig(FleetModel):
     @property
     def settings(self) -> LustreSettings:
         """What the rule and the construct judge."""
-        backups = self.backups or BackupsConfig()
+        backups = self.backups or FsxBackupsConfig()
         throughput = self.throughput
         return LustreSettings(
             deployment_type=self.deployment_type,

@@ -22,7 +22,7 @@ def entry_points() -> Mapping[str, str]:
 class GroupConfig(NamedModel):
     """A group of like instances. Its key is the instance group's name."""
 
-    written_as: ClassVar[Mapping[str, str]] = {"node_type": "role"}
+    written_as: ClassVar[Mapping[str, str]] = {"node_type": "role", "ebs_volume_key": "ebs_key"}
     other_words: ClassVar[Mapping[str, str]] = {
         "image_release": "CloudFormation cannot set it; use `aws sagemaker update-cluster-software`, or an `image`",
         "name": "write the name as the group's key, in front of its colon",

@@ -1,5 +1,8 @@
 """Where the lifecycle scripts of a cluster come from."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
@@ -7,6 +10,8 @@ from llm_fleet.config.model import FleetModel
 
 class ScriptsConfig(FleetModel):
     """Where the lifecycle scripts come from. Default: they are those that llm-fleet ships, in a bucket of their own."""
+
+    written_as: ClassVar[Mapping[str, str]] = {"scripts": "folder"}
 
     bucket_name: str | None = Field(default=None, alias="bucket")
     """An existing bucket for the scripts; its name begins with `sagemaker-`. Default: one is made."""
