@@ -24,7 +24,10 @@ class AccountingDatabase:
     """The schema. Default: one of this cluster's own, so that a cluster made anew does not meet its forerunner's
     records (Slurm refuses another cluster's id)."""
     connections: ec2.IConnectable | None = None
-    """What guards the database; the cluster's nodes are let in. Default: you have let them in yourself."""
+    """What guards the database; the cluster's nodes are let in, by rules in its stack. Default: you let them in.
+
+    Clusters of several stacks that import one and the same guard: give it to one of them, as EC2 takes a rule once.
+    """
 
     @property
     def secret_arn(self) -> str:

@@ -1,13 +1,13 @@
 """Ties a cluster to its neighbours: who may talk to whom, and what must exist first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IConstruct, IDependable
 
-from llm_fleet.hyperpod.cluster_base import ClusterBase
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
+from llm_fleet.hyperpod.node_ports import let_through
 
 _MYSQL_PORT = 3306
 """slurmdbd's and the API's default."""
@@ -21,28 +21,35 @@ def security_groups_of(plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
     return tuple(groups)
 
 
-def open_ports(cluster: ClusterBase, plan: ClusterPlan) -> None:
-    """Let the nodes reach each other across security groups, their file systems and their database."""
+def open_ports(plan: ClusterPlan) -> list[Construct]:
+    """Let the nodes reach each other across security groups, their file systems and their database.
+
+    Return the rules that the nodes need as soon as they boot.
+    """
     groups = security_groups_of(plan)
+    rules: list[Construct] = []
     for own in groups[1:]:
-        # Slurm's daemons and EFA need every port between any two nodes; within one group its self-rules give it.
-        own.connections.allow_from(groups[0], ec2.Port.all_traffic(), "nodes of the same cluster")
-        groups[0].connections.allow_from(own, ec2.Port.all_traffic(), "nodes of the same cluster")
+        # Within one group its self-rules do it.
+        for source, target in ((own, groups[0]), (groups[0], own)):
+            rules.append(let_through(own, source, target, what="nodes of one cluster"))
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
     database = plan.shape.accounting_database
     if database is not None and database.connections is not None:
-        port = ec2.Port.tcp(database.port or _MYSQL_PORT)
-        database.connections.connections.allow_from(cluster.connections, port, "slurmdbd of the cluster's controller")
+        for guard in database.connections.connections.security_groups:
+            for group in groups:
+                port = database.port or _MYSQL_PORT
+                rules.append(let_through(guard, group, guard, what="slurmdbd of a cluster's controller", port=port))
+    return rules
 
 
-def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct) -> None:
+def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct, rules: Sequence[IConstruct]) -> None:
     """Make the cluster wait for what its nodes need as soon as they boot and that it does not name itself.
 
     It names its subnets, its role with the policy, the bundle and its file systems; CloudFormation waits for those.
     """
-    resource.node.add_dependency(*_unnamed(plan, role))
+    resource.node.add_dependency(*_unnamed(plan, role), *rules)
 
 
 def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:

@@ -1,0 +1,54 @@
+"""Rules between a cluster's security groups and their neighbours', each half a resource of its own."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct, IConstruct
+
+from llm_fleet.acknowledge import acknowledge
+
+_ALL = "-1"
+
+
+def let_through(
+    home: IConstruct, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, *, what: str, port: int | None = None
+) -> Construct:
+    """Let `source` open connections to `target`, on a TCP `port` or on all there is, and return the rules.
+
+    The rules stand in the stack of `home`, one of the two, so that the CDK's own choice ties no two stacks into a
+    knot. Clusters that ask for the same rules share them: EC2 refuses a rule that is there already.
+    """
+    stack = cdk.Stack.of(home)
+    id = f"LlmFleetNodePorts{source.node.addr[-8:]}{target.node.addr[-8:]}{port or ''}"
+    known = stack.node.try_find_child(id)
+    if isinstance(known, Construct):
+        return known
+    rules = Construct(stack, id)
+    protocol = _ALL if port is None else "tcp"
+    ec2.CfnSecurityGroupEgress(
+        rules,
+        "Out",
+        group_id=source.security_group_id,
+        destination_security_group_id=target.security_group_id,
+        ip_protocol=protocol,
+        from_port=port,
+        to_port=port,
+        description=what,
+    )
+    ingress = ec2.CfnSecurityGroupIngress(
+        rules,
+        "In",
+        group_id=target.security_group_id,
+        source_security_group_id=source.security_group_id,
+        ip_protocol=protocol,
+        from_port=port,
+        to_port=port,
+        description=what,
+    )
+    if port is None:
+        acknowledge(
+            ingress,
+            "nodes of one cluster need every port of each other, for Slurm and for EFA, which has no ports; the rule "
+            "names their security group and nothing else",
+            "NIST.800.53.R5-EC2RestrictedCommonPorts",
+        )
+    return rules

@@ -1,0 +1,48 @@
+"""The page on the cluster names every parameter, and its example is code that runs."""
+
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_iam as iam
+
+from llm_fleet import HyperPodCluster, InstanceGroup
+
+PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "hyperpod-cluster.md"
+
+
+@pytest.fixture
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def test_every_parameter_is_on_the_page(page: str) -> None:
+    parameters = list(inspect.signature(HyperPodCluster.__init__).parameters)[3:]
+    assert [name for name in parameters if f"`{name}`" not in page] == []
+
+
+def test_every_field_of_a_group_is_on_the_page(page: str) -> None:
+    assert [field.name for field in fields(InstanceGroup) if not re.search(rf"\b{field.name}\b", page)] == [
+        "node_type",
+        "instance_type",
+        "instance_types",
+    ], "the factories give these"
+
+
+def test_every_parameter_is_in_the_docstring() -> None:
+    parameters = list(inspect.signature(HyperPodCluster.__init__).parameters)[3:]
+    text = inspect.getdoc(HyperPodCluster.__init__) or ""
+    without_their_paths = [name for name in parameters if not name.endswith("_mount_path")]
+    assert [name for name in without_their_paths if f"`{name}`" not in text] == []
+
+
+def test_the_example_runs(page: str, stack: cdk.Stack) -> None:
+    code = page.split("```python\n")[1].split("```")[0]
+    engineers = iam.Role.from_role_name(stack, "Engineers", "ml-engineers")
+    names: dict[str, Any] = {"self": stack, "engineers": engineers}
+    exec(compile(code, str(PAGE), "exec"), names)
+    assert isinstance(names["cluster"], HyperPodCluster)
