@@ -211,10 +211,18 @@ BAD = [
     Bad(
         "something beside an existing file system",
         "size: 4800 GiB, throughput: 250 MB/s/TiB",
-        "size: 4800 GiB, existing: {id: fs-0123456789abcdef0, dns_name: fs-0123.fsx.x, mount_name: a}",
+        "size: 4800 GiB, existing: {id: fs-0123456789abcdef0, mount_name: a}",
         "LF117",
         "storage.fsx.size",
         "remove",
+    ),
+    Bad(
+        "an existing file system by a wrong name",
+        "size: 4800 GiB, throughput: 250 MB/s/TiB",
+        "existing: {id: fs-0123456789abcdef0, mount_name: much-too-long}",
+        "LF120",
+        "storage.fsx.existing.mount_name",
+        "describe-file-systems",
     ),
     Bad(
         "a bucket that is not there",

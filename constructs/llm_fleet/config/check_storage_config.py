@@ -11,6 +11,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.data_repositories import check_data_repositories
 from llm_fleet.rules.file_systems import check_log_group_name
 from llm_fleet.rules.lustre import check_lustre
+from llm_fleet.rules.mount_source import check_mount_source
 from llm_fleet.rules.openzfs import check_open_zfs
 from llm_fleet.rules.problem import Problem
 
@@ -36,6 +37,11 @@ def check_storage_config(fleet: Fleet) -> Iterator[Problem]:
 def _check_fsx(fsx: FsxConfig, region: str) -> Iterator[Problem]:
     if fsx.existing is not None:
         yield from _beside_existing(fsx)
+        known = fsx.existing
+        found = check_mount_source(
+            file_system_id=known.file_system_id, dns_name=known.dns_name, mount_name=known.mount_name
+        )
+        yield from (problem.under("existing") for problem in found)
         return
     settings = replace(fsx.settings, region=region)
     yield from check_lustre(settings)
@@ -51,6 +57,8 @@ def _check_fsx(fsx: FsxConfig, region: str) -> Iterator[Problem]:
 def _check_home(home: HomeConfig) -> Iterator[Problem]:
     if home.existing is not None:
         yield from _beside_existing(home)
+        found = check_mount_source(file_system_id=home.existing.file_system_id, dns_name=home.existing.dns_name)
+        yield from (problem.under("existing") for problem in found)
         return
     yield from check_open_zfs(home.settings)
 

@@ -10,8 +10,8 @@ class ExistingFsxConfig(FleetModel):
 
     file_system_id: str = Field(alias="id", examples=["fs-0123456789abcdef0"])
     """Its id."""
-    dns_name: str = Field(examples=["fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com"])
-    """The name that nodes mount."""
+    dns_name: str | None = None
+    """The name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
     mount_name: str = Field(examples=["abcd1234"])
     """Its mount name, which FSx has generated."""
     availability_zone_id: str | None = Field(default=None, alias="az")

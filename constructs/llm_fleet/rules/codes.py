@@ -37,6 +37,7 @@ class Code(StrEnum):
     CONTRADICTION = "LF117", "two keys that exclude each other"
     FLEET_NAME = "LF118", "a fleet name that AWS resources cannot bear"
     UNKNOWN_REFERENCE = "LF119", "a name that nothing in the fleet file has"
+    MOUNT_SOURCE = "LF120", "an existing file system told in a form that FSx does not have"
     REQUEST_NOT_JSON = "LF150", "the request does not parse as JSON"
     REQUEST_SHAPE = "LF151", "the request is not one of sagemaker create-cluster"
     REQUEST_NOT_SLURM = "LF152", "a request for a cluster that is not Slurm's"
