@@ -11,6 +11,7 @@ _FILTERS = {
     "ObjectSizeGreaterThan": "ObjectSizeGreaterThan",
     "ObjectSizeLessThan": "ObjectSizeLessThan",
 }
+_LOG_DELIVERY = 'uri="http://acs.amazonaws.com/groups/s3/LogDelivery"'
 _SAME = {"Status", "AbortIncompleteMultipartUpload"}
 _EXPIRY = {
     "ExpirationInDays": "Days",
@@ -23,7 +24,9 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties with those four in the shapes that S3's own operations take."""
     result = dict(properties)
     if acl := result.get("AccessControl"):
-        result["AccessControl"] = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(acl)).lower()
+        canned = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(acl)).lower()
+        # botocore's model does not know this one of the canned lists: the same, grant by grant
+        result["AccessControl"] = {"Grant": _LOG_DELIVERY} if acl == "LogDeliveryWrite" else {"Canned": canned}
     if logging := result.get("LoggingConfiguration"):
         result["LoggingConfiguration"] = {
             "DestinationBucketName": at.ref or result["BucketName"],

@@ -58,7 +58,9 @@ def role(client: Any, name: str) -> dict[str, Any]:
             one: client.get_role_policy(RoleName=name, PolicyName=one)["PolicyDocument"]
             for one in client.list_role_policies(RoleName=name)["PolicyNames"]
         },
-        "attached": [one["PolicyName"] for one in client.list_attached_role_policies(RoleName=name)["AttachedPolicies"]],
+        "attached": [
+            one["PolicyName"] for one in client.list_attached_role_policies(RoleName=name)["AttachedPolicies"]
+        ],
         "tags": {one["Key"]: one["Value"] for one in client.list_role_tags(RoleName=name)["Tags"]},
     }
 
@@ -120,7 +122,12 @@ CASES = (
             "tags": [{"Key": "fleet", "Value": "test"}, {"Key": "kind", "Value": "data"}],
         },
         change={"VersioningConfiguration": None, "LifecycleConfiguration": None, "Tags": []},
-        changed={"versioning": "Suspended", "lifecycle": None, "block": BLOCK, "tags": [{"Key": "fleet", "Value": "test"}]},
+        changed={
+            "versioning": "Suspended",
+            "lifecycle": None,
+            "block": BLOCK,
+            "tags": [{"Key": "fleet", "Value": "test"}],
+        },
     ),
     Case(
         type="AWS::IAM::Role",
@@ -192,8 +199,10 @@ CASES = (
         type="AWS::Logs::LogGroup",
         service="logs",
         properties={"LogGroupName": "/fleet/flow", "RetentionInDays": 30, "Tags": [{"Key": "a", "Value": "b"}]},
-        told=lambda client, name: client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
-        | {"tags": client.list_tags_log_group(logGroupName=name)["tags"]},
+        told=lambda client, name: (
+            client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
+            | {"tags": client.list_tags_log_group(logGroupName=name)["tags"]}
+        ),
         expected={"retentionInDays": 30, "tags": {"fleet": "test", "a": "b"}},
         change={"RetentionInDays": 90},
         changed={"retentionInDays": 90},
@@ -214,8 +223,9 @@ CASES = (
             "GenerateSecretString": {"SecretStringTemplate": '{"user":"slurm"}', "GenerateStringKey": "password"},
             "Description": "one",
         },
-        told=lambda client, arn: client.describe_secret(SecretId=arn)
-        | {"text": client.get_secret_value(SecretId=arn)["SecretString"][:24]},
+        told=lambda client, arn: (
+            client.describe_secret(SecretId=arn) | {"text": client.get_secret_value(SecretId=arn)["SecretString"][:24]}
+        ),
         expected={"Description": "one", "text": '{"user": "slurm", "passw'},
         change={"Description": "two"},
         changed={"Description": "two"},
@@ -260,8 +270,10 @@ CASES = (
                 '"countType":"sinceImagePushed","countUnit":"days","countNumber":365},"action":{"type":"expire"}}]}'
             },
         },
-        told=lambda client, name: client.describe_repositories(repositoryNames=[name])["repositories"][0]
-        | {"lifecycle": "365" in client.get_lifecycle_policy(repositoryName=name)["lifecyclePolicyText"]},
+        told=lambda client, name: (
+            client.describe_repositories(repositoryNames=[name])["repositories"][0]
+            | {"lifecycle": "365" in client.get_lifecycle_policy(repositoryName=name)["lifecyclePolicyText"]}
+        ),
         expected={
             "imageTagMutability": "IMMUTABLE",
             "imageScanningConfiguration": {"scanOnPush": True},

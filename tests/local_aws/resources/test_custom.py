@@ -12,7 +12,7 @@ import requests
 from local_aws.resource_provider import Level, ResourceFailed
 from tests.local_aws.resources.support import Deployer, trust
 
-ANSWER = '''
+ANSWER = """
 import json, urllib.request
 
 def answer(event, status="SUCCESS", **more):
@@ -20,9 +20,9 @@ def answer(event, status="SUCCESS", **more):
             "LogicalResourceId": event["LogicalResourceId"], **more}
     call = urllib.request.Request(event["ResponseURL"], json.dumps(body).encode(), {"Content-Type": ""}, method="PUT")
     urllib.request.urlopen(call)
-'''
+"""
 
-COPIES = '''
+COPIES = """
 import os
 import boto3
 from answer import answer
@@ -43,7 +43,7 @@ def handler(event, context):
 def json_of(value):
     import json
     return json.dumps(value).encode()
-'''
+"""
 
 
 class Functions:
@@ -93,7 +93,13 @@ def test_create_update_and_delete_really_run(deployer: Deployer, functions: Func
     assert created.level is Level.LAMBDA
     assert (created.physical_id, created.attributes) == ("one", {"Url": "s3://assets/one"})
     seen = functions.written("one")
-    assert seen["given"] == {"ServiceToken": token, "Bucket": "assets", "Key": "one", "Count": "3", "Deep": {"On": "true"}}
+    assert seen["given"] == {
+        "ServiceToken": token,
+        "Bucket": "assets",
+        "Key": "one",
+        "Count": "3",
+        "Deep": {"On": "true"},
+    }
     assert seen["who"].startswith("arn:aws:sts::123456789012:assumed-role/Copier/")
     assert seen["own"] == "mine"
 
@@ -117,7 +123,10 @@ def test_nothing_of_this_process_reaches_the_function(
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("def handler(event, context):\n    raise KeyError('no such thing')", "raised without answering.*log of.*KeyError"),
+        (
+            "def handler(event, context):\n    raise KeyError('no such thing')",
+            "raised without answering.*log of.*KeyError",
+        ),
         ("def handler(event, context):\n    print('all is well')", "returned without answering.*all is well"),
         ("import time\ndef handler(event, context):\n    time.sleep(60)", "reached its timeout without answering"),
         (

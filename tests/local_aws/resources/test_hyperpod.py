@@ -142,7 +142,10 @@ def test_an_update_scales_adds_and_deletes_groups_in_place(deployer: Deployer, f
 def test_another_network_or_name_is_another_cluster(deployer: Deployer, fleet: Fleet) -> None:
     old = fleet.properties()
     created = deployer.create(TYPE, **old)
-    for change in ({"ClusterName": "other"}, {"VpcConfig": old["VpcConfig"] | {"Subnets": ["subnet-0aaaaaaaaaaaaaaaa"]}}):
+    for change in (
+        {"ClusterName": "other"},
+        {"VpcConfig": old["VpcConfig"] | {"Subnets": ["subnet-0aaaaaaaaaaaaaaaa"]}},
+    ):
         with pytest.raises(ReplacementNeeded):
             deployer.update(TYPE, created, old, old | change)
 

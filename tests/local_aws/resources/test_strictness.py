@@ -64,7 +64,10 @@ def test_intrinsic_functions_are_not_judged(provider: CatalogProvider) -> None:
         ("AWS::SSM::Parameter", {"Type": "String", "Value": 5, "Tier": "Huge"}, "'Huge' is not one of"),
         (
             "AWS::IAM::Role",
-            {"AssumeRolePolicyDocument": {}, "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSageMakerClusterRole"]},
+            {
+                "AssumeRolePolicyDocument": {},
+                "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSageMakerClusterRole"],
+            },
             "AmazonSageMakerClusterRole does not exist",
         ),
     ],

@@ -1,0 +1,158 @@
+"""A whole network: each part is told by EC2 as it was asked for, and all of it can be taken down again."""
+
+from typing import Any
+
+import pytest
+
+from local_aws.resource_provider import ResourceFailed
+from tests.local_aws.resources.support import Deployer, Network, trust
+
+
+def one(found: dict[str, Any]) -> dict[str, Any]:
+    """The only thing that a describe call found."""
+    return next(value for value in found.values() if isinstance(value, list))[0]
+
+
+class Made:
+    """Resources in the order that they were made, to be deleted in reverse."""
+
+    def __init__(self, deployer: Deployer) -> None:
+        self._deployer = deployer
+        self._all: list[tuple[str, Any, dict[str, Any]]] = []
+
+    def make(self, kind: str, **properties: Any) -> Any:
+        created = self._deployer.create(kind, **properties)
+        self._all.append((kind, created, properties))
+        return created
+
+    def take_down(self) -> None:
+        for kind, created, properties in reversed(self._all):
+            assert self._deployer.provider.exists(kind, created.physical_id), kind
+            self._deployer.delete(kind, created, **properties)
+            assert not self._deployer.provider.exists(kind, created.physical_id), kind
+
+
+def test_a_network_is_made_and_taken_down(deployer: Deployer) -> None:
+    ec2, made = deployer.client("ec2"), Made(deployer)
+    vpc = made.make(
+        "AWS::EC2::VPC",
+        CidrBlock="10.0.0.0/16",
+        EnableDnsHostnames="true",
+        EnableDnsSupport=True,
+        Tags=[{"Key": "Name", "Value": "fleet"}],
+    ).physical_id
+    names = ec2.describe_vpc_attribute(VpcId=vpc, Attribute="enableDnsHostnames")["EnableDnsHostnames"]
+    assert names == {"Value": True}
+    assert {"Key": "Name", "Value": "fleet"} in one(ec2.describe_vpcs(VpcIds=[vpc]))["Tags"]
+    made.make("AWS::EC2::VPCCidrBlock", VpcId=vpc, CidrBlock="10.1.0.0/16")
+    public = made.make(
+        "AWS::EC2::Subnet", VpcId=vpc, CidrBlock="10.0.0.0/20", AvailabilityZone="us-west-2a", MapPublicIpOnLaunch=True
+    ).physical_id
+    compute = made.make("AWS::EC2::Subnet", VpcId=vpc, CidrBlock="10.1.0.0/18", AvailabilityZoneId="usw2-az2")
+    assert compute.attributes["AvailabilityZoneId"] == "usw2-az2"
+    assert one(ec2.describe_subnets(SubnetIds=[public]))["MapPublicIpOnLaunch"] is True
+    gateway = made.make("AWS::EC2::InternetGateway").physical_id
+    made.make("AWS::EC2::VPCGatewayAttachment", VpcId=vpc, InternetGatewayId=gateway)
+    address = made.make("AWS::EC2::EIP", Domain="vpc")
+    nat = made.make("AWS::EC2::NatGateway", SubnetId=public, AllocationId=address.attributes["AllocationId"])
+    table = made.make("AWS::EC2::RouteTable", VpcId=vpc).physical_id
+    made.make("AWS::EC2::Route", RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=nat.physical_id)
+    made.make("AWS::EC2::SubnetRouteTableAssociation", RouteTableId=table, SubnetId=compute.physical_id)
+    found = one(ec2.describe_route_tables(RouteTableIds=[table]))
+    assert [one["SubnetId"] for one in found["Associations"]] == [compute.physical_id]
+    assert {"0.0.0.0/0": nat.physical_id}.items() <= {
+        route.get("DestinationCidrBlock"): route.get("NatGatewayId") for route in found["Routes"]
+    }.items()
+    made.take_down()
+    assert not [found for found in ec2.describe_vpcs()["Vpcs"] if found["VpcId"] == vpc]
+
+
+def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Network) -> None:
+    ec2 = deployer.client("ec2")
+    tables = [deployer.create("AWS::EC2::RouteTable", VpcId=network.vpc).physical_id for _ in range(2)]
+    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "*"}]}  # fmt: skip
+    asked = {
+        "VpcId": network.vpc,
+        "ServiceName": "com.amazonaws.us-west-2.s3",
+        "VpcEndpointType": "Gateway",
+        "RouteTableIds": tables[:1],
+        "PolicyDocument": document,
+    }
+    gateway = deployer.create("AWS::EC2::VPCEndpoint", **asked)
+    deployer.update("AWS::EC2::VPCEndpoint", gateway, asked, asked | {"RouteTableIds": tables})
+    found = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[gateway.physical_id]))
+    assert found["RouteTableIds"] == tables
+    assert '"s3:*"' in found["PolicyDocument"]
+
+    interface = deployer.create(
+        "AWS::EC2::VPCEndpoint",
+        VpcId=network.vpc,
+        ServiceName="com.amazonaws.us-west-2.ssm",
+        VpcEndpointType="Interface",
+        SubnetIds=[network.subnet],
+        SecurityGroupIds=[network.group],
+        PrivateDnsEnabled=True,
+    )
+    found = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[interface.physical_id]))
+    assert found["PrivateDnsEnabled"] is True
+    assert [group["GroupId"] for group in found["Groups"]] == [network.group]
+    [eni] = interface.attributes["NetworkInterfaceIds"]
+    groups = one(ec2.describe_network_interfaces(NetworkInterfaceIds=[eni]))["Groups"]
+    assert [group["GroupId"] for group in groups] == [network.group]
+    with pytest.raises(ResourceFailed, match="DependencyViolation.*VPC Endpoint Interface"):
+        deployer.delete("AWS::EC2::Subnet", network.subnet_created)
+
+
+def test_rules_inside_a_group_come_and_go(deployer: Deployer, network: Network) -> None:
+    ssh = {"IpProtocol": "tcp", "FromPort": "22", "ToPort": "22", "CidrIp": "10.0.0.0/8", "Description": "ssh"}
+    nfs = {"IpProtocol": "tcp", "FromPort": 2049, "ToPort": 2049, "SourceSecurityGroupId": network.group}
+    old = {"GroupDescription": "d", "VpcId": network.vpc, "SecurityGroupIngress": [ssh], "SecurityGroupEgress": []}
+    kind = "AWS::EC2::SecurityGroup"
+    created = deployer.create(kind, **old)
+    deployer.update(kind, created, old, old | {"SecurityGroupIngress": [nfs]})
+    found = one(deployer.client("ec2").describe_security_groups(GroupIds=[created.physical_id]))
+    assert [(rule["FromPort"], rule["UserIdGroupPairs"][0]["GroupId"]) for rule in found["IpPermissions"]] == [
+        (2049, network.group)
+    ]
+    assert [rule["IpRanges"][0]["CidrIp"] for rule in found["IpPermissionsEgress"]] == ["0.0.0.0/0"]
+
+
+def test_stated_egress_takes_the_place_of_everything(deployer: Deployer, network: Network) -> None:
+    nowhere = {"IpProtocol": "icmp", "FromPort": 252, "ToPort": 86, "CidrIp": "255.255.255.255/32"}
+    created = deployer.create(
+        "AWS::EC2::SecurityGroup", GroupDescription="d", VpcId=network.vpc, SecurityGroupEgress=[nowhere]
+    )
+    found = one(deployer.client("ec2").describe_security_groups(GroupIds=[created.physical_id]))
+    assert [rule["IpProtocol"] for rule in found["IpPermissionsEgress"]] == ["icmp"]
+
+
+def test_a_group_that_another_group_names_cannot_go(deployer: Deployer, network: Network) -> None:
+    other = deployer.create("AWS::EC2::SecurityGroup", GroupDescription="other", VpcId=network.vpc)
+    deployer.create(
+        "AWS::EC2::SecurityGroupIngress",
+        GroupId=network.group,
+        IpProtocol="tcp",
+        FromPort=22,
+        ToPort=22,
+        SourceSecurityGroupId=other.physical_id,
+    )
+    with pytest.raises(ResourceFailed, match="DependencyViolation.*a rule of " + network.group):
+        deployer.delete("AWS::EC2::SecurityGroup", other)
+
+
+def test_flow_logs_are_kept(deployer: Deployer, network: Network) -> None:
+    deployer.create("AWS::Logs::LogGroup", LogGroupName="/flow")
+    role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("vpc-flow-logs.amazonaws.com"))
+    asked = {
+        "ResourceId": network.vpc,
+        "ResourceType": "VPC",
+        "TrafficType": "ALL",
+        "LogGroupName": "/flow",
+        "LogDestinationType": "cloud-watch-logs",
+        "DeliverLogsPermissionArn": role.attributes["Arn"],
+        "MaxAggregationInterval": 60,
+    }
+    created = deployer.create("AWS::EC2::FlowLog", **asked)
+    found = one(deployer.client("ec2").describe_flow_logs(FlowLogIds=[created.physical_id]))
+    for name in ("ResourceId", "TrafficType", "LogGroupName", "DeliverLogsPermissionArn", "MaxAggregationInterval"):
+        assert found[name] == asked[name], name
