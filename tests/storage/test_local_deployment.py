@@ -1,0 +1,136 @@
+"""Storage deployed to a local emulation, read back through the services' APIs, and destroyed."""
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from local_aws.client import LocalAws
+from tools.synth_environment import cdk_context
+
+ENVIRONMENT = cdk.Environment(account="123456789012", region="us-west-2")
+
+
+@pytest.fixture(scope="module")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Storage in a stack of its own, beside that of its network."""
+    out = tmp_path_factory.mktemp("storage") / "cdk.out"
+    app = cdk.App(context=cdk_context(), outdir=str(out))
+    network = FleetNetwork(
+        cdk.Stack(app, "Network", env=ENVIRONMENT), "Network", availability_zone_ids=["usw2-az4", "usw2-az1"]
+    )
+    stack = cdk.Stack(app, "Storage", env=ENVIRONMENT)
+    key = FleetKey(stack, "Key")
+    corpus = DataBucket(stack, "Corpus", encryption_key=key)
+    linked = LustreFileSystem(
+        stack, "Linked", network=network, availability_zone_id="usw2-az1", storage_capacity_gib=4800, encryption_key=key
+    )
+    linked.add_data_repository("Link", bucket=corpus, prefix="books/", file_system_path="/books")
+    LustreFileSystem(stack, "Efa", network=network, storage_capacity_gib=19200)
+    OpenZfsFileSystem(stack, "Home", network=network)
+    scratch = LustreFileSystem(
+        stack, "Scratch", network=network, deployment_type="SCRATCH_2", removal_policy=cdk.RemovalPolicy.DESTROY
+    )
+    assert not scratch.efa_enabled
+    app.synth()
+    return out
+
+
+@pytest.fixture(scope="module")
+def aws(assembly: Path) -> Generator[LocalAws]:
+    with LocalAws(account="123456789012", region="us-west-2") as local:
+        local.bootstrap()
+        local.deploy(assembly)
+        yield local
+
+
+def file_systems(aws: LocalAws) -> dict[str, dict[str, Any]]:
+    """Each file system by the last part of its name."""
+    found = aws.client("fsx").describe_file_systems()["FileSystems"]
+    return {{t["Key"]: t["Value"] for t in fs["Tags"]}["Name"].rsplit("/", 1)[-1]: fs for fs in found}
+
+
+def groups(aws: LocalAws) -> dict[str, dict[str, Any]]:
+    return {group["Description"]: group for group in aws.client("ec2").describe_security_groups()["SecurityGroups"]}
+
+
+def allowed(group: dict[str, Any], direction: str) -> set[tuple[str, str, int | None, int | None]]:
+    """Peer, protocol, first and last port of each rule that names a group."""
+    return {
+        (pair["GroupId"], rule["IpProtocol"], rule.get("FromPort"), rule.get("ToPort"))
+        for rule in group[direction]
+        for pair in rule["UserIdGroupPairs"]
+    }
+
+
+def test_file_systems_are_what_was_asked_for(aws: LocalAws):
+    found = file_systems(aws)
+    assert found.keys() == {"Linked", "Efa", "Home", "Scratch"}
+    assert {name: fs["StorageCapacity"] for name, fs in found.items()} == {
+        "Linked": 4800,
+        "Efa": 19200,
+        "Home": 512,
+        "Scratch": 1200,
+    }
+    assert found["Linked"]["LustreConfiguration"]["PerUnitStorageThroughput"] == 250
+    assert found["Scratch"]["LustreConfiguration"]["DeploymentType"] == "SCRATCH_2"
+
+
+def test_each_stands_in_the_compute_subnet_of_its_zone(aws: LocalAws):
+    zones = {s["SubnetId"]: s["AvailabilityZoneId"] for s in aws.client("ec2").describe_subnets()["Subnets"]}
+    found = {name: [zones[subnet] for subnet in fs["SubnetIds"]] for name, fs in file_systems(aws).items()}
+    assert found == {"Linked": ["usw2-az1"], "Efa": ["usw2-az4"], "Home": ["usw2-az4"], "Scratch": ["usw2-az4"]}
+
+
+def test_nodes_and_lustre_reach_each_other(aws: LocalAws):
+    found = groups(aws)
+    nodes = next(group for text, group in found.items() if text.startswith("Nodes and file systems"))
+    own = found["FSx for Lustre: Linked"]
+    ports = [("tcp", 988, 988), ("tcp", 1018, 1023)]
+    for direction in ("IpPermissions", "IpPermissionsEgress"):
+        assert allowed(own, direction) == {(g["GroupId"], *port) for g in (own, nodes) for port in ports}
+        assert {(own["GroupId"], *port) for port in ports} <= allowed(nodes, direction)
+
+
+def test_efa_lets_all_traffic_through_both_ways(aws: LocalAws):
+    found = groups(aws)
+    nodes = next(group for text, group in found.items() if text.startswith("Nodes and file systems"))
+    own = found["FSx for Lustre: Efa"]
+    for direction in ("IpPermissions", "IpPermissionsEgress"):
+        assert {(peer, protocol) for peer, protocol, *_ in allowed(own, direction)} == {
+            (own["GroupId"], "-1"),
+            (nodes["GroupId"], "-1"),
+        }
+        assert (own["GroupId"], "-1") in {(peer, protocol) for peer, protocol, *_ in allowed(nodes, direction)}
+
+
+def test_the_bucket_refuses_plain_http_and_is_linked(aws: LocalAws):
+    s3 = aws.client("s3")
+    (name,) = (b["Name"] for b in s3.list_buckets()["Buckets"] if "corpus" in b["Name"])
+    rule = s3.get_bucket_encryption(Bucket=name)["ServerSideEncryptionConfiguration"]["Rules"][0]
+    assert rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms"
+    assert "aws:SecureTransport" in s3.get_bucket_policy(Bucket=name)["Policy"]
+    (link,) = aws.client("fsx").describe_data_repository_associations()["Associations"]
+    assert link["DataRepositoryPath"] == f"s3://{name}/books/"
+    assert link["FileSystemId"] == file_systems(aws)["Linked"]["FileSystemId"]
+
+
+def test_destroying_leaves_what_holds_data_and_what_that_stands_on(aws: LocalAws, assembly: Path):
+    """Runs last: it takes the stacks away."""
+    before = groups(aws)
+    aws.destroy(assembly)
+    assert file_systems(aws).keys() == {"Linked", "Efa", "Home"}
+    left = groups(aws)
+    assert before.keys() - left.keys() >= {"FSx for Lustre: Scratch"}
+    assert {"FSx for Lustre: Linked", "FSx for Lustre: Efa", "FSx for OpenZFS: Home"} <= left.keys()
+    own = left["FSx for Lustre: Linked"]
+    assert allowed(own, "IpPermissions") == allowed(before["FSx for Lustre: Linked"], "IpPermissions")
+    assert aws.client("fsx").describe_data_repository_associations()["Associations"]
+    assert [b for b in aws.client("s3").list_buckets()["Buckets"] if "corpus" in b["Name"]]
