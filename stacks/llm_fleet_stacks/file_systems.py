@@ -37,7 +37,8 @@ def lustre_from(
             security_group=_security_group(scope, "LustreSecurityGroup", existing.security_group_id),
         )
     settings = asdict(config.settings)
-    del settings["own_key"]  # the construct sees it by the key
+    for seen_by_the_construct in ("own_key", "region"):
+        del settings[seen_by_the_construct]
     own_key = imported_key(scope, "LustreKey", config.kms_key_arn)
     file_system = LustreFileSystem(
         scope,
