@@ -43,7 +43,7 @@ def open_zfs_table() -> str:
 
 
 @pytest.mark.parametrize(("name", "table"), [("lustre", lustre_table()), ("openzfs", open_zfs_table())])
-def test_tables_are_those_of_the_catalog(name: str, table: str):
+def test_generated_tables_are_those_of_the_catalog(name: str, table: str):
     marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
     page = PAGE.read_text()
     right = marked.sub(lambda match: match[1] + table + match[2], page)
