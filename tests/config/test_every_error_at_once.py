@@ -77,3 +77,12 @@ def test_a_mistake_is_told_once_though_two_clusters_meet_it() -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(text)
     assert [(p.where, p.code.value) for p in caught.value.problems] == [("storage.fsx", "LF529")]
+
+
+@pytest.mark.parametrize("network", ["", "network: nothing\n", "network:\n"])
+def test_a_file_system_is_not_blamed_for_a_network_that_is_wrong(network: str) -> None:
+    cluster = "{kind: hyperpod, groups: {c: {role: controller, type: ml.m5.xlarge, count: 1}}}"
+    text = f"fleet: a\nregion: us-west-2\n{network}storage: {{fsx: {{size: 4800 GiB}}}}\nclusters: {{one: {cluster}}}\n"
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text)
+    assert {p.where for p in caught.value.problems} == {"network"}

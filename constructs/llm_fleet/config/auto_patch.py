@@ -19,10 +19,13 @@ class AutoPatchConfig(FleetModel):
     What the API has beyond this, CloudFormation cannot say, or it is for EKS.
     """
 
-    other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("idle_window", "idle_wait_window", "drain_timeout", "on_drain_timeout", "drain_policy", "next_patch_date"),
-        _API_ONLY,
-    )
+    other_words: ClassVar[Mapping[str, str]] = {
+        PatchingStrategy.DRAIN_FIRST: "write `WhenIdle` or `WhenAllIdle`: DrainFirst evicts pods, and is for EKS",
+        **dict.fromkeys(
+            ("idle_window", "idle_wait_window", "drain_timeout", "on_drain_timeout", "drain_policy", "next_patch_date"),
+            _API_ONLY,
+        ),
+    }
 
     strategy: Literal[PatchingStrategy.WHEN_IDLE, PatchingStrategy.WHEN_ALL_IDLE] = Field(examples=["WhenIdle"])
     """`WhenIdle` takes each node as it falls idle, `WhenAllIdle` all of them once all are idle."""

@@ -19,6 +19,8 @@ _MENDED = frozenset(Code) - {Code.DUPLICATE_KEY}
 """Of a key written twice, the first value is the user's own."""
 _DECIDED_BY_ROLE = ("partition",)
 """Keys of a group that are right or wrong by its role alone."""
+_DECIDED_BY_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC})
+"""Mistakes that are none in a fleet with a network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +31,12 @@ class Built:
     """The fleet; mended, so only good for judging the rest, when there are problems. `None` when past mending."""
     problems: list[Problem]
 
-    def is_known(self, path: tuple[PathPart, ...]) -> bool:
-        """Return whether a finding at `path` would be about what the user wrote, not about what was mended."""
+    def is_known(self, finding: Problem) -> bool:
+        """Return whether `finding` is about what the user wrote, not about what was mended."""
+        path = finding.path
         mended = [path for problem in self.problems if problem.code in _MENDED for path in _touched(problem.path)]
+        if finding.code in _DECIDED_BY_NETWORK and ("network",) in mended:
+            return False
         return not any(path[: len(other)] == other or other[: len(path)] == path for other in mended)
 
 

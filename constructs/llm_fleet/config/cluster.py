@@ -23,6 +23,7 @@ class HyperPodConfig(NamedModel):
         "lifecycle_source_s3_uri": "scripts",
     }
     other_words: ClassVar[Mapping[str, str]] = {
+        "InstanceGroups": "write `groups`; `llm-fleet import` turns a whole request into a fleet file",
         "instance_groups": "write `groups`",
         "controller": "write it as a group of `role: controller` under `groups`",
         "workers": "write each as a group of `role: compute` under `groups`",

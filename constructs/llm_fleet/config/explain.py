@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -47,7 +47,7 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
 
 def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     field = field_at(model, tuple(error["loc"]))
-    example = field.examples[0] if field is not None and field.examples else "…"
+    example = field.examples[-1] if field is not None and field.examples else "…"
     key = error["loc"][-1]
     purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
     return Problem(
@@ -61,11 +61,9 @@ def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     holder = model_at(model, tuple(error["loc"][:-1])) or model
     key = str(error["loc"][-1])
     keys = holder.keys()
-    by_attribute = {name: field.alias or name for name, field in holder.model_fields.items()}
     told = holder.other_words.get(key)
-    own = by_attribute.get(key)
-    if told is None and own is not None:
-        told = f"write `{own}`"
+    if told is None and holder.key_of(key) in keys:
+        told = f"write `{holder.key_of(key)}`"
     return Problem(
         code=Code.UNKNOWN_KEY,
         message=f"there is no key `{key}` here",
@@ -76,14 +74,17 @@ def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
 
 
 def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:
-    choices = _choices(field_at(model, tuple(error["loc"])) or _item_field(error, model))
+    path = tuple(error["loc"])
+    choices = _choices(field_at(model, path) or field_at(model, path[:-1]))
     given = error["input"]
-    remedy = did_you_mean(str(given), choices, otherwise=f"write one of them, e.g. `{choices[0]}`" if choices else "")
+    holder = model_at(model, path[:-1]) or model_at(model, path[:-2]) or model
+    otherwise = f"write one of them, e.g. `{next(iter(choices), '')}`"
+    remedy = holder.other_words.get(str(given)) or did_you_mean(str(given), choices, otherwise=otherwise)
     return Problem(
         code=Code.NOT_A_CHOICE,
         message="this is none of the words that may stand here",
         allowed=", ".join(choices),
-        remedy=remedy or "see `llm-fleet schema` for the words",
+        remedy=remedy,
         value=given,
     )
 
@@ -112,16 +113,15 @@ KNOWN_TYPES = frozenset({*_TYPES, *_SPECIAL})
 """Pydantic's error types that have words of their own here."""
 
 
-def _item_field(error: ErrorDetails, model: type[FleetModel]) -> FieldInfo | None:
-    return field_at(model, tuple(error["loc"][:-1]))
-
-
 def _choices(field: FieldInfo | None) -> list[str]:
+    """Return the words that a field, or an item of it, may have."""
     annotation = bare(field.annotation) if field is not None else None
     for candidate in (annotation, *map(bare, get_args(annotation))):
         if isinstance(candidate, type) and issubclass(candidate, Enum):
             return [str(member.value) for member in candidate]
-    return [str(argument) for argument in get_args(annotation) if isinstance(argument, str)]
+        if get_origin(candidate) is Literal:
+            return [str(word) for word in get_args(candidate)]
+    return []
 
 
 def _purpose(model: type[FleetModel] | None, key: Any) -> str:

@@ -25,6 +25,13 @@ class GroupConfig(NamedModel):
     written_as: ClassVar[Mapping[str, str]] = {"node_type": "role", "ebs_volume_key": "ebs_key"}
     other_words: ClassVar[Mapping[str, str]] = {
         "image_release": "CloudFormation cannot set it; use `aws sagemaker update-cluster-software`, or an `image`",
+        DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION: "CloudFormation cannot set it; start it with "
+        "`aws sagemaker start-cluster-health-check`",
+        "InstanceCount": "write `count`",
+        "InstanceType": "write `type`",
+        "InstanceGroupName": "write the name as the group's key, in front of its colon",
+        "LifeCycleConfig": "write `lifecycle`, and `scripts` of the cluster for scripts of your own",
+        "SlurmConfig": "write `role` and `partition`",
         "name": "write the name as the group's key, in front of its colon",
         "nodes": "write `count`",
         "instances": "write `count`",

@@ -28,7 +28,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:
     problems = list(built.problems)
     if built.fleet is not None:
         found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in check_fleet(built.fleet)]
-        problems += [_without_own_key(problem) for problem in found if built.is_known(problem.path)]
+        problems += [_without_own_key(problem) for problem in found if built.is_known(problem)]
     located = [document.locate(problem) for problem in problems]
     if built.fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)

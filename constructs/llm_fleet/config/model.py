@@ -24,7 +24,7 @@ class FleetModel(BaseModel):
     """Keys of the file by names that rules use and that are no fields: what is worked out from the key."""
 
     other_words: ClassVar[Mapping[str, str]] = {}
-    """Remedies for keys that people bring from elsewhere, by those keys."""
+    """Remedies for keys, and words in their values, that people bring from elsewhere."""
 
     @classmethod
     def key_of(cls, attribute: str) -> str:
