@@ -52,4 +52,4 @@ class DeploymentReport:
         raise KeyError(stack_name)
 
     def __str__(self) -> str:
-        return "\n".join(["deployed to a local emulation:", *map(str, self.stacks)])
+        return "\n".join(["in the local emulation:", *map(str, self.stacks)])

@@ -46,6 +46,8 @@ def create_change_set(
         if name in stack.change_sets:
             raise RequestRefused("AlreadyExistsException", f"ChangeSet [{name}] already exists")
         if not stack.events:
+            if engine.registry.find(region, stack_name):
+                raise RequestRefused("AlreadyExistsException", f"Stack [{stack_name}] already exists")
             engine.registry.add(stack)
             stack.begin("REVIEW_IN_PROGRESS", reason="User Initiated")
         stack.change_sets[name] = change_set
