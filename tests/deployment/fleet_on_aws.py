@@ -4,7 +4,7 @@ import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import ParseResult, urlparse
 
 from local_aws.client import LocalAws
 from local_aws.reachability import Place, Reachability
@@ -56,7 +56,7 @@ class FleetOnAws:
     @property
     def bundle(self) -> tuple[str, str]:
         """Bucket and prefix of the bundle that the nodes run."""
-        uri = urlparse(self.group("worker-group")["LifeCycleConfig"]["SourceS3Uri"])
+        uri: ParseResult = urlparse(self.group("worker-group")["LifeCycleConfig"]["SourceS3Uri"])
         return uri.netloc, uri.path.strip("/")
 
     def bundle_object(self, name: str) -> bytes:

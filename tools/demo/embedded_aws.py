@@ -17,7 +17,8 @@ from rich.console import Console
 
 from tools.synth_environment import ROOT
 
-FOLDER = ROOT / ".demo"
+FOLDER = Path(os.environ.get("LLM_FLEET_DEMO_FOLDER", ROOT / ".demo"))
+"""Where it keeps its state, its log and what was synthesized; a test has a folder of its own."""
 STATE = FOLDER / "server.json"
 READY = FOLDER / "ready"
 START_DEADLINE_SECONDS = 60

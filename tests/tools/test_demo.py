@@ -1,0 +1,69 @@
+"""`make demo` as a newcomer runs it: the real CDK CLI, twice, and what is shown at the end."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from tools.synth_environment import ROOT
+
+pytestmark = pytest.mark.cli
+Demo = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
+    """Run the demo's command line, with a folder and an embedded AWS of the test's own."""
+    folder = tmp_path_factory.mktemp("demo")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "LLM_FLEET_DEMO_FOLDER": str(folder), "COLUMNS": "100"}
+        environment.pop("CDK_VALIDATION", None)  # as for a newcomer, with the validator on
+        command = [sys.executable, "-m", "tools.demo", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+    yield run
+    run("stop")
+
+
+def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
+    first = demo("up", "examples/hyperpod-trn1.yaml")
+    assert first.returncode == 0, first.stdout + first.stderr
+    for expected in (
+        "✅  launch-post-network",
+        "✅  launch-post-storage",
+        "✅  launch-post-ml-cluster",
+        "HyperPod cluster ml-cluster (InService)",
+        "4800 GiB",
+        "on_init_complete.sh",
+        "deployed to a local emulation",
+    ):
+        assert expected in first.stdout
+    assert len(re.findall(r"i-[0-9a-f]{17} +worker-group +ml\.trn1\.32xlarge +Running", first.stdout)) == 4
+    assert re.search(r"--target sagemaker-cluster:[a-z0-9]{12}_controller-group-i-[0-9a-f]{17}", first.stdout)
+    assert "[Warning" not in first.stdout + first.stderr
+
+
+def test_the_second_demo_changes_nothing(demo: Demo):
+    second = demo("up", "examples/hyperpod-trn1.yaml")
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert second.stdout.count("(no changes)") == 4, second.stdout  # the bootstrap stack and three of the fleet
+
+
+def test_a_mistake_is_told_before_anything_is_deployed(demo: Demo, tmp_path: Path):
+    broken = tmp_path / "broken.yaml"
+    text = (ROOT / "examples" / "hyperpod-trn1.yaml").read_text()
+    broken.write_text(text.replace("ml.trn1.32xlarge", "trn1.32xlarge"))
+    told = demo("up", str(broken))
+    assert told.returncode == 1
+    assert "write 'ml.trn1.32xlarge'" in told.stdout
+    assert "cdk" not in told.stdout
+
+
+def test_stop_ends_the_embedded_aws(demo: Demo):
+    assert "stopped" in demo("stop").stdout
+    assert "no embedded AWS is running" in demo("stop").stdout
