@@ -45,7 +45,7 @@ class HyperPodConfig(NamedModel):
     """An external database for Slurm's accounting. Default: the controller's own."""
     lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
     """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
-    scripts: ScriptsConfig = ScriptsConfig()
+    scripts: ScriptsConfig = Field(default_factory=ScriptsConfig)
     """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
     execution_role_arn: str | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""

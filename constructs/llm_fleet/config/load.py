@@ -18,7 +18,10 @@ def load_fleet(path: Path | str) -> Fleet:
 
     Raises `FleetError` with every mistake in it at once, each a `LocatedProblem` with path, value, line and remedy.
     """
-    return parse_fleet(read_text(Path(path)), subject=str(path))
+    fleet = parse_fleet(read_text(Path(path)), subject=str(path))
+    for cluster in fleet.clusters.values():
+        cluster.scripts.stand_in(Path(path).parent)
+    return fleet
 
 
 def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:

@@ -1,9 +1,10 @@
 """Where the lifecycle scripts of a cluster come from."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from llm_fleet.config.model import FleetModel
 
@@ -21,3 +22,14 @@ class ScriptsConfig(FleetModel):
     """Where in `bucket` your own scripts lie already; nothing is uploaded then. Default: a bundle is uploaded."""
     entry_point: str | None = None
     """File name of the script that runs. Default: `on_init_complete.sh` or `on_create.sh`, by `lifecycle`."""
+
+    _directory: Path = PrivateAttr(default=Path())
+
+    def stand_in(self, directory: Path) -> None:
+        """Take `directory`, that of the fleet file, for the one that `folder` begins at; for the loader."""
+        self._directory = directory
+
+    @property
+    def folder_path(self) -> Path | None:
+        """Where `folder` is, as seen from the process; `None` for the shipped scripts."""
+        return None if self.folder is None else self._directory / self.folder

@@ -1,0 +1,67 @@
+"""A loaded fleet has resolved values, and knows where its file lies."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from llm_fleet.config.load import load_fleet, parse_fleet
+from tests.config.good_fleet import GOOD, edited
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text(edited("kind: hyperpod", "kind: hyperpod\n    scripts: {folder: ../mine}"))
+    (tmp_path / "other.yaml").write_text(GOOD)
+    assert load_fleet(tmp_path / "fleet.yaml").clusters["ml"].scripts.folder_path == tmp_path / "../mine"
+    assert load_fleet(tmp_path / "other.yaml").clusters["ml"].scripts.folder_path is None
+
+
+def test_values_are_resolved() -> None:
+    fleet = load_fleet(ROOT / "examples/hyperpod-trn1.yaml")
+    assert fleet.network is not None
+    assert fleet.network.availability_zone_ids == ("usw2-az4",)
+    assert fleet.storage.fsx is not None
+    settings = fleet.storage.fsx.settings
+    assert (settings.storage_capacity_gib, settings.per_unit_storage_throughput) == (4800, 250)
+    assert settings.effective_efa is False
+    groups = fleet.clusters["ml-cluster"].groups
+    assert list(groups) == ["controller-group", "worker-group"]
+    assert groups["worker-group"].node_type == "Compute"
+    assert groups["worker-group"].on_init_complete == "on_init_complete.sh"
+
+
+def test_import_is_a_data_repository_of_the_whole() -> None:
+    fleet = parse_fleet(edited("throughput: 250 MB/s/TiB", "throughput: 250 MB/s/TiB, import: s3://my-data"))
+    assert fleet.storage.fsx is not None
+    (repository,) = fleet.storage.fsx.repositories
+    assert (repository.file_system_path, repository.data_repository_path) == ("/", "s3://my-data")
+    assert repository.auto_import == ("NEW", "CHANGED", "DELETED")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "group", "create", "complete"),
+    [
+        ("", "", None, "on_init_complete.sh"),
+        ("lifecycle: OnCreate", "", "on_create.sh", None),
+        ("lifecycle: none", "", None, None),
+        ("lifecycle: none", ", lifecycle: OnCreate", "on_create.sh", None),
+        ("scripts: {entry_point: go.sh}", "", None, "go.sh"),
+        ("", ", on_create: mine.sh", "mine.sh", None),
+        ("lifecycle: OnCreate", ", on_init_complete: mine.sh", None, "mine.sh"),
+        ("", ", lifecycle: none", None, None),
+    ],
+)
+def test_lifecycle_is_the_groups_own_or_the_clusters(
+    cluster: str, group: str, create: str | None, complete: str | None
+) -> None:
+    fleet = parse_fleet(edited("kind: hyperpod", f"kind: hyperpod\n    {cluster}", "count: 4", f"count: 4{group}"))
+    workers = fleet.clusters["ml"].groups["workers"]
+    assert (workers.on_create, workers.on_init_complete) == (create, complete)
+
+
+def test_models_are_frozen() -> None:
+    fleet = parse_fleet(GOOD)
+    with pytest.raises(ValidationError, match="frozen"):
+        fleet.region = "us-east-1"  # pyright: ignore[reportAttributeAccessIssue]
