@@ -63,7 +63,7 @@ def test_what_cloudformation_cannot_say() -> None:
         for path in api_paths(service_model(), "CreateClusterRequest")
         if path.startswith(group) and path not in known
     }
-    # Types and batch units are free text in the schema; the rest is what `cloudformation_gaps` refuses.
+    # Types and batch units are free text in the schema; the rest is what `check_cloudformation` refuses.
     free_text = ("InstanceType=", "InstanceRequirements.InstanceTypes=")
     gaps = {gap for gap in gaps if not gap.startswith(free_text) and "BatchSize.Type=" not in gap}
     assert gaps == {

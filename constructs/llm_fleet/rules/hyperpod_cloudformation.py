@@ -4,21 +4,21 @@ Sources: the resource schema that cfn-lint 1.58 ships, against botocore 1.44's m
 out in silence, such a setting would look as if it were in force.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from llm_fleet.hyperpod.auto_patch import AutoPatch
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_protocols import GroupLike
+from llm_fleet.rules.hyperpod_update_protocols import AutoPatchLike
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import DeepHealthCheck, PatchingStrategy
 
 
-def cloudformation_gaps(groups: Sequence[InstanceGroup]) -> list[Problem]:
-    """Return what CloudFormation cannot say of `groups`."""
-    return [problem.under("groups", group.name) for group in groups for problem in _gaps_of_group(group)]
+def check_cloudformation(group: GroupLike) -> list[Problem]:
+    """Return what CloudFormation cannot say of `group`, by its attributes: `("auto_patch", "strategy")`."""
+    return list(_gaps(group))
 
 
-def _gaps_of_group(group: InstanceGroup) -> Iterator[Problem]:
+def _gaps(group: GroupLike) -> Iterator[Problem]:
     if DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION in group.deep_health_checks:
         yield _gap(
             "deep_health_checks",
@@ -35,7 +35,7 @@ def _gaps_of_group(group: InstanceGroup) -> Iterator[Problem]:
         yield from _gaps_of_patch(group.auto_patch)
 
 
-def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
+def _gaps_of_patch(patch: AutoPatchLike) -> Iterator[Problem]:
     if patch.strategy is PatchingStrategy.DRAIN_FIRST:
         yield _gap(
             "auto_patch",
@@ -44,8 +44,12 @@ def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
             remedy="DrainFirst evicts pods and is for EKS; on Slurm use WhenIdle or WhenAllIdle",
         )
     remedy = "leave it out here and set it with `aws sagemaker update-cluster` after the deployment"
-    for field in ("next_patch_date", "idle_wait_window_seconds", "drain_timeout_seconds", "on_drain_timeout"):
-        value = getattr(patch, field)
+    for field, value in (
+        ("next_patch_date", patch.next_patch_date),
+        ("idle_wait_window_seconds", patch.idle_wait_window_seconds),
+        ("drain_timeout_seconds", patch.drain_timeout_seconds),
+        ("on_drain_timeout", patch.on_drain_timeout),
+    ):
         if value is not None:
             yield _gap("auto_patch", field, value=value, remedy=remedy)
 
