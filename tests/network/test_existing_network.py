@@ -51,7 +51,9 @@ def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
     network = FleetNetwork.from_ids(stack, "Network", vpc_id=VPC, subnets=SUBNETS)
     network.keep()
     template = Template.from_stack(stack)
-    template.has_resource("AWS::EC2::SecurityGroup", {"DeletionPolicy": "Retain", "Properties": {"VpcId": VPC}})
+    template.has_resource(
+        "AWS::EC2::SecurityGroup", {"DeletionPolicy": "RetainExceptOnCreate", "Properties": {"VpcId": VPC}}
+    )
     template.resource_count_is("AWS::EC2::SecurityGroupIngress", 1)
     template.resource_count_is("AWS::EC2::SecurityGroupEgress", 2)
 

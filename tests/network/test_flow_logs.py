@@ -17,7 +17,7 @@ def test_all_traffic_of_the_vpc_is_logged_for_90_days(make: Make):
     assert log["LogGroupName"] == {"Ref": id_of(template, "AWS::Logs::LogGroup")}
     group = only(template, "AWS::Logs::LogGroup")
     assert group["Properties"] == {"RetentionInDays": 90}
-    assert group["DeletionPolicy"] == "Retain"
+    assert group["DeletionPolicy"] == "RetainExceptOnCreate"
 
 
 def test_another_time_and_a_key_of_ones_own(stack: cdk.Stack):

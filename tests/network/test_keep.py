@@ -12,7 +12,7 @@ def kept(template: Template) -> set[str]:
     return {
         name[:-8]
         for name, resource in resources.items()
-        if resource.get("DeletionPolicy") == resource.get("UpdateReplacePolicy") == "Retain"
+        if (resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")) == ("RetainExceptOnCreate", "Retain")
     }
 
 

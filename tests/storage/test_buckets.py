@@ -30,7 +30,7 @@ def test_a_data_bucket(stack: cdk.Stack):
     template.has_resource(
         "AWS::S3::Bucket",
         {
-            "DeletionPolicy": "Retain",
+            "DeletionPolicy": "RetainExceptOnCreate",
             "UpdateReplacePolicy": "Retain",
             "Properties": {
                 **PRIVATE,
@@ -62,7 +62,9 @@ def test_a_data_bucket(stack: cdk.Stack):
             },
         },
     )
-    template.has_resource("AWS::KMS::Key", {"DeletionPolicy": "Retain", "Properties": {"EnableKeyRotation": True}})
+    template.has_resource(
+        "AWS::KMS::Key", {"DeletionPolicy": "Retain", "Properties": {"EnableKeyRotation": True}}
+    )
     template.resource_count_is("Custom::S3BucketNotifications", 0)
 
 
@@ -109,7 +111,7 @@ def test_access_logs_go_where_they_are_told_to(stack: cdk.Stack):
     template.has_resource(
         "AWS::S3::Bucket",
         {
-            "DeletionPolicy": "Retain",
+            "DeletionPolicy": "RetainExceptOnCreate",
             "Properties": {
                 **PRIVATE,
                 "BucketEncryption": {

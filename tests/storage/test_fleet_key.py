@@ -12,7 +12,7 @@ def test_it_rotates_and_is_retained(stack: cdk.Stack):
     template.has_resource(
         "AWS::KMS::Key",
         {
-            "DeletionPolicy": "Retain",
+            "DeletionPolicy": "RetainExceptOnCreate",
             "UpdateReplacePolicy": "Retain",
             "Properties": {"EnableKeyRotation": True, "PendingWindowInDays": 30},
         },

@@ -39,25 +39,25 @@ def test_a_file_system_is_retained_with_what_it_stands_on(stack: cdk.Stack, make
     kept = policies(stack, *STANDING)
     # What costs money, or leads out, need not stay.
     gone = {name for name in kept if "Endpoints" in name or "Anywhere" in name}
-    assert {kept[name] for name in kept.keys() - gone} == {("Retain", "Retain")}
+    assert {kept[name] for name in kept.keys() - gone} == {("RetainExceptOnCreate", "Retain")}
     subnet = stack.resolve(network.compute_subnet().subnet_id)["Ref"]
-    assert policies(stack, "AWS::EC2::Subnet")[subnet] == ("Retain", "Retain")
+    assert policies(stack, "AWS::EC2::Subnet")[subnet] == ("RetainExceptOnCreate", "Retain")
     assert stack.get_logical_id(made.resource) in kept
 
 
 def test_a_file_system_to_be_deleted_keeps_nothing(stack: cdk.Stack, network: FleetNetwork):
     LustreFileSystem(stack, "Fsx", network=network, removal_policy=cdk.RemovalPolicy.DESTROY)
-    kept = {name for name, policy in policies(stack, *STANDING).items() if policy[0] == "Retain"}
+    kept = {name for name, policy in policies(stack, *STANDING).items() if policy[0] == "RetainExceptOnCreate"}
     assert kept == set()
 
 
 def test_a_link_to_s3_is_kept_with_its_file_system(stack: cdk.Stack, network: FleetNetwork):
-    for id, policy in (("Kept", cdk.RemovalPolicy.RETAIN), ("Gone", cdk.RemovalPolicy.DESTROY)):
+    for id, policy in (("Kept", cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE), ("Gone", cdk.RemovalPolicy.DESTROY)):
         fsx = LustreFileSystem(stack, id, network=network, removal_policy=policy)
         fsx.add_data_repository("Corpus", file_system_path="/corpus", data_repository_path="s3://corpus")
     found = policies(stack, "AWS::FSx::DataRepositoryAssociation")
     assert {name[:4]: policy for name, policy in found.items()} == {
-        "Kept": ("Retain", "Retain"),
+        "Kept": ("RetainExceptOnCreate", "Retain"),
         "Gone": ("Delete", "Delete"),
     }
 

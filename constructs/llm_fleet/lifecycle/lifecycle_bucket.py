@@ -54,7 +54,7 @@ class LifecycleBucket(Construct):
             encryption_key=encryption_key,
             enforce_ssl=True,
             minimum_tls_version=1.2,
-            removal_policy=cdk.RemovalPolicy.RETAIN,
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
             server_access_logs_bucket=access_log_bucket,
             server_access_logs_prefix="lifecycle-bucket/" if access_log_bucket else None,
             versioned=True,

@@ -231,7 +231,7 @@ class FleetNetwork(Construct):
         so that nodes made later in this VPC can mount it. Gateways, endpoints and NAT are deleted, as they cost money.
         """
         for resource in (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones)):
-            resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+            resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         self._security_group.keep()
 
     def _make_vpc(self, cidr: str, compute_cidr: str) -> None:

@@ -38,7 +38,7 @@ class FlowLogs(Construct):
             retention_in_days=retention_days,
             kms_key_id=encryption_key,
         )
-        self.log_group.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+        self.log_group.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         if not encryption_key:
             cdk.Validations.of(self.log_group).acknowledge(
                 cdk.Acknowledgment(

@@ -86,4 +86,4 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         """Keep the group and the rules between its members when the stack is deleted. Idempotent."""
         for resource in (self.node.default_child, *self._standing_rules):
             if isinstance(resource, cdk.CfnResource):
-                resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+                resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)

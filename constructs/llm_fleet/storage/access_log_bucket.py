@@ -27,7 +27,7 @@ class AccessLogBucket(s3.Bucket):
         *,
         bucket_name: str | None = None,
         expire_after: cdk.Duration | None = None,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make a bucket. `bucket_name`: default made up by CloudFormation. `expire_after`: default a year.
 

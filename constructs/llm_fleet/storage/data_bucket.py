@@ -36,7 +36,7 @@ class DataBucket(s3.Bucket):
         event_bridge_enabled: bool = False,
         noncurrent_version_days: int = 30,
         incomplete_upload_days: int = 7,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make a bucket.
 

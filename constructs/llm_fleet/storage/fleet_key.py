@@ -26,7 +26,7 @@ class FleetKey(kms.Key):
         alias: str | None = None,
         description: str = "Encrypts the storage and logs of an LLM fleet",
         pending_window: cdk.Duration | None = None,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make a key. `alias`: default none. `pending_window`: 7 to 30 days before a deletion is final; default 30."""
         super().__init__(

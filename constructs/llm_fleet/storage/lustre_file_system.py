@@ -72,7 +72,7 @@ class LustreFileSystem(Construct):
         encryption_key: kms.IKey | None = None,
         log_level: str | None = None,
         log_group: logs.ILogGroup | None = None,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make a file system in the compute subnet of `availability_zone_id` (default: the network's first AZ).
 

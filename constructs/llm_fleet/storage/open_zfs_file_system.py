@@ -53,7 +53,7 @@ class OpenZfsFileSystem(Construct):
         backup_start_time: str | None = None,
         maintenance_start_time: str | None = None,
         encryption_key: kms.IKey | None = None,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make a file system in the compute subnet of `availability_zone_id` (default: the network's first AZ).
 
