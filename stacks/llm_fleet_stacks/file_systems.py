@@ -2,9 +2,7 @@
 
 from dataclasses import asdict
 
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from llm_fleet.config.fsx import FsxConfig
@@ -14,7 +12,7 @@ from llm_fleet.rules.terms import LustreDeploymentType
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
-from llm_fleet_stacks.imported_key import imported_key
+from llm_fleet_stacks.imported import imported_key, imported_log_group, imported_security_group
 
 _TAKES_A_KEY = (LustreDeploymentType.PERSISTENT_1, LustreDeploymentType.PERSISTENT_2)
 
@@ -34,7 +32,7 @@ def lustre_from(
             mount_name=existing.mount_name,
             availability_zone_id=existing.availability_zone_id,
             efa_enabled=existing.efa_enabled,
-            security_group=_security_group(scope, "LustreSecurityGroup", existing.security_group_id),
+            security_group=imported_security_group(scope, "LustreSecurityGroup", existing.security_group_id),
         )
     settings = asdict(config.settings)
     for seen_by_the_construct in ("own_key", "region"):
@@ -47,7 +45,7 @@ def lustre_from(
         availability_zone_id=config.availability_zone_id,
         encryption_key=own_key or (key if config.deployment_type in _TAKES_A_KEY else None),
         log_level=config.log_level,
-        log_group=_log_group(scope, "LustreLogs", config.log_group),
+        log_group=imported_log_group(scope, "LustreLogs", config.log_group),
         **settings,
     )
     for index, repository in enumerate(config.repositories):
@@ -75,7 +73,7 @@ def open_zfs_from(
             file_system_id=existing.file_system_id,
             dns_name=existing.dns_name,
             availability_zone_id=existing.availability_zone_id,
-            security_group=_security_group(scope, "HomeSecurityGroup", existing.security_group_id),
+            security_group=imported_security_group(scope, "HomeSecurityGroup", existing.security_group_id),
         )
     return OpenZfsFileSystem(
         scope,
@@ -85,11 +83,3 @@ def open_zfs_from(
         encryption_key=imported_key(scope, "HomeKey", config.kms_key_arn) or key,
         **asdict(config.settings),
     )
-
-
-def _security_group(scope: Construct, id: str, group_id: str | None) -> ec2.ISecurityGroup | None:
-    return ec2.SecurityGroup.from_security_group_id(scope, id, group_id) if group_id else None
-
-
-def _log_group(scope: Construct, id: str, name: str | None) -> logs.ILogGroup | None:
-    return logs.LogGroup.from_log_group_name(scope, id, name) if name else None

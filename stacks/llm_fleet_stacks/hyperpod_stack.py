@@ -3,22 +3,27 @@
 from collections.abc import Mapping
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.config.accounting import AccountingConfig
+from llm_fleet.config.choices import Removal
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.hyperpod.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
-from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.network.network import Network
-from llm_fleet.rules.terms import LifecycleHook
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.imported import imported_role, imported_security_group
 from llm_fleet_stacks.instance_groups import instance_group_from
+from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.storage_stack import StorageStack
+
+_REMOVAL = {
+    Removal.DESTROY: cdk.RemovalPolicy.DESTROY,
+    Removal.RETAIN: cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+}
 
 
 class HyperPodStack(cdk.Stack):
@@ -45,7 +50,6 @@ class HyperPodStack(cdk.Stack):
         super().__init__(
             scope, id, env=env, tags=tags, description="HyperPod cluster of an LLM fleet (llm-fleet)", stack_name=id
         )
-        hook = config.lifecycle.hook or LifecycleHook.ON_INIT_COMPLETE  # for groups that differ from a cluster without
         self.cluster = HyperPodCluster(
             self,
             "Cluster",
@@ -57,13 +61,16 @@ class HyperPodStack(cdk.Stack):
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
             open_zfs=storage.open_zfs,
             open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
-            lifecycle=LifecycleScripts(bucket=storage.lifecycle_bucket.bucket, hook=hook),
+            lifecycle=lifecycle_scripts_from(self, config, own_bucket=storage.lifecycle_bucket.bucket),
             node_provisioning_mode=config.node_provisioning_mode,
             node_recovery=config.node_recovery,
             slurm_config_strategy=config.slurm_config_strategy,
             accounting_database=_accounting(self, config.accounting_database),
-            write_buckets=list(storage.buckets.values()),
+            role=imported_role(self, "ExecutionRole", config.execution_role_arn),
+            read_buckets=buckets_from(self, config.reads, own=storage.buckets),
+            write_buckets=buckets_from(self, config.writes, own=storage.buckets),
             tags=config.tags,
+            removal_policy=_REMOVAL[config.removal],
         )
         """The cluster."""
         self.cluster.add_outputs()
@@ -72,11 +79,10 @@ class HyperPodStack(cdk.Stack):
 def _accounting(scope: Construct, config: AccountingConfig | None) -> AccountingDatabase | None:
     if config is None:
         return None
-    guard = config.security_group_id
     return AccountingDatabase(
         endpoint=config.endpoint,
         secret=secretsmanager.Secret.from_secret_complete_arn(scope, "AccountingSecret", config.secret_arn),
         port=config.port,
         database_name=config.database_name,
-        connections=ec2.SecurityGroup.from_security_group_id(scope, "AccountingGuard", guard) if guard else None,
+        connections=imported_security_group(scope, "AccountingGuard", config.security_group_id),
     )

@@ -11,9 +11,10 @@ from llm_fleet.config.schedule import ScheduleConfig
 from llm_fleet.hyperpod.auto_patch import AutoPatch
 from llm_fleet.hyperpod.batch_size import BatchSize
 from llm_fleet.hyperpod.instance_group import InstanceGroup
+from llm_fleet.hyperpod.network_interface_type import NetworkInterfaceType
 from llm_fleet.hyperpod.rolling_update import RollingUpdate
 from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate
-from llm_fleet_stacks.imported_key import imported_key
+from llm_fleet_stacks.imported import imported_key, imported_role, imported_subnet
 
 
 def instance_group_from(scope: Construct, group: GroupConfig) -> InstanceGroup:
@@ -29,24 +30,28 @@ def instance_group_from(scope: Construct, group: GroupConfig) -> InstanceGroup:
         threads_per_core=group.threads_per_core,
         on_create=group.on_create,
         on_init_complete=group.on_init_complete,
-        lifecycle=group.lifecycle_hook is not None,
+        lifecycle=bool(group.on_create or group.on_init_complete),
         ebs_volume_gib=group.ebs_volume_gib,
+        ebs_volume_key=imported_key(scope, f"EbsVolumeKey-{group.name}", group.ebs_volume_kms_key),
         root_volume_key=imported_key(scope, f"RootVolumeKey-{group.name}", group.root_volume_kms_key),
+        mount_lustre=group.mount_lustre,
+        mount_open_zfs=group.mount_open_zfs,
         deep_health_checks=group.deep_health_checks,
         training_plan_arn=group.training_plan_arn,
         training_plan_availability_zone_id=group.training_plan_availability_zone_id,
         spot=group.spot,
         image_id=group.image_id,
-        image_release_version=group.image_release_version,
+        network_interface=NetworkInterfaceType(group.network_interface) if group.network_interface else None,
         availability_zone_id=group.availability_zone_id,
         subnets=[
-            ec2.Subnet.from_subnet_id(scope, f"Subnet-{group.name}-{index}", subnet_id)
+            imported_subnet(scope, f"Subnet-{group.name}-{index}", subnet_id)
             for index, subnet_id in enumerate(group.override_subnet_ids)
         ],
         security_groups=[
             ec2.SecurityGroup.from_security_group_id(scope, f"SecurityGroup-{group.name}-{index}", group_id)
             for index, group_id in enumerate(group.override_security_group_ids)
         ],
+        execution_role=imported_role(scope, f"ExecutionRole-{group.name}", group.execution_role_arn),
         scheduled_update=_scheduled_update(group.scheduled_update),
         auto_patch=_auto_patch(group.auto_patch),
     )

@@ -47,6 +47,7 @@ class NetworkStack(cdk.Stack):
             endpoint_features=endpoint_features,
             flow_log_days=config.flow_log_days,
             encryption_key=self.key,
+            interface_quota=config.interface_quota,
         )
         """The network, for the stacks that stand in it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")

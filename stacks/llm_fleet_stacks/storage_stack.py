@@ -16,7 +16,7 @@ from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.file_systems import lustre_from, open_zfs_from
-from llm_fleet_stacks.imported_key import imported_key
+from llm_fleet_stacks.imported import imported_key
 
 
 class StorageStack(cdk.Stack):
