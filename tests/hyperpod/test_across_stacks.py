@@ -51,6 +51,17 @@ def test_two_clusters_share_a_network_and_its_files(
     assert len({cluster["Properties"]["ClusterName"] for cluster in clusters}) == 2
 
 
+def test_two_clusters_share_the_rules_of_a_security_group(stack: cdk.Stack, network: FleetNetwork) -> None:
+    """EC2 refuses a rule that is there already."""
+    own = EfaSecurityGroup(stack, "Own", vpc=network.vpc)
+    workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[own])
+    for name in ("One", "Two"):
+        HyperPodCluster(stack, name, network=network, groups=[*GROUPS, workers])
+    rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")
+    told = [str(rule["Properties"]) for rule in rules.values()]
+    assert len(told) == len(set(told))
+
+
 def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App) -> None:
     anywhere = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(anywhere, "Network", availability_zone_ids=["usw2-az4"])

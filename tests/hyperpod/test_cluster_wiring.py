@@ -20,6 +20,8 @@ from llm_fleet import (
     HyperPodCluster,
     InstanceGroup,
     LustreFileSystem,
+    RollingUpdate,
+    ScheduledUpdate,
 )
 
 Make = Callable[..., HyperPodCluster]
@@ -146,3 +148,21 @@ def test_logical_ids_are_api(make: Make, stack: cdk.Stack) -> None:
         "TrainNodeRoleFFC8017A": "AWS::IAM::Role",
         "TrainNodeRolePolicy89491C2A": "AWS::IAM::ManagedPolicy",
     }
+
+
+def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: FleetNetwork) -> None:
+    def actions(cluster: HyperPodCluster) -> str:
+        policies = Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy")
+        return str([body for name, body in policies.items() if name.startswith(cluster.node.id)])
+
+    plain, fast, watched = "Plain", "Fast", "Watched"
+    efa = LustreFileSystem(stack, "Efa", network=network, storage_capacity_gib=19200, efa_enabled=True)
+    update = ScheduledUpdate(schedule_expression="cron(0 3 ? * SUN *)", deployment=RollingUpdate(alarm_names=["sick"]))
+    clusters = [
+        make(id=plain),
+        make(id=fast, lustre=efa),
+        make(InstanceGroup.login("ml.m5.xlarge", scheduled_update=update), id=watched),
+    ]
+    found = {cluster.node.id: actions(cluster) for cluster in clusters}
+    assert {name for name, told in found.items() if "fsx:DescribeFileSystems" in told} == {fast}
+    assert {name for name, told in found.items() if "cloudwatch:DescribeAlarms" in told} == {watched}

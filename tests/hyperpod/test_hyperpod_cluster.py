@@ -127,6 +127,14 @@ def test_own_folder_is_uploaded_to_a_given_bucket(make: Make, stack: cdk.Stack, 
     template.resource_count_is("AWS::S3::Bucket", 0)
 
 
+def test_own_folder_with_an_entry_point_of_its_own(make: Make, properties: Properties, tmp_path: Path) -> None:
+    script = tmp_path / "start.sh"
+    script.write_text("#!/bin/bash\ntrue\n")
+    script.chmod(0o755)
+    make(lifecycle=LifecycleScripts(scripts=tmp_path, entry_point="start.sh"))
+    assert {group["LifeCycleConfig"]["OnInitComplete"] for group in properties()["InstanceGroups"]} == {"start.sh"}
+
+
 def test_merge_is_said_without_continuous(make: Make, properties: Properties) -> None:
     make(node_provisioning_mode=None)
     found = properties()
