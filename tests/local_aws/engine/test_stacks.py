@@ -147,11 +147,12 @@ def test_deleting_takes_users_first_and_keeps_the_retained(bench: Bench) -> None
 
 
 def test_a_deletion_that_fails_leaves_what_is_still_needed_and_can_be_repeated(bench: Bench) -> None:
-    stack = bench.create("S", resources(A=thing(), B=thing(Value={"Ref": "A"}), C=thing()))
-    bench.provider.stuck = {"B"}
+    chain = resources(A=thing(), B=thing(Value={"Ref": "A"}), C=thing(Value={"Ref": "B"}), Free=thing())
+    stack = bench.create("S", chain)
+    bench.provider.stuck = {"C"}
     bench.delete(stack)
     assert stack.status == "DELETE_FAILED"
-    assert set(stack.resources) == {"A", "B"}
+    assert set(stack.resources) == {"A", "B", "C"}
     bench.provider.stuck = set()
     bench.delete(stack)
     assert bench.provider.things == {}
