@@ -20,4 +20,5 @@ def network_for(scope: Construct, network: Network | NetworkConfig | None) -> Ne
         vpc_id=existing.vpc_id,
         subnets=existing.subnets,
         security_group_id=existing.security_group_id,
+        compute_cidrs=existing.compute_cidrs,
     )

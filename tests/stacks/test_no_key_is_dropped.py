@@ -1,0 +1,45 @@
+"""Every key of the fleet file reaches a construct: none is read and then dropped in silence."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.model import FleetModel
+from tools.synth_environment import ROOT
+
+# `kind` chooses the model; there is one today.
+ONLY_CHOOSES = {("HyperPodConfig", "kind")}
+
+
+def name_of(model: type[FleetModel]) -> str:
+    return model.__name__
+
+
+def models(seen: type[FleetModel] = FleetModel) -> Iterator[type[FleetModel]]:
+    assert Fleet.model_fields  # the import of Fleet is what makes all models known
+    for model in seen.__subclasses__():
+        yield model
+        yield from models(model)
+
+
+def text(*patterns: str) -> str:
+    return "\n".join(path.read_text() for pattern in patterns for path in sorted(ROOT.glob(pattern)))
+
+
+STACKS = text("stacks/llm_fleet_stacks/*.py")
+# What a model works out from its keys for the stacks: its properties and methods.
+MODELS = text("constructs/llm_fleet/config/*.py")
+
+
+@pytest.mark.parametrize("model", sorted(set(models()), key=name_of), ids=name_of)
+def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
+    unread = [
+        field
+        for field in model.model_fields
+        if (model.__name__, field) not in ONLY_CHOOSES
+        and not re.search(rf"\.{field}\b", STACKS)
+        and not re.search(rf"\b(self|backups|throughput)\.{field}\b", MODELS)
+    ]
+    assert unread == []
