@@ -32,8 +32,8 @@ class ResearchStack(cdk.Stack):
         # --- the end of them ---
 
 
-def main(outdir: str | None = None) -> None:
-    """Synthesize the stack for an account and region, into `outdir` (default: cdk.out)."""
+def main(outdir: str = "cdk.out") -> None:
+    """Synthesize the stack for an account and region, into `outdir`."""
     app = cdk.App(outdir=outdir)
     ResearchStack(app, "Research", env=cdk.Environment(account="111122223333", region="us-west-2"))
     app.synth()
