@@ -8,6 +8,7 @@ from local_aws.resources.caller import Path, make_call
 from local_aws.resources.coercion import typed
 from local_aws.resources.expressions import fill_text, search
 from local_aws.resources.hooks import hook_for
+from local_aws.resources.kept import forgotten
 from local_aws.resources.schemas import create_only_paths, value_problems, values_at
 from local_aws.resources.services import Gone, Services
 from local_aws.resources.settings import apply_settings, apply_tags, undo_settings
@@ -146,16 +147,20 @@ class ApiResource:
         if self._spec.read is None:
             return {}
         found = _read(self._spec.read, at)
+        response = at.response
         if found is None:
             return None
         members: dict[str, Any] = {**found} if isinstance(found, dict) else {"value": found}
-        return members | {name: _read(one, at) for name, one in self._spec.read.also}
+        members |= {name: _read(one, at) for name, one in self._spec.read.also}
+        at.response = response  # what the notes are worked out from is the resource's own
+        return members
 
     def _described(self, at: Situation) -> Created:
         found = self._read(at)
         if found is None:
             raise ResourceFailed(f"{self._spec.type}: {at.ref} cannot be read back")
         at.found = found
+        at.notes += self._forgotten(at)
         words = at.words()
         values = {name: search(where, words) for name, where in self._spec.attributes.items()}
         return Created(
@@ -164,6 +169,14 @@ class ApiResource:
             level=self._spec.level,
             notes=tuple(at.notes),
         )
+
+    def _forgotten(self, at: Situation) -> list[str]:
+        read = self._spec.read
+        if read is None:
+            return []
+        shape = self._services.output_shape(read.call.service or self._spec.service, read.call.call)
+        names = forgotten(shape, at.props, at.response)
+        return [f"{name}: taken, but the emulated service does not tell it back as it was given" for name in names]
 
     def _delete(self, at: Situation) -> None:
         at.found = self._read(at) or {}
@@ -185,10 +198,10 @@ class ApiResource:
 
 def _read(read: Read, at: Situation) -> Any:
     try:
-        response = make_call(read.call, at)
+        at.response = make_call(read.call, at) or {}
     except Gone:
         return None
-    return search(fill_text(read.at, at.words()), response or {})
+    return search(fill_text(read.at, at.words()), at.response)
 
 
 def _same(at: Situation, path: Path) -> bool:

@@ -58,7 +58,9 @@ class CatalogProvider:
 
     def update(self, request: Request) -> Created:
         """Change a resource in place, or raise `ReplacementNeeded` or `ResourceFailed`."""
-        return self._resource(request.resource_type).update(request)
+        updated = self._resource(request.resource_type).update(request)
+        self._home[updated.physical_id] = (request.region, request.account)
+        return updated
 
     def delete(self, request: Request) -> None:
         """Delete a resource, or raise `ResourceFailed`."""
@@ -66,11 +68,11 @@ class CatalogProvider:
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
-        """Ask the service whether a resource is there, in the region that it was created in."""
-        if physical_id not in self._home:
-            return False
-        region, account = self._home[physical_id]
-        return self._resource(resource_type).exists(physical_id, region, account)
+        """Ask the service whether a resource is there, in its own region or, unknown, in all in use."""
+        home = self._home.get(physical_id)
+        places = [home] if home else sorted(set(self._home.values()))
+        resource = self._resource(resource_type)
+        return any(resource.exists(physical_id, region, account) for region, account in places)
 
     def _resource(self, resource_type: str) -> "ApiResource | CustomResource | Nothing":
         if is_custom(resource_type):

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 from local_aws.resources.schemas import dereferenced, schema_of
 
+_ANYTHING: Mapping[str, Any] = {}
+
 
 def typed(resource_type: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties with the types that the resource's schema asks for; what does not fit stays as it is."""
@@ -17,7 +19,8 @@ def _typed(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> An
     schema = dereferenced(schema, root)
     if isinstance(value, Mapping):
         known: Mapping[str, Any] = schema.get("properties", {})
-        others = next(iter(schema.get("patternProperties", {}).values()), {})
+        patterns: Mapping[str, Any] = schema.get("patternProperties", {})
+        others = cast(Mapping[str, Any], next(iter(patterns.values()), _ANYTHING))
         members = cast(Mapping[str, Any], value)
         return {name: _typed(member, known.get(name, others), root) for name, member in members.items()}
     if isinstance(value, list):

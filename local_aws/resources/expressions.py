@@ -29,7 +29,7 @@ def fill(template: Any, context: Mapping[str, Any]) -> Any:
 
 
 def search(expression: str, context: Mapping[str, Any]) -> Any:
-    """Return what a JMESPath expression finds in `context`, or `None`; null members are left out, times are ISO texts."""
+    """Return what a JMESPath expression finds in `context`, or `None`; null members left out, times as ISO texts."""
     return _without_nulls(jmespath.search(expression, context))  # pyright: ignore[reportUnknownMemberType]
 
 

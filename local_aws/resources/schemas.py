@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
-import jsonschema
 import regex
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER, ResourceNotFoundError
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema import Draft7Validator, validators  # pyright: ignore[reportUnknownVariableType]
+from jsonschema.exceptions import (
+    ValidationError,
+    best_match,  # pyright: ignore[reportUnknownVariableType]
+)
 
 REGION = "us-west-2"
 """Schemas differ between regions by little more than which types exist; this region has all of ours."""
@@ -107,8 +110,8 @@ def dereferenced(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[
 
 
 def _told(error: ValidationError) -> str:
-    if error.context and (deepest := best_match(error.context)):
-        error = deepest
+    if error.context:
+        error = cast(ValidationError, best_match(error.context))
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
     unknown = re.search(r"\((.+) (?:was|were) unexpected\)", error.message)
     if unknown:
@@ -118,9 +121,8 @@ def _told(error: ValidationError) -> str:
 
 @cache
 def _validator(resource_type: str) -> Any:
-    schema = json.loads(json.dumps(schema_of(resource_type)))
-    extended: Any = jsonschema.validators.extend(jsonschema.Draft7Validator, validators={"pattern": _pattern})  # pyright: ignore
-    return extended(schema)
+    schema: Any = json.loads(json.dumps(schema_of(resource_type)))
+    return validators.extend(Draft7Validator, validators={"pattern": _pattern})(schema)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:

@@ -40,6 +40,10 @@ class Services:
         """Return botocore's model of an operation's input."""
         return self.client(service, "us-east-1").meta.service_model.operation_model(operation).input_shape
 
+    def output_shape(self, service: str, operation: str) -> Any:
+        """Return botocore's model of an operation's output."""
+        return self.client(service, "us-east-1").meta.service_model.operation_model(operation).output_shape
+
     def call(self, service: str, region: str, operation: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call an operation; raises `Gone` or `ResourceFailed` with the service's words."""
         problems = model_problems(self.input_shape(service, operation), params)

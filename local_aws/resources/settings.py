@@ -1,5 +1,6 @@
 """Settings: the calls that follow creation for some properties, and that are made again when those change."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,10 +48,8 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
 
 def _undo(setting: Setting, at: Situation, item: Any) -> None:
     assert setting.undo
-    try:
+    with contextlib.suppress(Gone):  # what was to be taken away is not there
         make_call(setting.undo, at, item=item)
-    except Gone:
-        pass  # what was to be taken away is not there
 
 
 def _reset(setting: Setting, at: Situation) -> None:

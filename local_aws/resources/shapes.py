@@ -20,8 +20,8 @@ class Mapped:
 
 def member_for(shape: Any, name: str, rename: Mapping[str, str] = _NO_RENAME) -> str | None:
     """Return the member of a structure that a CloudFormation name means: the same name, whatever its case."""
-    wanted = _plain(rename.get(name, name))
-    return next((member for member in shape.members if _plain(member) == wanted), None)
+    wanted = plain(rename.get(name, name))
+    return next((member for member in shape.members if plain(member) == wanted), None)
 
 
 def map_properties(shape: Any, properties: Mapping[str, Any], rename: Mapping[str, str] = _NO_RENAME) -> Mapped:
@@ -146,5 +146,6 @@ def _scalar(value: Any, kind: str) -> Any:
     return value
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a name without the differences of case and underscores between CloudFormation and the APIs."""
     return name.replace("_", "").lower()

@@ -1,4 +1,4 @@
-"""What is at hand while one resource is created, updated or deleted: the words that a table's `$expressions` may use."""
+"""What is at hand while a resource is created, updated or deleted: the words that a table's `$expressions` may use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,6 +33,8 @@ class Situation:
     """The creation's response."""
     found: dict[str, Any] = field(default_factory=dict[str, Any])
     """What reading the resource gave."""
+    response: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The whole response to the last read."""
     ref: str | None = None
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
     """What a hook worked out for the table's calls."""

@@ -60,7 +60,7 @@ class Setting:
     def triggers(self) -> frozenset[str]:
         """The properties that make this setting run."""
         given = frozenset[str]().union(*(call.reads for call in self.calls))
-        return given | ({self.each} if self.each else frozenset())
+        return given | (frozenset([self.each]) if self.each else frozenset[str]())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class TypeSpec:
         """Properties that something other than creation by name takes."""
         settings = (one.triggers for one in self.settings if not one.after_update)
         given = frozenset[str]().union(*(call.reads for call in self.create), *settings)
-        return given | frozenset(self.recorded) | ({self.tags.property} if self.tags else frozenset())
+        return given | frozenset(self.recorded) | (frozenset([self.tags.property]) if self.tags else frozenset[str]())
 
     @property
     def for_deletion(self) -> frozenset[str]:

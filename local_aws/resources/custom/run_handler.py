@@ -1,7 +1,7 @@
 """Runs one Lambda handler, as the Python runtime does. A program of its own: it is given to a fresh interpreter.
 
-Arguments: the handler (`module.function`) and the seconds it may take. The event comes by standard input, the function's
-folder is the working directory. Exit 0: the handler returned; 1: it raised, and the trace is on standard error.
+Arguments: the handler (`module.function`) and the seconds it may take. The event comes by standard input; the folder of
+the function is the working directory. Exit 0: the handler returned; 1: it raised, and the trace is on standard error.
 """
 
 import importlib

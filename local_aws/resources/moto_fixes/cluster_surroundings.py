@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from moto.fsx.models import fsx_backends
 from moto.iam.models import iam_backends
@@ -41,7 +41,8 @@ def _role(arn: str, account: str) -> Iterator[str]:
     document: Any = role.assume_role_policy_document
     statements: Any = (json.loads(document) if isinstance(document, str) else document)["Statement"]
     trusted: list[str] = []
-    for statement in statements if isinstance(statements, list) else [statements]:
+    every = cast(list[Any], statements if isinstance(statements, list) else [statements])
+    for statement in every:
         services: Any = statement.get("Principal", {}).get("Service", [])
         if statement.get("Effect") == "Allow":
             trusted += services if isinstance(services, list) else [services]
@@ -69,7 +70,7 @@ def _script(group: dict[str, Any], account: str) -> Iterator[str]:
 
 
 def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:
-    systems = {one.dns_name: one for one in fsx_backends[account][region].file_systems.values()}
+    systems: dict[str, Any] = {one.dns_name: one for one in fsx_backends[account][region].file_systems.values()}
     for config in group.get("InstanceStorageConfigs", ()):
         for mount in (config.get("FsxLustreConfig"), config.get("FsxOpenZfsConfig")):
             if mount is None:

@@ -35,7 +35,8 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     _check_target(response, target, params)
     _check_bucket(response, params["DataRepositoryPath"])
     association_id = f"dra-{secrets.token_hex(8)}0"
-    arn = f"arn:aws:fsx:{response.region}:{response.current_account}:association/{params['FileSystemId']}/{association_id}"
+    owner = f"{response.region}:{response.current_account}"
+    arn = f"arn:aws:fsx:{owner}:association/{params['FileSystemId']}/{association_id}"
     record = {name: value for name, value in params.items() if name not in ("ClientRequestToken", "Tags")} | {
         "AssociationId": association_id,
         "ResourceARN": arn,

@@ -23,7 +23,7 @@ def install() -> None:
 
 
 def _from_spec(as_moto_does: Any) -> Any:
-    def __init__(self: Any, account_id: str, spec: dict[str, Any], *args: Any, **named: Any) -> None:  # noqa: N807
+    def __init__(self: Any, account_id: str, spec: dict[str, Any], *args: Any, **named: Any) -> None:
         self.asked = dict(spec)
         as_moto_does(self, account_id, spec, *args, **named)
 

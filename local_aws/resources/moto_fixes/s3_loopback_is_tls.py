@@ -8,35 +8,25 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from moto.iam.access_control import IAMPolicy, PermissionResult
 from moto.s3.models import FakeBucket
 
-_INSTALLED = "_llm_fleet_loopback_is_tls"
 _TLS_KEYS = ("aws:securetransport", "s3:tlsversion")
 
 
 def install() -> None:
     """Make bucket permissions leave out the statements that only plain HTTP would meet."""
-    if hasattr(FakeBucket, _INSTALLED):
-        return
-    as_moto_does = FakeBucket.get_permission
 
     def get_permission(self: FakeBucket, action: str, resource: str) -> Any:
-        policy = self.policy
-        if policy is None:
-            return as_moto_does(self, action, resource)
-        document = json.loads(policy.decode())
-        statements = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
-        seen = FakeBucket.__new__(FakeBucket)
-        seen.__dict__ |= {
-            **self.__dict__,
-            "policy": json.dumps(
-                document | {"Statement": [one for one in statements if not _needs_plain_http(one)]}
-            ).encode(),
-        }
-        return as_moto_does(seen, action, resource)
+        if self.policy is None:
+            return PermissionResult.NEUTRAL
+        document = json.loads(self.policy.decode())
+        given: Any = document["Statement"]
+        statements = cast(list[Any], given if isinstance(given, list) else [given])
+        seen = document | {"Statement": [one for one in statements if not _needs_plain_http(one)]}
+        return IAMPolicy(json.dumps(seen)).is_action_permitted(action, resource)
 
     FakeBucket.get_permission = get_permission
-    setattr(FakeBucket, _INSTALLED, True)
 
 
 def _needs_plain_http(statement: Mapping[str, Any]) -> bool:

@@ -91,7 +91,7 @@ def _describe_node(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     for node in found.nodes.values():
         if wanted & {node["InstanceId"], node.get("NodeLogicalId")}:
             return {"NodeDetails": known_members("sagemaker", "ClusterNodeDetails", node)}
-    raise Refused("ResourceNotFound", f"There is no node {', '.join(wanted)} in {found.cluster_name}")
+    raise Refused("ResourceNotFound", f"There is no node {', '.join(map(str, wanted))} in {found.cluster_name}")
 
 
 def _cluster(response: Any, name_or_arn: str) -> Any:

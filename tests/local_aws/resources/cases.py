@@ -1,5 +1,6 @@
-"""One life a type: how it is created, how the service tells of it, what an update changes. `{name}` stands for an id."""
+"""One life a type: how it is created, how the service tells of it, what an update changes."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,6 @@ from tests.local_aws.resources.support import trust
 Told = Callable[[Any, str], dict[str, Any]]
 """What the service tells of the resource, from a client and the physical id."""
 
-ANYONE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::store/*"}]}  # fmt: skip
 READ = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 WRITE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:PutObject", "Resource": "*"}]}
 
@@ -35,10 +35,8 @@ class Case:
 def bucket_settings(client: Any, name: str) -> dict[str, Any]:
     """All that S3 tells of a bucket's settings."""
     lifecycle: Any = None
-    try:
+    with contextlib.suppress(client.exceptions.ClientError):
         lifecycle = client.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
-    except client.exceptions.ClientError:
-        pass
     return {
         "versioning": client.get_bucket_versioning(Bucket=name).get("Status"),
         "encryption": client.get_bucket_encryption(Bucket=name)["ServerSideEncryptionConfiguration"]["Rules"][0],

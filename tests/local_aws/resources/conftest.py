@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from moto import backends
@@ -32,7 +33,8 @@ def deployer(provider: CatalogProvider) -> Deployer:
     for service in SERVICES:
         for account in list(backends.get_backend(service).values()):  # type: ignore[call-overload]
             account.reset()
-    for kept in iam_backends.get(ACCOUNT, {}).values():
+    iam: dict[str, Any] = dict(iam_backends[ACCOUNT])
+    for kept in iam.values():
         kept.roles.clear()
         kept.instance_profiles.clear()
     return Deployer(provider)

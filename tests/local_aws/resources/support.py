@@ -40,10 +40,16 @@ class Deployer:
     def _request(
         self, resource_type: str, properties: Mapping[str, Any], logical_id: str = "Thing", **more: Any
     ) -> Request:
-        stack = {"stack_name": "Fleet", "stack_id": STACK_ID, "region": REGION, "account": ACCOUNT}
-        tags = {"fleet": "test", "aws:cloudformation:stack-name": "Fleet"}
         return Request(
-            resource_type=resource_type, logical_id=logical_id, properties=properties, **({"tags": tags} | stack | more)
+            resource_type=resource_type,
+            logical_id=logical_id,
+            properties=properties,
+            stack_name="Fleet",
+            stack_id=STACK_ID,
+            region=REGION,
+            account=ACCOUNT,
+            tags={"fleet": "test", "aws:cloudformation:stack-name": "Fleet"},
+            **more,
         )
 
 
@@ -63,7 +69,7 @@ class Network:
             self.open_to_itself()
 
     def open_to_itself(self, protocol: str = "-1", **ports: int) -> None:
-        rule = {"GroupId": self.group, "IpProtocol": protocol, **ports}
+        rule: dict[str, Any] = {"GroupId": self.group, "IpProtocol": protocol, **ports}
         self._deployer.create("AWS::EC2::SecurityGroupIngress", **rule, SourceSecurityGroupId=self.group)
         self._deployer.create("AWS::EC2::SecurityGroupEgress", **rule, DestinationSecurityGroupId=self.group)
 

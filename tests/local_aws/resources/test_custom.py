@@ -63,7 +63,7 @@ class Functions:
             archive.writestr("index.py", source)
             archive.writestr("answer.py", ANSWER)
         self._s3.put_object(Bucket="assets", Key="code.zip", Body=packed.getvalue())
-        asked = {
+        asked: dict[str, Any] = {
             "Code": {"S3Bucket": "assets", "S3Key": "code.zip"},
             "Handler": "index.handler",
             "Runtime": "python3.12",
@@ -76,7 +76,7 @@ class Functions:
     def written(self, key: str) -> dict[str, Any]:
         return json.loads(self._s3.get_object(Bucket="assets", Key=key)["Body"].read())
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         return [one["Key"] for one in self._s3.list_objects_v2(Bucket="assets").get("Contents", ())]
 
 
@@ -88,7 +88,7 @@ def functions(deployer: Deployer) -> Functions:
 @pytest.mark.parametrize("kind", ["Custom::Bundle", "AWS::CloudFormation::CustomResource"])
 def test_create_update_and_delete_really_run(deployer: Deployer, functions: Functions, kind: str) -> None:
     token = functions.make(COPIES)
-    old = {"ServiceToken": token, "Bucket": "assets", "Key": "one", "Count": 3, "Deep": {"On": True}}
+    old: dict[str, Any] = {"ServiceToken": token, "Bucket": "assets", "Key": "one", "Count": 3, "Deep": {"On": True}}
     created = deployer.create(kind, **old)
     assert created.level is Level.LAMBDA
     assert (created.physical_id, created.attributes) == ("one", {"Url": "s3://assets/one"})
@@ -107,15 +107,18 @@ def test_create_update_and_delete_really_run(deployer: Deployer, functions: Func
     assert updated.physical_id == "two"
     assert functions.written("two")["old"]["Key"] == "one"
     deployer.delete(kind, created, **old)
-    assert "one" not in functions.keys()
-    assert "two" in functions.keys()
+    assert "one" not in functions.names()
+    assert "two" in functions.names()
 
 
 def test_nothing_of_this_process_reaches_the_function(
     deployer: Deployer, functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_SECRET", "do not tell")
-    source = "import os\nfrom answer import answer\ndef handler(event, context):\n    answer(event, PhysicalResourceId='x', Data={'names': ','.join(os.environ)})"
+    source = (
+        "import os\nfrom answer import answer\ndef handler(event, context):\n"
+        "    answer(event, PhysicalResourceId='x', Data={'names': ','.join(os.environ)})"
+    )
     created = deployer.create("Custom::Nosy", ServiceToken=functions.make(source))
     assert "MY_SECRET" not in created.attributes["names"].split(",")
 
@@ -135,7 +138,8 @@ def test_nothing_of_this_process_reaches_the_function(
         ),
         ("from answer import answer\ndef handler(event, context):\n    answer(event)", "Invalid PhysicalResourceId"),
         (
-            "from answer import answer\ndef handler(event, context):\n    answer(event, PhysicalResourceId='x', Data={'t': 'x' * 5000})",
+            "from answer import answer\ndef handler(event, context):\n"
+            "    answer(event, PhysicalResourceId='x', Data={'t': 'x' * 5000})",
             "Response object is too long",
         ),
         ("def other(event, context): ...", "has no attribute 'handler'"),
@@ -157,13 +161,13 @@ def test_a_bad_role_is_refused(deployer: Deployer, functions: Functions) -> None
 
 
 def test_the_code_must_be_in_the_bucket(deployer: Deployer, functions: Functions) -> None:
-    with pytest.raises(ResourceFailed, match="NoSuchKey: s3://assets/none.zip"):
+    with pytest.raises(ResourceFailed, match=r"NoSuchKey: s3://assets/none.zip"):
         functions.make(COPIES, Code={"S3Bucket": "assets", "S3Key": "none.zip"})
 
 
 def test_the_token_must_be_a_function(deployer: Deployer, functions: Functions) -> None:
     for token in ("arn:aws:sns:us-west-2:123456789012:topic", "arn:aws:lambda:us-west-2:123456789012:function:none"):
-        with pytest.raises(ResourceFailed, match="ServiceToken must be|not found|NotFound"):
+        with pytest.raises(ResourceFailed, match=r"ServiceToken must be|not found|NotFound"):
             deployer.create("Custom::Any", ServiceToken=token)
 
 
@@ -204,5 +208,5 @@ def test_iam_counts_when_it_is_enforced(
     if allowed:
         assert deployer.create("Custom::Writer", ServiceToken=token).physical_id == "out"
     else:
-        with pytest.raises(ResourceFailed, match="(?s)raised without answering.*AccessDenied"):
+        with pytest.raises(ResourceFailed, match=r"(?s)raised without answering.*AccessDenied"):
             deployer.create("Custom::Writer", ServiceToken=token)

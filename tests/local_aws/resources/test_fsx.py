@@ -47,7 +47,7 @@ def test_its_network_interface_shows_its_security_groups(deployer: Deployer, net
 
 def test_lustre_needs_port_988_from_its_own_group(deployer: Deployer) -> None:
     closed = Network(deployer, self_rules=False)
-    with pytest.raises(ResourceFailed, match="InvalidNetworkSettings.*988"):
+    with pytest.raises(ResourceFailed, match=r"InvalidNetworkSettings.*988"):
         deployer.create(TYPE, **closed.lustre())
     closed.open_to_itself("tcp", FromPort=988, ToPort=988)
     deployer.create(TYPE, **closed.lustre())
@@ -85,7 +85,7 @@ def test_a_subnet_or_group_in_use_cannot_go(deployer: Deployer, network: Network
         ("AWS::EC2::Subnet", network.subnet_created),
         ("AWS::EC2::SecurityGroup", network.group_created),
     ):
-        with pytest.raises(ResourceFailed, match="DependencyViolation.*" + created.physical_id):
+        with pytest.raises(ResourceFailed, match=r"DependencyViolation.*" + created.physical_id):
             deployer.delete(kind, thing)
     deployer.delete(TYPE, created, **asked)
     deployer.delete("AWS::EC2::Subnet", network.subnet_created)
@@ -111,7 +111,7 @@ def test_another_deployment_type_is_another_file_system(
 ) -> None:
     old = network.lustre()
     created = deployer.create(TYPE, **old)
-    with pytest.raises(ReplacementNeeded, match="LustreConfiguration.DeploymentType"):
+    with pytest.raises(ReplacementNeeded, match=r"LustreConfiguration.DeploymentType"):
         deployer.update(TYPE, created, old, network.lustre(**change))
     with pytest.raises(ReplacementNeeded, match="SecurityGroupIds"):
         deployer.update(TYPE, created, old, old | {"SecurityGroupIds": ["sg-0123456789abcdef0"]})
@@ -120,7 +120,7 @@ def test_another_deployment_type_is_another_file_system(
 def test_what_the_api_cannot_change_is_a_clear_failure(deployer: Deployer, network: Network) -> None:
     old = network.lustre()
     created = deployer.create(TYPE, **old)
-    with pytest.raises(ResourceFailed, match="no place for LustreConfiguration.CopyTagsToBackups"):
+    with pytest.raises(ResourceFailed, match=r"no place for LustreConfiguration.CopyTagsToBackups"):
         deployer.update(TYPE, created, old, network.lustre(CopyTagsToBackups=True))
 
 

@@ -153,7 +153,7 @@ def test_another_network_or_name_is_another_cluster(deployer: Deployer, fleet: F
 def test_the_script_must_be_in_the_bucket_first(deployer: Deployer, fleet: Fleet) -> None:
     asked = fleet.properties()
     deployer.client("s3").delete_object(Bucket="sagemaker-fleet", Key="abc/on_init_complete.sh")
-    with pytest.raises(ResourceFailed, match="s3://sagemaker-fleet/abc/on_init_complete.sh does not exist"):
+    with pytest.raises(ResourceFailed, match=r"s3://sagemaker-fleet/abc/on_init_complete.sh does not exist"):
         deployer.create(TYPE, **asked)
     assert not deployer.client("sagemaker").list_clusters()["ClusterSummaries"]
 
@@ -162,7 +162,7 @@ def test_the_network_of_a_running_cluster_stays(deployer: Deployer, fleet: Fleet
     asked = fleet.properties()
     created = deployer.create(TYPE, **asked)
     deployer.delete("AWS::FSx::FileSystem", fleet.file_system)
-    with pytest.raises(ResourceFailed, match="DependencyViolation.*HyperPod"):
+    with pytest.raises(ResourceFailed, match=r"DependencyViolation.*HyperPod"):
         deployer.delete("AWS::EC2::Subnet", fleet.network.subnet_created)
     deployer.delete(TYPE, created, **asked)
     assert not deployer.provider.exists(TYPE, created.physical_id)
@@ -233,5 +233,5 @@ def test_the_role_must_trust_the_service(deployer: Deployer, fleet: Fleet) -> No
     deployer.create("AWS::IAM::Role", RoleName="Other", AssumeRolePolicyDocument=trust("lambda.amazonaws.com"))
     asked = fleet.properties()
     asked["InstanceGroups"][0]["ExecutionRole"] = "arn:aws:iam::123456789012:role/Other"
-    with pytest.raises(ResourceFailed, match="controller-group: .* not trusted to sagemaker.amazonaws.com"):
+    with pytest.raises(ResourceFailed, match=r"controller-group: .* not trusted to sagemaker.amazonaws.com"):
         deployer.create(TYPE, **asked)

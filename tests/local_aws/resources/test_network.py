@@ -8,9 +8,10 @@ from local_aws.resource_provider import ResourceFailed
 from tests.local_aws.resources.support import Deployer, Network, trust
 
 
-def one(found: dict[str, Any]) -> dict[str, Any]:
+def one(found: dict[str, Any]) -> Any:
     """The only thing that a describe call found."""
-    return next(value for value in found.values() if isinstance(value, list))[0]
+    lists: list[Any] = [value for name, value in found.items() if name != "ResponseMetadata"]
+    return lists[0][0]
 
 
 class Made:
@@ -70,8 +71,9 @@ def test_a_network_is_made_and_taken_down(deployer: Deployer) -> None:
 def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Network) -> None:
     ec2 = deployer.client("ec2")
     tables = [deployer.create("AWS::EC2::RouteTable", VpcId=network.vpc).physical_id for _ in range(2)]
-    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "*"}]}  # fmt: skip
-    asked = {
+    statement = {"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "*"}
+    document = {"Version": "2012-10-17", "Statement": [statement]}
+    asked: dict[str, Any] = {
         "VpcId": network.vpc,
         "ServiceName": "com.amazonaws.us-west-2.s3",
         "VpcEndpointType": "Gateway",
@@ -99,14 +101,19 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
     [eni] = interface.attributes["NetworkInterfaceIds"]
     groups = one(ec2.describe_network_interfaces(NetworkInterfaceIds=[eni]))["Groups"]
     assert [group["GroupId"] for group in groups] == [network.group]
-    with pytest.raises(ResourceFailed, match="DependencyViolation.*VPC Endpoint Interface"):
+    with pytest.raises(ResourceFailed, match=r"DependencyViolation.*VPC Endpoint Interface"):
         deployer.delete("AWS::EC2::Subnet", network.subnet_created)
 
 
 def test_rules_inside_a_group_come_and_go(deployer: Deployer, network: Network) -> None:
     ssh = {"IpProtocol": "tcp", "FromPort": "22", "ToPort": "22", "CidrIp": "10.0.0.0/8", "Description": "ssh"}
     nfs = {"IpProtocol": "tcp", "FromPort": 2049, "ToPort": 2049, "SourceSecurityGroupId": network.group}
-    old = {"GroupDescription": "d", "VpcId": network.vpc, "SecurityGroupIngress": [ssh], "SecurityGroupEgress": []}
+    old: dict[str, Any] = {
+        "GroupDescription": "d",
+        "VpcId": network.vpc,
+        "SecurityGroupIngress": [ssh],
+        "SecurityGroupEgress": [],
+    }
     kind = "AWS::EC2::SecurityGroup"
     created = deployer.create(kind, **old)
     deployer.update(kind, created, old, old | {"SecurityGroupIngress": [nfs]})
@@ -136,14 +143,14 @@ def test_a_group_that_another_group_names_cannot_go(deployer: Deployer, network:
         ToPort=22,
         SourceSecurityGroupId=other.physical_id,
     )
-    with pytest.raises(ResourceFailed, match="DependencyViolation.*a rule of " + network.group):
+    with pytest.raises(ResourceFailed, match=r"DependencyViolation.*a rule of " + network.group):
         deployer.delete("AWS::EC2::SecurityGroup", other)
 
 
 def test_flow_logs_are_kept(deployer: Deployer, network: Network) -> None:
     deployer.create("AWS::Logs::LogGroup", LogGroupName="/flow")
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("vpc-flow-logs.amazonaws.com"))
-    asked = {
+    asked: dict[str, Any] = {
         "ResourceId": network.vpc,
         "ResourceType": "VPC",
         "TrafficType": "ALL",
