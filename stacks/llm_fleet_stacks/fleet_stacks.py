@@ -48,6 +48,7 @@ class FleetStacks:
                 scope,
                 f"{fleet.name}-{name}",
                 config=cluster,
+                fleet_name=fleet.name,
                 mounts=fleet.storage,
                 storage=storage,
                 network=network,

@@ -35,6 +35,7 @@ class HyperPodStack(cdk.Stack):
         id: str,
         *,
         config: HyperPodConfig,
+        fleet_name: str,
         mounts: StorageConfig,
         storage: StorageStack,
         network: Network | NetworkConfig | None,
@@ -53,6 +54,7 @@ class HyperPodStack(cdk.Stack):
         self.cluster = HyperPodCluster(
             self,
             "Cluster",
+            fleet_name=fleet_name,
             cluster_name=config.cluster_name,
             groups=[instance_group_from(self, group) for group in config.groups.values()],
             network=network_for(self, network),

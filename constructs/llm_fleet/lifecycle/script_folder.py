@@ -4,8 +4,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import llm_fleet
-
 _FOLDER = "lifecycle_scripts"
 _CACHES = ("__pycache__",)
 _CACHE_SUFFIXES = (".pyc",)
@@ -30,7 +28,7 @@ def default_folder() -> Path:
 
     Raises `FileNotFoundError` when neither is there, which is a broken installation.
     """
-    package = Path(llm_fleet.__file__).parent
+    package = Path(__file__).parents[1]
     for candidate in (package / _FOLDER, package.parent.parent / _FOLDER):
         if candidate.is_dir():
             return candidate

@@ -1,0 +1,20 @@
+"""No page links to a file that is not there."""
+
+import re
+import subprocess
+
+import pytest
+
+from tools.synth_environment import ROOT
+
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
+PAGES = subprocess.run(
+    ["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
+).stdout.split()  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str):
+    folder = (ROOT / page).parent
+    missing = [target for target in LINK.findall((ROOT / page).read_text()) if not (folder / target).exists()]
+    assert missing == []
