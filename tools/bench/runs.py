@@ -61,6 +61,8 @@ def _run(case: Case) -> tuple[float, float]:
     """Run `case` once; return its wall time and its peak memory. Raises CalledProcessError when it fails."""
     with tempfile.TemporaryDirectory() as out:
         environment = {**os.environ, "CDK_OUTDIR": out, **case.environment}
+        # Else our own modules would be compiled anew in every run, and the CDK's would not.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         before = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, *case.arguments],
