@@ -62,9 +62,7 @@ def test_a_data_bucket(stack: cdk.Stack):
             },
         },
     )
-    template.has_resource(
-        "AWS::KMS::Key", {"DeletionPolicy": "Retain", "Properties": {"EnableKeyRotation": True}}
-    )
+    template.has_resource("AWS::KMS::Key", {"DeletionPolicy": "Retain", "Properties": {"EnableKeyRotation": True}})
     template.resource_count_is("Custom::S3BucketNotifications", 0)
 
 
