@@ -1,7 +1,7 @@
 """Asks the services what a deployed fleet is like."""
 
 import json
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import ParseResult, urlparse
@@ -15,25 +15,26 @@ class FleetOnAws:
 
     def __init__(self, aws: LocalAws, assembly: Path, cluster_name: str = "ml-cluster") -> None:
         self.aws = aws
+        self._client = cache(aws.client)  # making one costs more than using it
         self.assembly = assembly
         self._cluster_name = cluster_name
 
     @property
     def cluster(self) -> dict[str, Any]:
         """What `describe-cluster` says now."""
-        return self.aws.client("sagemaker").describe_cluster(ClusterName=self._cluster_name)
+        return self._client("sagemaker").describe_cluster(ClusterName=self._cluster_name)
 
     def group(self, name: str) -> dict[str, Any]:
         return next(group for group in self.cluster["InstanceGroups"] if group["InstanceGroupName"] == name)
 
     @cached_property
     def file_system(self) -> dict[str, Any]:
-        (only,) = self.aws.client("fsx").describe_file_systems()["FileSystems"]
+        (only,) = self._client("fsx").describe_file_systems()["FileSystems"]
         return only
 
     @cached_property
     def reachability(self) -> Reachability:
-        return Reachability(self.aws.client("ec2"))
+        return Reachability(self._client("ec2"))
 
     @property
     def subnet_id(self) -> str:
@@ -47,7 +48,7 @@ class FleetOnAws:
     @property
     def file_server(self) -> Place:
         """The file system's network interface, by the security groups that it was made with."""
-        interfaces = self.aws.client("ec2").describe_network_interfaces(
+        interfaces = self._client("ec2").describe_network_interfaces(
             NetworkInterfaceIds=self.file_system["NetworkInterfaceIds"]
         )["NetworkInterfaces"]
         groups = {group["GroupId"] for interface in interfaces for group in interface["Groups"]}
@@ -56,16 +57,16 @@ class FleetOnAws:
     @property
     def bundle(self) -> tuple[str, str]:
         """Bucket and prefix of the bundle that the nodes run."""
-        uri: ParseResult = urlparse(self.group("worker-group")["LifeCycleConfig"]["SourceS3Uri"])
+        uri: ParseResult = urlparse(str(self.group("worker-group")["LifeCycleConfig"]["SourceS3Uri"]))
         return uri.netloc, uri.path.strip("/")
 
     def bundle_object(self, name: str) -> bytes:
         bucket, prefix = self.bundle
-        return self.aws.client("s3").get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
+        return self._client("s3").get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
 
     def bundle_names(self) -> set[str]:
         bucket, prefix = self.bundle
-        found = self.aws.client("s3").list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]
+        found = self._client("s3").list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]
         return {item["Key"].removeprefix(f"{prefix}/") for item in found}
 
     @property

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import aws_cdk as cdk
 
@@ -21,7 +22,7 @@ def test_an_app_of_the_tests_sees_the_flags(app: cdk.App):
     assert {flag: app.node.try_get_context(flag) for flag in cdk_context()} == cdk_context()
 
 
-def test_python_app_py_synthesizes_what_the_cli_does(tmp_path):
+def test_python_app_py_synthesizes_what_the_cli_does(tmp_path: Path):
     """The CLI hands the flags over in the environment; `python app.py` must not need that."""
     plain, as_cli = tmp_path / "plain", tmp_path / "cli"
     command = [sys.executable, "app.py"]

@@ -23,5 +23,5 @@ def test_no_file_is_over_500_lines():
 
 
 @pytest.mark.parametrize("place", ["constructs", "stacks", "local_aws"])
-def test_the_median_file_is_under_150_lines(place):
+def test_the_median_file_is_under_150_lines(place: str):
     assert median(python_files(place).values()) < 150

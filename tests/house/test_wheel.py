@@ -19,7 +19,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(out.glob("*.whl"))
 
 
-def test_wheel_holds_the_library_the_stacks_and_the_node_scripts_and_nothing_else(wheel):
+def test_wheel_holds_the_library_the_stacks_and_the_node_scripts_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         entry = archive.getinfo("llm_fleet/lifecycle_scripts/on_init_complete.sh")
@@ -33,7 +33,7 @@ def test_wheel_holds_the_library_the_stacks_and_the_node_scripts_and_nothing_els
     assert entry.external_attr >> 16 & 0o111, "the entry script has lost its run bit"
 
 
-def test_the_example_synthesizes_in_an_empty_environment(wheel, tmp_path):
+def test_the_example_synthesizes_in_an_empty_environment(wheel: Path, tmp_path: Path):
     environment = tmp_path / "venv"
     python = environment / "bin" / "python"
     subprocess.run([str(UV), "venv", "--quiet", str(environment)], check=True)
