@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet.lifecycle import script_folder
 from llm_fleet.lifecycle.content import checksums, content_hash, write_zip
 from llm_fleet.lifecycle.script_folder import ScriptFile, default_folder, read_scripts
 
@@ -26,12 +27,12 @@ def test_the_scripts_inside_an_installed_package_come_first(tmp_path: Path, monk
     package = tmp_path / "site-packages" / "llm_fleet"
     inside = package / "lifecycle_scripts"
     inside.mkdir(parents=True)
-    monkeypatch.setattr("llm_fleet.__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(script_folder, "_PACKAGE", package)
     assert default_folder() == inside
 
 
 def test_a_broken_installation_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_fleet.__file__", str(tmp_path / "a" / "b" / "__init__.py"))
+    monkeypatch.setattr(script_folder, "_PACKAGE", tmp_path / "a" / "b")
     with pytest.raises(FileNotFoundError, match="install it anew"):
         default_folder()
 

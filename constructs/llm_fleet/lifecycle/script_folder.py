@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FOLDER = "lifecycle_scripts"
+_PACKAGE = Path(__file__).parents[1]
 _CACHES = ("__pycache__",)
 _CACHE_SUFFIXES = (".pyc",)
 
@@ -28,11 +29,10 @@ def default_folder() -> Path:
 
     Raises `FileNotFoundError` when neither is there, which is a broken installation.
     """
-    package = Path(__file__).parents[1]
-    for candidate in (package / _FOLDER, package.parent.parent / _FOLDER):
+    for candidate in (_PACKAGE / _FOLDER, _PACKAGE.parent.parent / _FOLDER):
         if candidate.is_dir():
             return candidate
-    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {package} nor beside it: install it anew")
+    raise FileNotFoundError(f"llm-fleet's {_FOLDER} are neither in {_PACKAGE} nor beside it: install it anew")
 
 
 def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:
