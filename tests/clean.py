@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+import pytest
 from aws_cdk import cx_api
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 from cfnlint.api import ManualArgs, lint
@@ -76,3 +77,15 @@ def _reported(app: cdk.App) -> list[str]:
         for violation in plugin["violations"]
         for found in violation["violatingConstructs"]
     ]
+
+
+FINDERS: list[Finder] = [
+    annotation_findings,
+    cfn_lint_findings,
+    cloudformation_validate_findings,
+    nag_findings,
+    validator_findings,
+]
+
+every_checker = pytest.mark.parametrize("finder", FINDERS, ids=lambda finder: finder.__name__.removesuffix("_findings"))
+"""Runs a test once for each checker, as its argument `finder`. tests/stacks shows that each can find something."""

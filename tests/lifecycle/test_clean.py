@@ -10,22 +10,12 @@ from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest
 from llm_fleet.rules.terms import NodeType
-from tests import clean
+from tests.clean import Finder, every_checker
 
 
 @pytest.mark.parametrize("keyed", [False, True], ids=["defaults", "own key"])
-@pytest.mark.parametrize(
-    "finder",
-    [
-        clean.nag_findings,
-        clean.validator_findings,
-        clean.annotation_findings,
-        clean.cfn_lint_findings,
-        clean.cloudformation_validate_findings,
-    ],
-    ids=lambda finder: finder.__name__,
-)
-def test_no_checker_finds_anything(app: cdk.App, stack: cdk.Stack, finder: clean.Finder, keyed: bool) -> None:
+@every_checker
+def test_no_checker_finds_anything(app: cdk.App, stack: cdk.Stack, finder: Finder, keyed: bool) -> None:
     key = cast(kms.IKey, kms.Key(stack, "Key", enable_key_rotation=True)) if keyed else None
     bucket = LifecycleBucket(stack, "Bucket", name_part="demo", encryption_key=key).bucket
     group = NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"])

@@ -8,28 +8,20 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet.config.load import load_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from tests.clean import (
-    Finder,
-    annotation_findings,
-    cfn_lint_findings,
-    cloudformation_validate_findings,
-    nag_findings,
-    validator_findings,
-)
+from tests.clean import Finder, every_checker
 from tools.synth_environment import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-FINDERS = [annotation_findings, cfn_lint_findings, cloudformation_validate_findings, nag_findings, validator_findings]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("finder", FINDERS, ids=lambda finder: finder.__name__.removesuffix("_findings"))
+@every_checker
 def test_nothing_is_found(app: cdk.App, example: Path, finder: Finder):
     FleetStacks.make(app, load_fleet(example), account="111122223333")
     assert finder(app) == []
 
 
-@pytest.mark.parametrize("finder", FINDERS, ids=lambda finder: finder.__name__.removesuffix("_findings"))
+@every_checker
 def test_each_checker_finds_a_planted_mistake(app: cdk.App, stack: cdk.Stack, finder: Finder):
     bucket = s3.CfnBucket(stack, "Careless")
     bucket.add_property_override("VersioningConfiguration.Status", "Sometimes")

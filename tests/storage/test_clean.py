@@ -1,14 +1,8 @@
 """What storage synthesizes passes every checker that a careful user would run."""
 
-import json
-
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_s3 as s3
-from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
-from cfnlint.api import ManualArgs, lint
-from cloudformation_validate import RegoEngine, Severity
 
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.storage.access_log_bucket import AccessLogBucket
@@ -16,6 +10,7 @@ from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from tests.clean import Finder, every_checker
 
 
 @pytest.fixture
@@ -38,27 +33,6 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     return stack
 
 
-def check_with_nag(app: cdk.App) -> None:
-    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app))
-    app.synth()
-
-
-def test_cdk_nag_finds_nothing(app: cdk.App, everything: cdk.Stack):
-    check_with_nag(app)
-
-
-def test_cdk_nag_would_have_found_something(app: cdk.App, stack: cdk.Stack):
-    s3.Bucket(stack, "Careless")
-    with pytest.raises(RuntimeError, match="ValidationFailed"):
-        check_with_nag(app)
-
-
-def test_cfn_lint_finds_nothing(app: cdk.App, everything: cdk.Stack):
-    template = app.synth().get_stack_by_name(everything.stack_name).template
-    assert lint(json.dumps(template), config=ManualArgs(regions=["us-west-2"])) == []
-
-
-def test_cloudformation_validate_finds_nothing(app: cdk.App, everything: cdk.Stack):
-    path = app.synth().get_stack_by_name(everything.stack_name).template_full_path
-    found = RegoEngine().validate_template(path).diagnostics  # pyright: ignore[reportUnknownMemberType]
-    assert [f"{d.rule_id} {d.message}" for d in found if d.severity is not Severity.INFO] == []
+@every_checker
+def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: Finder):
+    assert finder(app) == []
