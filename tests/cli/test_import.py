@@ -258,6 +258,8 @@ def test_existing_network_needs_what_the_request_does_not_tell(tmp_path: Path) -
         ('{"a": 1, "a": 2}', "LF151"),
         ("3", "LF151"),
         ("[" * 100_000, "LF151"),
+        ('{"InstanceGroups": [{"InstanceCount": ' + "9" * 5000 + "}]}", "LF151"),
+        ('{"ClusterName": "\\ud800"}', "LF151"),
         ({}, "LF151"),
         ([], "LF151"),
         ({"InstanceGroups": {}}, "LF151"),

@@ -81,6 +81,29 @@ def test_import_to_nowhere(capsys: Capture, tmp_path: Path) -> None:
     assert "[LF161]" in capsys.readouterr().err
 
 
+def test_import_never_takes_the_place_of_what_is_no_file(capsys: Capture, tmp_path: Path) -> None:
+    """`--force -o /dev/null`, by root, would put a file in the place of the machine's `/dev/null`."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = ["import", LAUNCH_POST, "--az", "usw2-az4", "--force", "-o"]
+    for place, told in ((pipe, "device, pipe or socket"), (tmp_path, "directory")):
+        assert main([*command, str(place)]) == 1
+        error = capsys.readouterr().err
+        assert "[LF161]" in error
+        assert told in error
+    assert pipe.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_import_follows_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.yaml", tmp_path / "link.yaml"
+    target.write_text("mine")
+    link.symlink_to(target)
+    assert main(["import", LAUNCH_POST, "--az", "usw2-az4", "--force", "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert load_fleet(target).region == "us-west-2"
+
+
 def test_import_that_fails_writes_nothing_and_tells_what_it_mended(capsys: Capture, tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(Path(LAUNCH_POST).read_text().replace('"InstanceCount": 4', '"InstanceCount": -4'))
@@ -131,3 +154,17 @@ def test_reader_that_goes_away_is_no_failure() -> None:
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert ran.stdout.splitlines() == ["{", "0"]
     assert ran.stderr == ""
+
+
+def test_output_that_takes_nothing_is_told_in_a_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "llm_fleet.cli.main", "schema"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == "llm-fleet: the output cannot be written: no space left on device\n"

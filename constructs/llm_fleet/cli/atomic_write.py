@@ -11,8 +11,12 @@ from llm_fleet.rules.problem import FleetError, Problem
 def write_file(path: Path, text: str, *, force: bool) -> None:
     """Write `text` to `path` in one step; raise `FleetError` (LF160, LF161) when that cannot be done.
 
-    Without `force` a file that is there already stays as it is, even one that appears in the meantime.
+    Without `force` a file that is there already stays as it is, even one that appears in the meantime. Nothing but a
+    regular file is ever replaced: put in the place of `/dev/null`, a file would break the machine. What a link leads
+    to is replaced, not the link.
     """
+    if force:
+        path = _replaceable(path)
     scratch: Path | None = None
     try:
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=".llm-fleet-", delete=False) as file:
@@ -33,6 +37,19 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)
+
+
+def _replaceable(path: Path) -> Path:
+    """Return the place behind `path`; refuse one where something other than a regular file stands."""
+    try:
+        place = path.resolve()
+        in_the_way = place.exists() and not place.is_file()
+    except (OSError, RuntimeError, ValueError):  # E.g. links in a circle; writing tells what it is.
+        return path
+    if in_the_way:
+        what = "directory" if place.is_dir() else "device, pipe or socket"
+        raise _error(path, Code.OUTPUT_UNWRITABLE, f"a {what} of this name is there already", "name another place")
+    return place
 
 
 def _umask() -> int:

@@ -28,11 +28,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # argparse's own way out, with its message printed.
         return leaving.code if isinstance(leaving.code, int) else _USAGE
     except BrokenPipeError:
-        # The reader has gone, e.g. `| head`. Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone, e.g. `| head`.
+        _give_up_output()
         return 0
+    except OSError as error:  # Files tell their own problems; what is left is standard output, e.g. a full disk.
+        print(f"llm-fleet: the output cannot be written: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        _give_up_output()
+        return _PROBLEMS
     except KeyboardInterrupt:
         return 128 + 2
+
+
+def _give_up_output() -> None:
+    """Lead what is left of the output nowhere: Python would complain when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -28,7 +28,9 @@ def read_request(path: Path) -> dict[str, Any]:
 
 def _parse(text: str, subject: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_each_key_once)
+        found = json.loads(text, object_pairs_hook=_each_key_once)
+        json.dumps(found, ensure_ascii=False).encode()
+        return found
     except json.JSONDecodeError as error:
         lines = text.splitlines()
         problem = Problem(
@@ -38,6 +40,10 @@ def _parse(text: str, subject: str) -> Any:
             value=lines[error.lineno - 1] if error.lineno <= len(lines) and lines[error.lineno - 1] else None,
         )
         raise FleetError([locate(problem, error.lineno, error.colno)], subject=subject) from None
+    except UnicodeEncodeError:  # `\ud800`: JSON can say half a character, which nothing else can.
+        raise _shape_error("the request holds half a character", subject) from None
+    except ValueError:  # Python turns no text of more than 4300 digits into a number.
+        raise _shape_error("the request holds a number longer than any of a request", subject) from None
     except _KeyTwice as twice:
         raise _shape_error(f"the key {twice.key!r} stands twice in one object", subject) from None
     except RecursionError:
