@@ -27,6 +27,7 @@ FORM_CODES = {
     Code.WRONG_TYPE,
     Code.NOT_A_CHOICE,
     Code.QUANTITY,
+    Code.TEXT_FORM,
 }
 
 Path_ = tuple[str | int, ...]

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from llm_fleet.config.named import NamedModel
+from llm_fleet.config.values import KeyArn
 
 
 class BucketConfig(NamedModel):
@@ -10,5 +11,5 @@ class BucketConfig(NamedModel):
 
     bucket_name: str | None = Field(default=None, alias="name")
     """Its name in S3. Default: CloudFormation makes one, which cannot clash."""
-    kms_key_arn: str | None = Field(default=None, alias="key")
+    kms_key_arn: KeyArn | None = Field(default=None, alias="key")
     """ARN of the KMS key that encrypts it. Default: a key of the fleet's own."""

@@ -8,6 +8,7 @@ from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.scripts import ScriptsConfig
+from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
@@ -17,6 +18,7 @@ from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
 
+_S3 = "s3://"
 _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
 
@@ -47,8 +49,7 @@ def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:
     yield from (problem.under("scripts") for problem in _check_scripts(cluster.scripts))
     for attribute, names in (("reads", cluster.reads), ("writes", cluster.writes)):
         for index, name in enumerate(names):
-            if name not in fleet.storage.buckets and not name.startswith("s3://"):
-                yield _unknown_bucket(name, fleet).under(attribute, index)
+            yield from (problem.under(attribute, index) for problem in _check_bucket(name, fleet))
     for group in cluster.groups.values():
         found = _check_group(group, continuous=cluster.node_provisioning_mode is not None)
         yield from (problem.under("groups", group.name) for problem in found)
@@ -80,6 +81,15 @@ def _check_group(group: GroupConfig, *, continuous: bool) -> Iterator[Problem]:
     )
     types = group.instance_types or (group.instance_type or "",)
     yield from check_network_interface(group.network_interface, types)
+
+
+def _check_bucket(name: str, fleet: Fleet) -> Iterator[Problem]:
+    if name.startswith(_S3):
+        for problem in check_bucket_name(name.removeprefix(_S3).removesuffix("/")):
+            remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
+            yield replace(problem, path=(), remedy=remedy)
+    elif name not in fleet.storage.buckets:
+        yield _unknown_bucket(name, fleet)
 
 
 def _unknown_bucket(name: str, fleet: Fleet) -> Problem:

@@ -10,6 +10,7 @@ from llm_fleet.config.choices import Lifecycle, Provisioning, Removal
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.named import NamedModel, name_entries
 from llm_fleet.config.scripts import ScriptsConfig
+from llm_fleet.config.values import RoleArn
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 
 
@@ -47,7 +48,7 @@ class HyperPodConfig(NamedModel):
     """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
     scripts: ScriptsConfig = Field(default_factory=ScriptsConfig)
     """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
-    execution_role_arn: str | None = Field(default=None, alias="execution_role")
+    execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
     reads: tuple[str, ...] = ()
     """Buckets that nodes may read: names under `storage.buckets`, or `s3://<bucket>`. Default: none."""

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.values import SecurityGroupId
 
 
 class ExistingFsxConfig(FleetModel):
@@ -18,5 +19,5 @@ class ExistingFsxConfig(FleetModel):
     """AZ id where it stands. Default: not known, and not checked."""
     efa_enabled: bool = Field(default=False, alias="efa")
     """Whether it was made with EFA. Default: no."""
-    security_group_id: str | None = Field(default=None, alias="security_group")
+    security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
     """Its security group, which lets the nodes in. Default: you have let them in yourself."""

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.values import SecurityGroupId
 
 
 class ExistingHomeConfig(FleetModel):
@@ -14,5 +15,5 @@ class ExistingHomeConfig(FleetModel):
     """The name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
     availability_zone_id: str | None = Field(default=None, alias="az")
     """AZ id where it stands. Default: not known, and not checked."""
-    security_group_id: str | None = Field(default=None, alias="security_group")
+    security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
     """Its security group, which lets the nodes in. Default: you have let them in yourself."""

@@ -10,7 +10,7 @@ from llm_fleet.config.existing_fsx import ExistingFsxConfig
 from llm_fleet.config.fsx_backups import FsxBackupsConfig
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.throughput import LustreThroughput
-from llm_fleet.config.values import Gibibytes, LustreGibibytes
+from llm_fleet.config.values import Gibibytes, KeyArn, LustreGibibytes
 from llm_fleet.rules.lustre_settings import DEFAULT_VERSION, LustreSettings
 from llm_fleet.rules.terms import LustreDeploymentType, LustreStorageType
 
@@ -53,7 +53,7 @@ class FsxConfig(FleetModel):
     """Daily backups. Default: kept for 7 days where the deployment type has backups."""
     maintenance_start_time: str | None = Field(default=None, alias="maintenance")
     """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
-    kms_key_arn: str | None = Field(default=None, alias="key")
+    kms_key_arn: KeyArn | None = Field(default=None, alias="key")
     """ARN of the KMS key that encrypts it. Default: a key of the fleet's own, where the type takes one."""
     import_from: str | None = Field(default=None, alias="import")
     """A bucket, or a prefix of it, that the whole file system mirrors: short for a data repository at `/`."""

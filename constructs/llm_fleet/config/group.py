@@ -10,7 +10,7 @@ from llm_fleet.config.auto_patch import AutoPatchConfig
 from llm_fleet.config.choices import Lifecycle, NetworkInterface, Role
 from llm_fleet.config.named import NamedModel
 from llm_fleet.config.schedule import ScheduleConfig
-from llm_fleet.config.values import Gibibytes, InstanceTypeName
+from llm_fleet.config.values import Gibibytes, InstanceTypeName, KeyArn, RoleArn
 from llm_fleet.rules.terms import DeepHealthCheck, LifecycleHook, NodeType
 
 
@@ -60,9 +60,9 @@ class GroupConfig(NamedModel):
     """A script of the bundle that runs after the AMI's configuration. Default: by `lifecycle`."""
     ebs_volume_gib: Gibibytes | None = Field(default=None, alias="ebs")
     """A second EBS volume, mounted at /opt/sagemaker, e.g. `500 GiB`. Default: none."""
-    ebs_volume_kms_key: str | None = Field(default=None, alias="ebs_key")
+    ebs_volume_kms_key: KeyArn | None = Field(default=None, alias="ebs_key")
     """ARN of the KMS key that encrypts the second volume. Default: a key that AWS owns."""
-    root_volume_kms_key: str | None = Field(default=None, alias="root_volume_key")
+    root_volume_kms_key: KeyArn | None = Field(default=None, alias="root_volume_key")
     """ARN of the KMS key that encrypts the root volume. Default: a key that AWS owns."""
     mount_lustre: bool = Field(default=True, alias="mount_fsx")
     """Whether its nodes mount the fleet's FSx for Lustre. Default: yes."""
@@ -86,7 +86,7 @@ class GroupConfig(NamedModel):
     """Subnets of its own, by id. Default: those of the network."""
     override_security_group_ids: tuple[str, ...] = Field(default=(), alias="security_groups")
     """Security groups of its own, by id, with `subnets`. Default: that of the network."""
-    execution_role_arn: str | None = Field(default=None, alias="execution_role")
+    execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that its nodes act with. Default: the cluster's."""
     scheduled_update: ScheduleConfig | None = Field(default=None, alias="schedule")
     """When its nodes are brought to the newest image. Default: never by themselves."""

@@ -8,7 +8,7 @@ from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.config.backups import BackupsConfig
 from llm_fleet.config.existing_home import ExistingHomeConfig
 from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Gibibytes, Kibibytes, MegabytesPerSecond
+from llm_fleet.config.values import Gibibytes, KeyArn, Kibibytes, MegabytesPerSecond
 from llm_fleet.rules.openzfs import OpenZfsSettings
 
 _DEFAULTS = OpenZfsSettings()
@@ -37,7 +37,7 @@ class HomeConfig(FleetModel):
     """Daily backups. Default: kept for 30 days."""
     maintenance_start_time: str | None = Field(default=None, alias="maintenance")
     """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
-    kms_key_arn: str | None = Field(default=None, alias="key")
+    kms_key_arn: KeyArn | None = Field(default=None, alias="key")
     """ARN of the KMS key that encrypts it. Default: a key of the fleet's own."""
     mount_path: str = Field(default="/home", alias="mount")
     """Where nodes mount it. Default: `/home`."""

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from llm_fleet.catalog.instances import instances
 from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, RECORD_SIZE, SECONDS, SIZE
+from llm_fleet.config.text_form import KEY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID
 
 Gibibytes = Annotated[int, BeforeValidator(SIZE.parse), WithJsonSchema(SIZE.json_schema())]
 """GiB, written as `500 GiB` or `1 TiB`."""
@@ -32,3 +33,17 @@ def _instance_type_schema(schema: dict[str, Any]) -> None:
 
 InstanceTypeName = Annotated[str, Field(json_schema_extra=_instance_type_schema)]
 """An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
+
+KeyArn = Annotated[str, BeforeValidator(KEY_ARN.parse), WithJsonSchema(KEY_ARN.json_schema())]
+"""The ARN of a KMS key."""
+
+RoleArn = Annotated[str, BeforeValidator(ROLE_ARN.parse), WithJsonSchema(ROLE_ARN.json_schema())]
+"""The ARN of an IAM role."""
+
+SecretArn = Annotated[str, BeforeValidator(SECRET_ARN.parse), WithJsonSchema(SECRET_ARN.json_schema())]
+"""The ARN of a Secrets Manager secret."""
+
+SecurityGroupId = Annotated[
+    str, BeforeValidator(SECURITY_GROUP_ID.parse), WithJsonSchema(SECURITY_GROUP_ID.json_schema())
+]
+"""The id of a security group."""
