@@ -40,6 +40,8 @@ class Request:
     """Tags of the whole stack, plus the `aws:cloudformation:*` ones; `properties` wins where a key is in both."""
     old_tags: Mapping[str, str] | None = None
     """On update: the stack's tags before. An update may change nothing but these."""
+    restoring: bool = False
+    """Whether an update takes back one that failed half-way: some of what `old_properties` says may not be so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,10 @@ class ReplacementNeeded(Exception):
 
 class ResourceFailed(Exception):
     """The service refused; the message is what the user reads in the stack's events."""
+
+
+class NothingChanged(ResourceFailed):
+    """Raised by `update` when it refuses before it has changed anything: there is nothing to take back then."""
 
 
 class ResourceProvider(Protocol):
@@ -94,7 +100,7 @@ class ResourceProvider(Protocol):
     def update(self, request: Request) -> Created:
         """Change the resource in place and return its whole state.
 
-        Raises `ReplacementNeeded` (before anything is changed) or `ResourceFailed`.
+        Raises `ReplacementNeeded` or `NothingChanged` (before anything is changed), or `ResourceFailed`.
         """
         ...
 
@@ -111,6 +117,9 @@ class ResourceProvider(Protocol):
 class KnowsReplacements(Protocol):
     """What a provider may also offer, so that a change set can foretell replacements."""
 
-    def create_only(self, resource_type: str) -> frozenset[str]:
-        """Return the top-level properties of a type that can be set at creation only."""
+    def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
+        """Return the top-level properties whose change from `before` to `after` cannot be made in place.
+
+        A value in `after` that is not known yet counts as changed.
+        """
         ...

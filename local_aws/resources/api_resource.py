@@ -1,15 +1,16 @@
 """Creates, reads, updates and deletes a resource of any type that a table describes."""
 
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
-from local_aws.resource_provider import Created, ReplacementNeeded, Request, ResourceFailed
+from local_aws.resource_provider import Created, NothingChanged, ReplacementNeeded, Request, ResourceFailed
 from local_aws.resources.caller import Path, make_call
 from local_aws.resources.coercion import typed
 from local_aws.resources.expressions import fill_text, search
 from local_aws.resources.hooks import hook_for
 from local_aws.resources.kept import forgotten
-from local_aws.resources.schemas import create_only_paths, value_problems, values_at
+from local_aws.resources.schemas import value_problems, values_at
 from local_aws.resources.services import Gone, Services
 from local_aws.resources.settings import apply_settings, apply_tags, undo_settings
 from local_aws.resources.situation import Situation, Stage
@@ -46,8 +47,7 @@ class ApiResource:
         """Change the resource in place; raises `ReplacementNeeded` before anything is changed when that cannot be."""
         at = self._situation(request, Stage.UPDATE)
         at.old = typed(self._spec.type, request.old_properties or {})
-        changed = frozenset(name for name in {*at.props, *at.old} if at.props.get(name) != at.old.get(name))
-        self._refuse_create_only(at, changed)
+        self._refuse_create_only(at)
         hook = hook_for(self._spec.hook)
         at.props, at.old = hook.prepare(at, at.props), hook.prepare(at, at.old)
         changed = frozenset(name for name in {*at.props, *at.old} if at.props.get(name) != at.old.get(name))
@@ -74,7 +74,7 @@ class ApiResource:
     def _situation(self, request: Request, stage: Stage) -> Situation:
         properties = typed(self._spec.type, request.properties)
         if stage is not Stage.DELETE and (problems := value_problems(self._spec.type, properties)):
-            raise ResourceFailed(f"{self._spec.type}: {'; '.join(problems)}")
+            raise NothingChanged(f"{self._spec.type}: {'; '.join(problems)}")
         return Situation(
             spec=self._spec,
             services=self._services,
@@ -128,20 +128,18 @@ class ApiResource:
         else:
             make_call(update, at, by_name=by_name, may_drop=lambda path: _same(at, path))
 
-    def _refuse_create_only(self, at: Situation, changed: frozenset[str]) -> None:
-        fixed = [
-            ".".join(path)
-            for path in create_only_paths(self._spec.type)
-            if path[0] in changed and values_at(at.props, path) != values_at(at.old, path)
-        ]
-        for path in (tuple(one.split(".")) for one in sorted(self._spec.replace)):
-            if path[0] in changed and values_at(at.props, path) != values_at(at.old, path):
-                fixed.append(".".join(path))
+    def fixed(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Path]:
+        """Return the paths of what differs between two sets of properties and can be set at creation only."""
+        old, new = typed(self._spec.type, before), typed(self._spec.type, after)
+        return [path for path in self._spec.fixed_paths if values_at(new, path) != values_at(old, path)]
+
+    def _refuse_create_only(self, at: Situation) -> None:
+        fixed = [".".join(path) for path in self.fixed(at.old, at.props)]
         if fixed:
             raise ReplacementNeeded(f"{self._spec.type}: {', '.join(fixed)} cannot be changed in place")
 
     def _cannot_update(self, names: list[str]) -> None:
-        raise ResourceFailed(f"{self._spec.type}: this emulation cannot change {', '.join(names)} in place")
+        raise NothingChanged(f"{self._spec.type}: this emulation cannot change {', '.join(names)} in place")
 
     def _read(self, at: Situation) -> dict[str, Any] | None:
         if self._spec.read is None:

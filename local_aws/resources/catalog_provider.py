@@ -50,6 +50,11 @@ class CatalogProvider:
         found = type_specs().get(resource_type)
         return frozenset(found.attributes) if found else frozenset()
 
+    def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
+        """Return the properties whose change replaces the resource, by its schema and its table."""
+        found = self._of_type.get(resource_type)
+        return frozenset(path[0] for path in found.fixed(before, after)) if found else frozenset()
+
     def create(self, request: Request) -> Created:
         """Create a resource, or raise `ResourceFailed`."""
         created = self._resource(request.resource_type).create(request)

@@ -14,9 +14,15 @@ from local_aws.resources.shapes import model_problems
 
 _GONE = re.compile(r"NotFound|NoSuch|NotExist|Not_Found|^404$|InvalidRouteTableId|InvalidNetworkInterfaceID")
 
+_THERE = re.compile(r"Duplicate|AlreadyExists|AlreadyAssociated")
+
 
 class Gone(ResourceFailed):
     """The service knows no such thing."""
+
+
+class AlreadyThere(ResourceFailed):
+    """The service has that very thing already."""
 
 
 class Services:
@@ -45,7 +51,7 @@ class Services:
         return self.client(service, "us-east-1").meta.service_model.operation_model(operation).output_shape
 
     def call(self, service: str, region: str, operation: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Call an operation; raises `Gone` or `ResourceFailed` with the service's words."""
+        """Call an operation; raises `Gone`, `AlreadyThere` or `ResourceFailed` with the service's words."""
         problems = model_problems(self.input_shape(service, operation), params)
         if problems:
             raise ResourceFailed(f"{service} {operation}: {'; '.join(problems)}")
@@ -56,7 +62,8 @@ class Services:
         except ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             text = f"{service} {operation}: {code}: {error.response.get('Error', {}).get('Message', '')}"
-            raise (Gone if _GONE.search(code) else ResourceFailed)(text) from error
+            kind = Gone if _GONE.search(code) else AlreadyThere if _THERE.search(code) else ResourceFailed
+            raise kind(text) from error
         except BotoCoreError as error:
             raise ResourceFailed(f"{service} {operation}: {error}") from error
 

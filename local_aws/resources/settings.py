@@ -6,7 +6,7 @@ from typing import Any
 
 from local_aws.resource_provider import ResourceFailed
 from local_aws.resources.caller import make_call, make_calls
-from local_aws.resources.services import Gone
+from local_aws.resources.services import AlreadyThere, Gone
 from local_aws.resources.situation import Situation, Stage
 from local_aws.resources.spec import Setting
 
@@ -18,10 +18,17 @@ def apply_settings(at: Situation, changed: frozenset[str]) -> None:
             continue
         if setting.each:
             _apply_each(setting, at, changed)
-        elif not setting.triggers & set(at.props):
-            _reset(setting, at)
-        else:
-            make_calls(setting.calls, at)
+            continue
+        with _as_it_was(at):
+            if setting.triggers & set(at.props):
+                make_calls(setting.calls, at)
+            else:
+                _reset(setting, at)
+
+
+def _as_it_was(at: Situation) -> contextlib.suppress:
+    """Taking back half an update, what never came cannot go, and what never went is there: both are right."""
+    return contextlib.suppress(*((AlreadyThere, Gone) if at.request.restoring else ()))
 
 
 def undo_settings(at: Situation) -> None:
@@ -43,7 +50,8 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
         _undo(setting, at, item)
     for item in wanted:
         if anew or item not in had:
-            make_calls(setting.calls, at, item=item)
+            with _as_it_was(at):
+                make_calls(setting.calls, at, item=item)
 
 
 def _undo(setting: Setting, at: Situation, item: Any) -> None:

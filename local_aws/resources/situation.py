@@ -1,5 +1,6 @@
 """What is at hand while a resource is created, updated or deleted: the words that a table's `$expressions` may use."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,6 +39,8 @@ class Situation:
     ref: str | None = None
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
     """What a hook worked out for the table's calls."""
+    unique: str = field(default_factory=lambda: secrets.token_hex(6).upper())
+    """For ids that CloudFormation makes: one logical resource has two while it is being replaced."""
     notes: list[str] = field(default_factory=list[str])
 
     def words(self, **more: Any) -> Mapping[str, Any]:
@@ -55,7 +58,7 @@ class Situation:
             "account": request.account,
             "stack_id": request.stack_id,
             "logical_id": request.logical_id,
-            "token": f"{request.stack_id.rsplit('/', 1)[-1]}-{request.logical_id}",
+            "unique": f"{request.stack_name}-{request.logical_id}-{self.unique}",
             **more,
         }
 

@@ -10,7 +10,7 @@ import yaml
 
 from local_aws.resource_provider import Level
 from local_aws.resources.expressions import properties_in
-from local_aws.resources.schemas import schema_of
+from local_aws.resources.schemas import create_only_paths, schema_of
 
 _FOLDER = Path(__file__).parent / "types"
 _NOTHING: Mapping[str, Any] = {}
@@ -119,6 +119,12 @@ class TypeSpec:
         settings = (one.triggers for one in self.settings if not one.after_update)
         given = frozenset[str]().union(*(call.reads for call in self.create), *settings)
         return given | frozenset(self.recorded) | (frozenset([self.tags.property]) if self.tags else frozenset[str]())
+
+    @property
+    def fixed_paths(self) -> tuple[tuple[str, ...], ...]:
+        """Paths of what can be set at creation only; `*` stands for every member of a list."""
+        own = (tuple(path.split(".")) for path in sorted(self.replace))
+        return (*create_only_paths(self.type), *own)
 
     @property
     def for_deletion(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from local_aws.resource_provider import ReplacementNeeded, ResourceFailed, ResourceProvider
+from local_aws.resource_provider import NothingChanged, ReplacementNeeded, ResourceFailed, ResourceProvider
 from local_aws.stacks.definition import Definition
 from local_aws.stacks.outputs import check_exports, evaluate_outputs
 from local_aws.stacks.registry import Registry
@@ -50,6 +50,7 @@ class Deployment:
         self._registry = registry
         self._work = ResourceWork(stack=stack, provider=provider, lookups=lookups)
         self._steps: list[Step] = []
+        self._rollback = True
         self._scope = StackScope(
             stack=stack,
             template=target.live.template,
@@ -74,6 +75,7 @@ class Deployment:
     def update(self, *, rollback: bool = True) -> None:
         """Change what differs, then delete what is no longer wanted; on failure go back, unless told not to."""
         before = dict(self._stack.resources)
+        self._rollback = rollback
         try:
             self._apply_all()
             self._finish()
@@ -134,8 +136,10 @@ class Deployment:
         try:
             updated = self._work.update(existing, declaration, properties, needs=needs, tags=self._target.tags)
         except ReplacementNeeded:
-            self._create(logical_id, properties, before=existing)
+            self._replace(existing, properties)
             return
+        except NothingChanged:
+            raise
         except ResourceFailed:
             half_way = replace(existing, properties=properties, given=properties, status="UPDATE_FAILED")
             self._stack.resources[logical_id] = half_way
@@ -143,6 +147,16 @@ class Deployment:
             raise
         self._stack.resources[logical_id] = updated
         self._steps.append(Step(existing, updated))
+
+    def _replace(self, existing: StackResource, properties: Mapping[str, Any]) -> None:
+        if not self._rollback:
+            # As AWS words it. What is replaced goes only when the update is over, and this one may never be.
+            refusal = "Replacement type updates not supported on stack with disable-rollback."
+            self._stack.tell(
+                existing.logical_id, existing.physical_id, existing.resource_type, "UPDATE_FAILED", refusal
+            )
+            raise ResourceFailed(refusal)
+        self._create(existing.logical_id, properties, before=existing)
 
     def _finish(self) -> None:
         """Show the outputs; from here on the stack is what was asked for."""

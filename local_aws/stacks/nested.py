@@ -43,9 +43,11 @@ class WithNestedStacks:
         """See `ResourceProvider.attribute_names`."""
         return frozenset(("Outputs.*",)) if resource_type == STACK_TYPE else self._others.attribute_names(resource_type)
 
-    def create_only(self, resource_type: str) -> frozenset[str]:
-        """See `KnowsReplacements.create_only`."""
-        return self._others.create_only(resource_type) if isinstance(self._others, KnowsReplacements) else frozenset()
+    def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
+        """See `KnowsReplacements.replacing`."""
+        if resource_type == STACK_TYPE or not isinstance(self._others, KnowsReplacements):
+            return frozenset()
+        return self._others.replacing(resource_type, before, after)
 
     def create(self, request: Request) -> Created:
         """Create the nested stack and wait for it."""

@@ -106,7 +106,9 @@ def _property_changes(
     existing: StackResource, properties: Mapping[str, Any], provider: ResourceProvider
 ) -> list[PropertyChange]:
     fixed = (
-        provider.create_only(existing.resource_type) if isinstance(provider, KnowsReplacements) else frozenset[str]()
+        provider.replacing(existing.resource_type, existing.properties, properties)
+        if isinstance(provider, KnowsReplacements)
+        else frozenset[str]()
     )
     changes: list[PropertyChange] = []
     for name in dict.fromkeys((*existing.properties, *properties)):

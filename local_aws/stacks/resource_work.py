@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from local_aws.resource_provider import Created, ReplacementNeeded, Request, ResourceFailed, ResourceProvider
+from local_aws.resource_provider import (
+    Created,
+    NothingChanged,
+    ReplacementNeeded,
+    Request,
+    ResourceFailed,
+    ResourceProvider,
+)
 from local_aws.stacks.stack import Stack, StackResource
 from local_aws.template.document import Declaration
 from local_aws.template.dynamic import resolve_dynamic
@@ -76,7 +83,7 @@ class ResourceWork:
         """Undo an update in place: from `after` back to `before`. Raises `ResourceFailed`."""
         self._tell(after, "UPDATE_IN_PROGRESS")
         try:
-            created = self._call(self._provider.update, self._request(before, before=after))
+            created = self._call(self._provider.update, self._request(before, before=after, restoring=True))
         except ReplacementNeeded:
             raise ResourceFailed(f"{before.logical_id} cannot be changed back in place") from None
         self._take(before, created)
@@ -118,7 +125,8 @@ class ResourceWork:
             raise
         except (ResourceFailed, TemplateError) as failure:
             self._tell(resource, f"{verb}_FAILED", str(failure))
-            raise ResourceFailed(str(failure)) from failure
+            untouched = isinstance(failure, NothingChanged | TemplateError)
+            raise (NothingChanged if untouched else ResourceFailed)(str(failure)) from failure
         self._tell(resource, f"{verb}_COMPLETE", "; ".join((f"level: {resource.level.value}", *resource.notes)))
         return resource
 
@@ -133,7 +141,9 @@ class ResourceWork:
             last = traceback.format_exception_only(error)[-1].strip()
             raise ResourceFailed(f"Internal failure of the emulation: {last}") from error
 
-    def _request(self, resource: StackResource, *, before: StackResource | None = None) -> Request:
+    def _request(
+        self, resource: StackResource, *, before: StackResource | None = None, restoring: bool = False
+    ) -> Request:
         return Request(
             resource_type=resource.resource_type,
             logical_id=resource.logical_id,
@@ -146,6 +156,7 @@ class ResourceWork:
             physical_id=resource.physical_id or None,
             tags=self._all_tags(resource),
             old_tags=self._all_tags(before) if before else None,
+            restoring=restoring,
         )
 
     def _all_tags(self, resource: StackResource) -> dict[str, str]:

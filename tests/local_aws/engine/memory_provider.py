@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from local_aws.resource_provider import Created, Level, ReplacementNeeded, Request, ResourceFailed
+from local_aws.resource_provider import Created, Level, NothingChanged, ReplacementNeeded, Request, ResourceFailed
 from local_aws.template.values import TemplateError
 
 
@@ -29,8 +29,8 @@ class MemoryProvider:
     def attribute_names(self, resource_type: str) -> frozenset[str] | None:
         return frozenset(("Arn", "Value"))
 
-    def create_only(self, resource_type: str) -> frozenset[str]:
-        return frozenset(("Name",))
+    def replacing(self, resource_type: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
+        return frozenset(("Name",)) if before.get("Name") != after.get("Name") else frozenset()
 
     def create(self, request: Request) -> Created:
         time.sleep(self.delay)
@@ -44,6 +44,8 @@ class MemoryProvider:
         assert request.physical_id in self.things
         if request.old_properties.get("Name") != request.properties.get("Name"):
             raise ReplacementNeeded
+        if request.properties.get("Fail") == "refuse":
+            raise NothingChanged(f"{request.logical_id} shall not be")
         self.calls.append(f"update {request.logical_id}")
         if request.properties.get("Fail") == "update":
             raise ResourceFailed(f"no change of {request.logical_id}")

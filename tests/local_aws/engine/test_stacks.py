@@ -137,6 +137,23 @@ def test_a_failed_update_may_be_left_standing(bench: Bench) -> None:
     assert bench.provider.things["thing-1"] == {"Value": "2"}
 
 
+def test_a_refusal_that_changed_nothing_is_not_taken_back(bench: Bench) -> None:
+    first = resources(A=thing(Value="1"), B=thing({"DependsOn": "A"}, Value="1"))
+    stack = bench.create("S", first)
+    bench.update(stack, resources(A=thing(Value="2"), B=thing({"DependsOn": "A"}, Value="1", Fail="refuse")))
+    assert bench.since_last() == ["update A", "update A"], "B was never touched, so only A goes back"
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert reason(stack, "UPDATE_FAILED") == "B shall not be"
+
+
+def test_without_rollback_nothing_is_replaced(bench: Bench) -> None:
+    stack = bench.create("S", resources(A=thing(Name="old")))
+    bench.update(stack, resources(A=thing(Name="new")), rollback=False)
+    assert stack.status == "UPDATE_FAILED"
+    assert "Replacement type updates not supported on stack with disable-rollback" in reason(stack, "UPDATE_FAILED")
+    assert set(bench.provider.things) == {stack.resources["A"].physical_id} == {"thing-1"}
+
+
 def test_deleting_takes_users_first_and_keeps_the_retained(bench: Bench) -> None:
     stack = bench.create("S", resources(A=thing({"DeletionPolicy": "Retain"}), B=thing(), C=thing(Value={"Ref": "B"})))
     bench.delete(stack)

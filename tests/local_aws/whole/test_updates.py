@@ -1,0 +1,110 @@
+"""Updates of real resources: what they leave, what they take away, and the way back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local_aws.client import LocalAws
+from tests.local_aws.whole.stacks import Stacks, get_att, ref, resource
+
+VPC = resource("AWS::EC2::VPC", CidrBlock="10.0.0.0/16")
+ALL = ("-1", "0.0.0.0/0")
+
+
+@pytest.fixture
+def stacks(aws: LocalAws) -> Stacks:
+    return Stacks(aws)
+
+
+def rule(port: Any) -> dict[str, Any]:
+    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "CidrIp": "10.0.0.0/8"}
+
+
+def group(**properties: Any) -> dict[str, Any]:
+    made = resource("AWS::EC2::SecurityGroup", GroupDescription="d", VpcId=ref("Vpc"), **properties)
+    return {"Vpc": VPC, "Group": made}
+
+
+def rules(stacks: Stacks, stack: str, side: str = "IpPermissions") -> list[tuple[Any, ...]]:
+    group_id = stacks.physical_id(stack, "Group")
+    [found] = stacks.client("ec2").describe_security_groups(GroupIds=[group_id])["SecurityGroups"]
+    return sorted(
+        (one.get("FromPort", one["IpProtocol"]), address["CidrIp"])
+        for one in found[side]
+        for address in one["IpRanges"]
+    )
+
+
+def test_the_default_way_out_goes_with_the_first_rule_and_comes_back_with_the_last(stacks: Stacks) -> None:
+    assert stacks.create("egress", group()) == "CREATE_COMPLETE"
+    assert rules(stacks, "egress", "IpPermissionsEgress") == [ALL]
+    assert stacks.update("egress", group(SecurityGroupEgress=[rule(443)])) == "UPDATE_COMPLETE"
+    assert rules(stacks, "egress", "IpPermissionsEgress") == [(443, "10.0.0.0/8")]
+    assert stacks.update("egress", group()) == "UPDATE_COMPLETE"
+    assert rules(stacks, "egress", "IpPermissionsEgress") == [ALL]
+    everything = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
+    assert stacks.update("egress", group(SecurityGroupEgress=[everything])) == "UPDATE_COMPLETE"
+    assert rules(stacks, "egress", "IpPermissionsEgress") == [ALL]
+    assert stacks.update("egress", group()) == "UPDATE_COMPLETE"
+    assert rules(stacks, "egress", "IpPermissionsEgress") == [ALL]
+
+
+@pytest.mark.parametrize("wrong", [rule({"Fn::Join": ["", ["abc"]]}), rule(1) | {"CidrIp": "10.0.0.300/8"}])
+def test_a_refused_update_goes_back_whether_or_not_it_had_begun(stacks: Stacks, wrong: dict[str, Any]) -> None:
+    name = "refused-" + ("early" if isinstance(wrong["FromPort"], dict) else "late")
+    stacks.create(name, group(SecurityGroupIngress=[rule(22), rule(80)]))
+    after = stacks.update(name, group(SecurityGroupIngress=[rule(22), rule(443), wrong], SecurityGroupEgress=[rule(1)]))
+    assert after == "UPDATE_ROLLBACK_COMPLETE", stacks.failures(name)
+    assert rules(stacks, name) == [(22, "10.0.0.0/8"), (80, "10.0.0.0/8")]
+    assert rules(stacks, name, "IpPermissionsEgress") == [ALL]
+
+
+def test_a_change_set_foretells_replacements_nested_ones_too(stacks: Stacks) -> None:
+    def template(cidr: str, throughput: int = 250, kind: str = "PERSISTENT_2") -> dict[str, Any]:
+        lustre = {"DeploymentType": kind, "PerUnitStorageThroughput": throughput}
+        opened = [{"IpProtocol": "tcp", "FromPort": 988, "ToPort": 988, "CidrIp": "10.0.0.0/16"}]
+        return {
+            **group(SecurityGroupIngress=opened),
+            "Subnet": resource("AWS::EC2::Subnet", VpcId=ref("Vpc"), CidrBlock=cidr),
+            "Fsx": resource(
+                "AWS::FSx::FileSystem",
+                FileSystemType="LUSTRE",
+                StorageCapacity=1200,
+                SubnetIds=[ref("Subnet")],
+                SecurityGroupIds=[ref("Group")],
+                LustreConfiguration=lustre,
+            ),
+        }
+
+    assert stacks.create("foretold", template("10.0.0.0/24")) == "CREATE_COMPLETE", stacks.failures("foretold")
+    assert stacks.replacements("foretold", template("10.0.0.0/24", 500)) == {"Fsx": "False"}
+    assert stacks.replacements("foretold", template("10.0.0.0/24", kind="PERSISTENT_1")) == {"Fsx": "True"}
+    assert stacks.replacements("foretold", template("10.0.1.0/24")) == {"Subnet": "True", "Fsx": "Conditional"}
+
+
+def test_a_replaced_permission_leaves_no_right_behind(stacks: Stacks) -> None:
+    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+
+    def template(principal: str) -> dict[str, Any]:
+        code = {"ZipFile": "def handler(event, context): pass"}
+        policy = {"Version": "2012-10-17", "Statement": [trust]}
+        return {
+            "Role": resource("AWS::IAM::Role", AssumeRolePolicyDocument=policy),
+            "Function": resource(
+                "AWS::Lambda::Function", Role=get_att("Role", "Arn"), Runtime="python3.12", Handler="index.handler",
+                Code=code,
+            ),
+            "May": resource(
+                "AWS::Lambda::Permission", FunctionName=ref("Function"), Action="lambda:InvokeFunction",
+                Principal=principal,
+            ),
+        }  # fmt: skip
+
+    stacks.create("permission", template("s3.amazonaws.com"))
+    before = stacks.physical_id("permission", "May")
+    assert stacks.update("permission", template("sns.amazonaws.com")) == "UPDATE_COMPLETE"
+    assert stacks.physical_id("permission", "May") != before
+    name = stacks.physical_id("permission", "Function")
+    policy = json.loads(stacks.client("lambda").get_policy(FunctionName=name)["Policy"])
+    assert [one["Principal"]["Service"] for one in policy["Statement"]] == ["sns.amazonaws.com"]
