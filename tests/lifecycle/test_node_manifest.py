@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from llm_fleet.catalog.instance_type import InstanceType
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodeType
@@ -43,6 +44,17 @@ def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> 
             {"name": "ml.trn1.32xlarge", "accelerator": "neuron", "accelerators": 16, "efa_interfaces": 8}
         ],
     }
+
+
+def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_told() -> None:
+    new = InstanceType.of(
+        "ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=64, efa_interfaces=16
+    )
+    workers = NodeGroup(name="workers", role=NodeType.COMPUTE, instance_types=[new], partition="trn9")
+    rendered = render(_manifest(groups=[CONTROLLER, workers]), content_hash="a" * 64, scripts_sha256="b" * 64)
+    check(rendered, SCHEMA)
+    expected = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
+    assert rendered["groups"][1]["instance_types"] == [expected]
 
 
 def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations() -> None:

@@ -51,7 +51,8 @@ def manifest_of(plan: ClusterPlan) -> NodeManifest:
             NodeGroup(
                 name=group.name,
                 role=group.node_type,
-                instance_types=tuple(map(str, group.instance_types or (group.instance_type or "",))),
+                # Not as plain strings: a type made by `InstanceType.of` brings its own facts.
+                instance_types=tuple(group.instance_types or (group.instance_type or "",)),
                 partition=group.partition,
                 hook=_hook(group),
                 script=group.on_create or group.on_init_complete,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.instance_type import facts_of
 from llm_fleet.rules.manifest import manifest as manifest_rules
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LifecycleHook, NodeType
@@ -104,10 +104,10 @@ def _render_group(group: NodeGroup) -> dict[str, Any]:
 
 
 def _render_instance_type(name: str) -> dict[str, Any]:
-    """What a node of this type is expected to have; `None` for what the catalog does not know."""
-    instance = instances().get(name)
+    """What a node of this type is expected to have; `None` for what nobody told."""
+    instance = facts_of(name)
     return {
-        "name": name,
+        "name": str(name),
         "accelerator": instance.accelerator if instance else None,
         "accelerators": instance.accelerators if instance else None,
         "efa_interfaces": instance.efa_interfaces if instance else None,
