@@ -4,9 +4,19 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
-from llm_fleet import EfaSecurityGroup, FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem
+from llm_fleet import (
+    AccountingDatabase,
+    EfaSecurityGroup,
+    FleetNetwork,
+    HyperPodCluster,
+    InstanceGroup,
+    LustreFileSystem,
+)
+from llm_fleet.network.naming import rule_description
 
 GROUPS = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=4)]
 
@@ -69,3 +79,47 @@ def test_a_stack_that_knows_neither_account_nor_region(app: cdk.App) -> None:
     cluster.grants.ssm_session(cluster)
     policies: Any = Template.from_stack(anywhere).find_resources("AWS::IAM::ManagedPolicy")
     assert "arn:aws:" not in str(policies), "ARNs name the partition by its token"
+
+
+def test_a_database_lets_in_a_group_of_the_clusters_own_stack(
+    app: cdk.App, stack: cdk.Stack, short_lived: cdk.Stack, network: FleetNetwork
+) -> None:
+    own = EfaSecurityGroup(short_lived, "Own", vpc=network.vpc)
+    guard = ec2.SecurityGroup(stack, "Guard", vpc=network.vpc)
+    database = AccountingDatabase(
+        endpoint="slurm.example.com", secret=secretsmanager.Secret(stack, "Secret"), connections=guard
+    )
+    workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[own])
+    HyperPodCluster(short_lived, "Train", network=network, groups=[*GROUPS, workers], accounting_database=database)
+    app.synth()
+    assert not stack.dependencies
+    for where in (stack, short_lived):
+        rules = Template.from_stack(where).find_resources("AWS::EC2::SecurityGroupIngress").values()
+        told = [rule["Properties"]["Description"] for rule in rules if rule["Properties"].get("FromPort") == 3306]
+        assert told == ["slurmdbd on the controller of a cluster"]
+        assert told == list(map(rule_description, told)), "EC2 refuses other characters"
+
+
+def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, network: FleetNetwork) -> None:
+    """EC2 refuses a rule that is there already, whichever group or cluster asks for it."""
+    places = [
+        cdk.Stack(app, name, env=cdk.Environment(account=stack.account, region=stack.region)) for name in ("One", "Two")
+    ]
+    for where in places:
+        groups = [
+            InstanceGroup.workers(
+                f"own{number}",
+                "ml.trn1.32xlarge",
+                count=1,
+                security_groups=[
+                    ec2.SecurityGroup.from_security_group_id(where, f"Own{number}", "sg-0123456789abcdef0")
+                ],
+            )
+            for number in (1, 2)
+        ]
+        cluster = HyperPodCluster(where, "Train", network=network, groups=[*GROUPS, *groups])
+        assert len(cluster.connections.security_groups) == 2
+    for where in places:
+        assert not Template.from_stack(where).find_resources("AWS::EC2::SecurityGroupIngress")
+    rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress").values()
+    assert len([rule for rule in rules if rule["Properties"]["Description"] == "nodes of one cluster"]) == 2

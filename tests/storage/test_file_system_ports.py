@@ -8,6 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.naming import rule_description
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
 
@@ -29,7 +30,7 @@ def rules(template: dict[str, Any], kind: str, own: str, other: str) -> set[Rule
             rule["Properties"].get("FromPort"),
             rule["Properties"].get("ToPort"),
         )
-        for rule in template["Resources"].values()
+        for rule in template.get("Resources", {}).values()
         if rule["Type"] == kind and other in rule["Properties"]
     }
 
@@ -165,3 +166,52 @@ def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: FleetNet
     (own,) = ids(stack, fsx.security_group)
     (rule,) = json_of(stack)["Resources"][own]["Properties"]["SecurityGroupIngress"]
     assert (rule["FromPort"], rule["ToPort"]) == (988, 1023)
+
+
+def test_a_client_beside_the_network_has_its_rules_beside_the_file_system(
+    app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+):
+    """The network's stack cannot wait for a file system that waits for the network."""
+    storage = cdk.Stack(app, "Storage", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    fsx = LustreFileSystem(storage, "Fsx", network=network)
+    client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc)
+    fsx.allow_mount_from(client)
+    app.synth()
+    assert not stack.dependencies
+    theirs = stack.resolve(client.security_group_id)["Fn::GetAtt"][0]
+    assert any(theirs in str(rule) for rule in outward(json_of(storage)))
+
+
+def test_a_group_known_by_its_id_is_let_in_once_however_often_it_is_imported(
+    app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+):
+    """EC2 refuses a rule that is there already, whichever stack asks for it."""
+    fsx = LustreFileSystem(stack, "Fsx", network=network)
+    others = [cdk.Stack(app, name, env=cdk.Environment(region="us-west-2")) for name in ("One", "Two")]
+    for other in others:
+        fsx.allow_mount_from(ec2.SecurityGroup.from_security_group_id(other, "Imported", "sg-0123456789abcdef0"))
+    for other in others:
+        assert not outward(json_of(other))
+    kinds = [r["Properties"] for r in json_of(stack)["Resources"].values() if r["Type"].endswith("SecurityGroupEgress")]
+    assert len([rule for rule in kinds if "sg-0123456789abcdef0" in str(rule)]) == 4
+
+
+def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stack: cdk.Stack):
+    shared = [ec2.SecurityGroup.from_security_group_id(stack, name, "sg-0123456789abcdef0") for name in ("A", "B")]
+    fsx = LustreFileSystem.from_attributes(
+        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcd1234", security_group=shared[0]
+    )
+    fsx.allow_mount_from(shared[1])
+    assert not outward(json_of(stack))
+
+
+def test_descriptions_say_whose_ports_they_are_in_words_that_ec2_takes(stack: cdk.Stack, network: FleetNetwork):
+    LustreFileSystem(stack, "Bob's <data>", network=network)
+    told = {
+        resource["Properties"].get("Description", resource["Properties"].get("GroupDescription"))
+        for resource in json_of(stack)["Resources"].values()
+        if resource["Type"].startswith("AWS::EC2::SecurityGroup")
+    }
+    assert "FSx for Lustre: from clients to Bob-s -data-" in told
+    assert "FSx for Lustre: Bob-s -data-" in told
+    assert not [text for text in told if rule_description(text) != text]

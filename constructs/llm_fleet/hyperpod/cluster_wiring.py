@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.node_ports import let_through
+from llm_fleet.rules.tokens import is_unresolved
 
 _MYSQL_PORT = 3306
 """slurmdbd's and the API's default."""
@@ -15,14 +17,17 @@ _MYSQL_PORT = 3306
 
 def security_groups_of(plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
     """Return the security groups of all nodes: the network's, then those of single groups, each once."""
-    groups = [plan.network.security_group] if plan.network else []
-    for group in plan.shape.groups:
-        groups += [own for own in group.security_groups if own not in groups]
-    return tuple(groups)
+    # By id: a group that is imported twice is still one, and EC2 refuses its rules the second time.
+    by_id: dict[str, ec2.ISecurityGroup] = {}
+    for group in [plan.network.security_group] if plan.network else []:
+        by_id[group.security_group_id] = group
+    for group in (own for groups in plan.shape.groups for own in groups.security_groups):
+        by_id.setdefault(group.security_group_id, group)
+    return tuple(by_id.values())
 
 
-def open_ports(plan: ClusterPlan) -> list[Construct]:
-    """Let the nodes reach each other across security groups, their file systems and their database.
+def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
+    """Let the nodes of the cluster at `scope` reach each other across security groups, their files and their database.
 
     Return the rules that the nodes need as soon as they boot.
     """
@@ -30,8 +35,10 @@ def open_ports(plan: ClusterPlan) -> list[Construct]:
     rules: list[Construct] = []
     for own in groups[1:]:
         # Within one group its self-rules do it.
+        # An imported group may be imported by other clusters too: beside the network's all share its rules.
+        home = own if is_unresolved(own.security_group_id) else groups[0]
         for source, target in ((own, groups[0]), (groups[0], own)):
-            rules.append(let_through(own, source, target, what="nodes of one cluster"))
+            rules.append(let_through(home, source, target, what="nodes of one cluster"))
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
@@ -40,7 +47,9 @@ def open_ports(plan: ClusterPlan) -> list[Construct]:
         for guard in database.connections.connections.security_groups:
             for group in groups:
                 port = database.port or _MYSQL_PORT
-                rules.append(let_through(guard, group, guard, what="slurmdbd of a cluster's controller", port=port))
+                # The cluster's stack already waits for the database's: a group of its own has its rules there.
+                home = scope if cdk.Stack.of(group) is cdk.Stack.of(scope) else guard
+                rules.append(let_through(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
     return rules
 
 

@@ -129,7 +129,7 @@ class HyperPodCluster(ClusterBase):
         node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
         self.role: iam.IRole | iam.Role = role or cast(NodeRole, node_role).role
         """What its nodes act with."""
-        rules = open_ports(plan)
+        rules = open_ports(self, plan)
         self.resource: sagemaker.CfnCluster = render_cluster(self, plan, bundle, role_arn=self.role.role_arn)
         """The L1 beneath, as the way out."""
         self.resource.apply_removal_policy(removal_policy)

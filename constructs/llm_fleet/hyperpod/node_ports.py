@@ -5,6 +5,8 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge
+from llm_fleet.network.naming import rule_description
+from llm_fleet.rules.tokens import is_unresolved
 
 _ALL = "-1"
 
@@ -14,11 +16,11 @@ def let_through(
 ) -> Construct:
     """Let `source` open connections to `target`, on a TCP `port` or on all there is, and return the rules.
 
-    The rules stand in the stack of `home`, one of the two, so that the CDK's own choice ties no two stacks into a
-    knot. Clusters that ask for the same rules share them: EC2 refuses a rule that is there already.
+    The rules stand in the stack of `home`, so that the CDK's own choice ties no two stacks into a knot. Clusters that
+    ask for the same rules share them: EC2 refuses a rule that is there already.
     """
-    stack = cdk.Stack.of(home)
-    id = f"LlmFleetNodePorts{source.node.addr[-8:]}{target.node.addr[-8:]}{port or ''}"
+    stack, what = cdk.Stack.of(home), rule_description(what)
+    id = f"LlmFleetNodePorts{_key(source)}{_key(target)}{port or ''}"
     known = stack.node.try_find_child(id)
     if isinstance(known, Construct):
         return known
@@ -52,3 +54,8 @@ def let_through(
             "NIST.800.53.R5-EC2RestrictedCommonPorts",
         )
     return rules
+
+
+def _key(group: ec2.ISecurityGroup) -> str:
+    """Return what tells `group` from others: its id where that is known, however often it is imported."""
+    return group.node.addr[-8:] if is_unresolved(group.security_group_id) else group.security_group_id

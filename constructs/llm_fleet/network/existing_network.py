@@ -74,8 +74,9 @@ class ExistingNetwork(Construct):
     ) -> "ExistingNetwork":
         """Return the network of these ids; nothing is looked up.
 
-        `subnets` has a subnet id for each AZ id. The rules of a group given by id are its owner's: nothing is added to
-        them. Raises `FleetError` (LF207 to LF215) for ids that are none.
+        `subnets` has a subnet id for each AZ id. The self-rules of a group given by id are its owner's; what is added
+        to it are rules from and to file systems, databases and further groups, which go with those.
+        Raises `FleetError` (LF207 to LF215) for ids that are none.
         """
         region = cdk.Stack.of(scope).region
         raise_problems(

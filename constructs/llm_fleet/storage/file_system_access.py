@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
+from llm_fleet.network.naming import rule_description
 from llm_fleet.network.network import Network
 from llm_fleet.storage.file_system_ports import FileSystemPorts, PortRange
 
@@ -40,7 +41,7 @@ class FileSystemAccess(Construct):
             self,
             "SecurityGroup",
             vpc=network.vpc,
-            description=f"{kind}: {scope.node.id}",
+            description=rule_description(f"{kind}: {scope.node.id}"),
             # The CDK's default would open the way out to everywhere, and swallow the narrow rules made here.
             allow_all_outbound=False,
         )
@@ -50,7 +51,14 @@ class FileSystemAccess(Construct):
         self.connections = ec2.Connections(security_groups=[group], default_port=_default_port(ports))
         """The group's connections."""
         self.ports = FileSystemPorts(
-            self, "Ports", security_group=group, ports=ports, both_ways=servers_talk, name=kind
+            self,
+            "Ports",
+            security_group=group,
+            ports=ports,
+            both_ways=servers_talk,
+            name=kind,
+            owner=scope.node.id,
+            network_stack=cdk.Stack.of(network.security_group),
         )
         """Who may reach it."""
         made = [self.ports.allow_clients(network.security_group, here=True)]

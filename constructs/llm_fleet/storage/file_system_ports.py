@@ -10,6 +10,8 @@ from constructs import Construct
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.network.naming import rule_description
+from llm_fleet.rules.tokens import is_unresolved
 
 _ONE_GROUP = (
     "The only source is one security group, of the file system or of its clients. EFA is no TCP and has no ports: FSx "
@@ -61,16 +63,22 @@ class FileSystemPorts(Construct):
         ports: Sequence[PortRange],
         both_ways: bool,
         name: str,
+        owner: str,
+        network_stack: cdk.Stack | None = None,
     ) -> None:
         """Take the file system's `security_group`, and whether servers open connections too (`both_ways`).
 
-        `name` says in the rules' descriptions whose ports they are.
+        `name` and `owner`, the file system's construct id, say in the rules' descriptions whose ports they are.
+        `network_stack`: the one that makes the file system's network, which cannot wait for the file system's group
+        and so holds no rules that name it.
         """
         super().__init__(scope, id)
+        self._network_stack = network_stack
         self._group = security_group
         self._ports = tuple(ports)
         self._both_ways = both_ways
         self._name = name
+        self._owner = owner
         self._clients: set[str] = set()
 
     def allow_servers(self) -> Construct:
@@ -83,31 +91,35 @@ class FileSystemPorts(Construct):
     def allow_clients(self, security_group: ec2.ISecurityGroup, *, here: bool = False) -> Construct | None:
         """Let clients in and return the rules; `None` when they are in already.
 
-        The rules stand in the stack of `security_group` when that is another one, unless `here` says otherwise.
+        The rules stand in the stack of `security_group` when that is another one, unless `here` says otherwise. Those
+        of a group that is known by its id stand here: each stack may import it anew, and EC2 takes a rule once.
         """
-        address = security_group.node.addr
-        if address in self._clients or security_group is self._group:
+        imported = not is_unresolved(security_group.security_group_id)
+        key = security_group.security_group_id if imported else security_group.node.addr
+        if key in self._clients or security_group.security_group_id == self._group.security_group_id:
             return None
-        self._clients.add(address)
-        rules = self._scope_of(security_group, address, here=here)
+        self._clients.add(key)
+        rules = self._scope_of(security_group, key if imported else key[-8:], here=here, imported=imported)
         for port in self._ports:
             self._pair(rules, port, source=security_group, target=self._group, what="from clients to")
             if self._both_ways:
                 self._pair(rules, port, source=self._group, target=security_group, what="back to clients of")
         return rules
 
-    def _scope_of(self, security_group: ec2.ISecurityGroup, address: str, *, here: bool) -> Construct:
+    def _scope_of(self, security_group: ec2.ISecurityGroup, key: str, *, here: bool, imported: bool) -> Construct:
         theirs = cdk.Stack.of(security_group)
-        if here or theirs.node.addr == cdk.Stack.of(self).node.addr:
-            return Construct(self, f"Clients{'' if here else address[-8:]}")
-        return Construct(theirs, f"{self._name.replace(' ', '')}Clients{self.node.addr[-8:]}{address[-8:]}")
+        if here:
+            return Construct(self, "Clients")
+        if imported or theirs in (cdk.Stack.of(self), self._network_stack):
+            return Construct(self, f"Clients{key}")
+        return Construct(theirs, f"{self._name.replace(' ', '')}Clients{self.node.addr[-8:]}{key}")
 
     def _pair(
         self, scope: Construct, port: PortRange, *, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, what: str
     ) -> None:
         """Both halves of one permission: out of the source's group, into the target's."""
         inward = "Back" if target is not self._group else ""
-        description = f"{self._name}: {what} {self.node.scope.node.id}" if self.node.scope else what
+        description = rule_description(f"{self._name}: {what} {self._owner}")
         ec2.CfnSecurityGroupEgress(
             scope,
             f"{port.name}{inward}Out",

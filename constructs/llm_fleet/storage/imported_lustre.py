@@ -34,7 +34,13 @@ class ImportedLustre(Construct):
         if security_group is not None:
             ports = lustre_ports(efa_enabled=efa_enabled)
             self._ports = FileSystemPorts(
-                self, "Ports", security_group=security_group, ports=ports, both_ways=True, name="FSx for Lustre"
+                self,
+                "Ports",
+                security_group=security_group,
+                ports=ports,
+                both_ways=True,
+                name="FSx for Lustre",
+                owner=id,
             )
 
     def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:

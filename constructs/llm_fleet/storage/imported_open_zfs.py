@@ -30,7 +30,13 @@ class ImportedOpenZfs(Construct):
         if security_group is not None:
             ports = open_zfs_ports()
             self._ports = FileSystemPorts(
-                self, "Ports", security_group=security_group, ports=ports, both_ways=False, name="FSx for OpenZFS"
+                self,
+                "Ports",
+                security_group=security_group,
+                ports=ports,
+                both_ways=False,
+                name="FSx for OpenZFS",
+                owner=id,
             )
 
     def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:

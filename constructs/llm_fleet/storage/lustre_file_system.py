@@ -13,6 +13,7 @@ from constructs import Construct
 
 from llm_fleet.network.network import Network
 from llm_fleet.rules.data_repositories import DataRepository, check_data_repositories
+from llm_fleet.rules.file_systems import check_has_network
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.lustre_addresses import lustre_claim
 from llm_fleet.rules.lustre_regions import doubt_about_region
@@ -104,7 +105,11 @@ class LustreFileSystem(Construct):
             region=None if is_unresolved(region) else region,
         )
         path = f"{scope.node.path}/{id}"
-        problems = [*check_lustre(settings), *check_logging(level=log_level, log_group=log_group)]
+        problems = [
+            *check_has_network(network, _KIND),
+            *check_lustre(settings),
+            *check_logging(level=log_level, log_group=log_group),
+        ]
         if not problems:
             problems += network.reserve_addresses(
                 [lustre_claim(settings, owner=path, availability_zone_id=availability_zone_id)]
@@ -211,7 +216,8 @@ class LustreFileSystem(Construct):
     def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
         """Open the ports, both ways, to clients in `security_group`. Idempotent; the network's own group is in already.
 
-        The rules stand in the stack of `security_group`, and go with it.
+        The rules stand in the stack of `security_group`, and go with it; those of one imported by its id, or of the
+        network's own stack, stand beside the file system.
         """
         self._access.ports.allow_clients(security_group)
 
