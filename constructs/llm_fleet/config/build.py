@@ -10,17 +10,13 @@ from llm_fleet.config.explain import explain
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.repair import repair
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import Problem
 
 _ROUNDS = 3
 """A mended value can uncover one more mistake around it; none was seen to need a third round."""
 
 _MENDED = frozenset(Code) - {Code.DUPLICATE_KEY}
 """Of a key written twice, the first value is the user's own."""
-_DECIDED_BY_ROLE = ("partition",)
-"""Keys of a group that are right or wrong by its role alone."""
-_DECIDED_BY_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC})
-"""Mistakes that are none in a fleet with a network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +30,7 @@ class Built:
     def is_known(self, finding: Problem) -> bool:
         """Return whether `finding` is about what the user wrote, not about what was mended."""
         path = finding.path
-        mended = [path for problem in self.problems if problem.code in _MENDED for path in _touched(problem.path)]
-        if finding.code in _DECIDED_BY_NETWORK and ("network",) in mended:
-            return False
+        mended = [problem.path for problem in self.problems if problem.code in _MENDED]
         return not any(path[: len(other)] == other or other[: len(path)] == path for other in mended)
 
 
@@ -49,7 +43,8 @@ def build(data: dict[str, Any], problems: list[Problem]) -> Built:
             return Built(fleet=Fleet.model_validate_json(json.dumps(_without_network(data))), problems=found)
         except ValidationError as error:
             details = error.errors(include_url=False)
-            found += [explain(detail) for detail in details]
+            told = {problem.path for problem in found}
+            found += [explain(detail) for detail in details if tuple(detail["loc"]) not in told]
             data = repair(data, details)
     return Built(fleet=None, problems=found)
 
@@ -60,8 +55,3 @@ def _without_network(data: dict[str, Any]) -> dict[str, Any]:
     Not a validator of the field: below one, pydantic takes values for Python's own, and lists for no tuples.
     """
     return {**data, "network": None} if data.get("network") == NO_NETWORK else data
-
-
-def _touched(path: tuple[PathPart, ...]) -> list[tuple[PathPart, ...]]:
-    """Return `path`, and what cannot be judged without the value there."""
-    return [path, *((*path[:-1], key) for key in _DECIDED_BY_ROLE if path and path[-1] == "role")]

@@ -26,7 +26,9 @@ def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the clusters, by attribute names."""
     for name, cluster in fleet.clusters.items():
         for problem in check_cluster(ClusterView(fleet=fleet, config=cluster)):
-            if problem.path != ("availability_zone_id",) or cluster.availability_zone_id is not None:
+            # An AZ that the cluster takes from elsewhere is told there; that a mount stands in another, here.
+            own_zone = cluster.availability_zone_id is not None or problem.code is Code.MOUNT_ZONE
+            if problem.path != ("availability_zone_id",) or own_zone:
                 yield _in_file(problem, cluster)
         for problem in _check_own(cluster, fleet):
             yield problem.under("clusters", name)
@@ -39,6 +41,8 @@ def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
         return problem
     if first in _FILE_SYSTEMS:
         return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
+    if problem.code is Code.LIFECYCLE_SCRIPT and cluster.groups[str(problem.path[1])].own_script is None:
+        problem = replace(problem, path=("scripts", "entry_point"))
     if first == "cluster_name" and cluster.own_name is None:
         problem = replace(problem, path=("name",))
     return problem.under("clusters", cluster.name)

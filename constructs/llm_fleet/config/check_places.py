@@ -16,6 +16,7 @@ from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import interface_endpoints
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.regions import check_az_id
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
@@ -24,6 +25,8 @@ def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
         return
     zones = fleet.network.availability_zone_ids
     for path, zone in _named_zones(fleet):
+        if path[0] == "storage":  # The clusters' own rules judge their zones.
+            yield from (replace(problem, path=path) for problem in check_az_id(fleet.region, zone))
         if zone not in zones and az_id_prefix(zone) is not None:
             yield Problem(
                 code=Code.ZONE_WITHOUT_SUBNET,

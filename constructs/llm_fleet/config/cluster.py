@@ -34,7 +34,9 @@ class HyperPodConfig(NamedModel):
     """What runs the cluster."""
     own_name: str | None = Field(default=None, alias="name")
     """The cluster's name. Default: its key in this file."""
-    groups: Mapping[str, GroupConfig] = Field(examples=[{}])
+    groups: Mapping[str, GroupConfig] = Field(
+        examples=[{}, "{controller: {role: controller, type: ml.m5.xlarge, count: 1}}"]
+    )
     """Its instance groups, by name."""
     provisioning: Provisioning = Provisioning.CONTINUOUS
     """How instances come up. Default: `Continuous`, the controller first, then what capacity there is."""

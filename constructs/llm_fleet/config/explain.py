@@ -1,5 +1,6 @@
 """Turns what pydantic found into problems, in the user's words."""
 
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
@@ -26,6 +27,7 @@ _TYPES: Mapping[str, tuple[str, str]] = {
     "tuple_type": ("a list", "write the values in brackets, e.g. `[a, b]`"),
 }
 """By pydantic's error type: what should stand there, and how to write it."""
+_MAPPING_TYPES = frozenset({"dict_type", "model_attributes_type", "model_type"})
 
 
 def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
@@ -36,6 +38,9 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
         return special(error, model).under(*path)
     expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for its form"))
     given = error["input"]
+    field = field_at(model, path)
+    if error["type"] in _MAPPING_TYPES and field is not None and field.examples and isinstance(field.examples[-1], str):
+        remedy += f", e.g. `{path[-1]}: {field.examples[-1]}`"
     problem = Problem(
         code=Code.WRONG_TYPE,
         message=f"{expected} should stand here, not {_noun(given)}",
@@ -109,6 +114,8 @@ _SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
     "fleet": _told,
 }
 
+_SENTENCE_END = re.compile(r"(?<!e\.g)\. ")
+
 KNOWN_TYPES = frozenset({*_TYPES, *_SPECIAL})
 """Pydantic's error types that have words of their own here."""
 
@@ -129,7 +136,8 @@ def _purpose(model: type[FleetModel] | None, key: Any) -> str:
     if model is None:
         return ""
     by_key = {model.key_of(attribute): text for attribute, text in descriptions(model).items()}
-    sentence = " ".join(by_key.get(str(key), "").split()).split(". ")[0].rstrip(".")
+    text = " ".join(by_key.get(str(key), "").split())
+    sentence = _SENTENCE_END.split(text)[0].rstrip(".")
     return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 

@@ -115,6 +115,11 @@ class GroupConfig(NamedModel):
         return (self.lifecycle or self._cluster_lifecycle).hook
 
     @property
+    def own_script(self) -> str | None:
+        """The script that it names itself, in place of the bundle's entry point."""
+        return self.own_on_create or self.own_on_init_complete
+
+    @property
     def on_create(self) -> str | None:
         """File of the bundle that runs in place of the AMI's configuration."""
         return self.own_on_create or self._entry_point(LifecycleHook.ON_CREATE)

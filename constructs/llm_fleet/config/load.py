@@ -5,6 +5,7 @@ from pathlib import Path
 
 from llm_fleet.config.build import build
 from llm_fleet.config.checks import check_fleet
+from llm_fleet.config.consequences import without_consequences
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.located import LocatedProblem
 from llm_fleet.config.parse import parse
@@ -31,7 +32,8 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:
     problems = list(built.problems)
     if built.fleet is not None:
         found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in check_fleet(built.fleet)]
-        problems += [_without_own_key(problem) for problem in found if built.is_known(problem)]
+        found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
+        problems += without_consequences(built.problems, found)
     located = [document.locate(problem) for problem in problems]
     if built.fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)

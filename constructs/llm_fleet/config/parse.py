@@ -83,7 +83,7 @@ class _Reader:
             at = (*path, len(items))
             self._mark(at, event)
             value = self._value(event, at)
-            if value is None:
+            if value is None or value == "":
                 self._empty(at)
             items.append(value)
         return items
@@ -100,12 +100,22 @@ class _Reader:
                 self._duplicate(at, event)
             else:
                 self._mark(at, event)
+            if twice:
+                self._pass_over(at)
+                continue
             value = self._value(next(self._events), at)
-            if value is None and not twice:
+            if value is None or (value == "" and "tags" not in at):
                 self._empty(at)
-            elif not twice:
+            else:
                 entries[key] = value
         return entries
+
+    def _pass_over(self, path: YamlPath) -> None:
+        """Read the value of a key that was there already, without a word about what is in it: it is read once."""
+        places, problems = self.places, self.problems
+        self.places, self.problems = {}, []
+        self._value(next(self._events), path)
+        self.places, self.problems = places, problems
 
     def _key(self, event: Any) -> str:
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
@@ -123,7 +133,8 @@ class _Reader:
         self.problems.append(
             Problem(
                 code=Code.DUPLICATE_KEY,
-                message=f"{path[-1]!r} is written twice, in line {first} and in line {second}",
+                message=f"{path[-1]!r} is written twice, "
+                + (f"both in line {first}" if first == second else f"in line {first} and in line {second}"),
                 remedy="keep one of the two",
                 path=path,
             )

@@ -10,8 +10,8 @@ from llm_fleet.config.wrong_value import wrong_value
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
 
-_WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)")
-_BARE = re.compile(r"-?\d+(?:\.\d+)?")
+_WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)", re.ASCII)
+_BARE = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

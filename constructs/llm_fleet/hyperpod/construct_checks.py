@@ -14,6 +14,7 @@ from llm_fleet.rules.hyperpod_cloudformation import check_cloudformation
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_interface import check_network_interface
 from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_source
+from llm_fleet.rules.hyperpod_names import check_group_name
 from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
@@ -22,7 +23,7 @@ from llm_fleet.rules.tokens import is_unresolved
 
 def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) -> list[Problem]:
     """Return everything that is wrong with `cluster`."""
-    problems = check_cluster(cluster)
+    problems = [problem for problem in check_cluster(cluster) if not _follows_name(problem, cluster)]
     for group in cluster.groups:
         found = _of_group(group, continuous=cluster.node_provisioning_mode is not None)
         problems += [problem.under("groups", group.name) for problem in found]
@@ -35,6 +36,18 @@ def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) 
     elif any(group.on_create or group.on_init_complete for group in cluster.groups):
         problems += check_lifecycle_source(None, has_script=True)
     return problems
+
+
+def _follows_name(problem: Problem, cluster: ClusterShape) -> bool:
+    """Whether a partition is misnamed because its group is: `InstanceGroup.workers` gives it the group's name."""
+    if problem.code is not Code.PARTITION_NAME:
+        return False
+    return any(
+        problem.path == ("groups", group.name, "partition")
+        and group.partition == group.name
+        and check_group_name(group)
+        for group in cluster.groups
+    )
 
 
 def _of_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
@@ -51,6 +64,8 @@ def _of_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
 def _files(cluster: ClusterShape, folder: Path) -> Iterator[Problem]:
     """Scripts that a group is told to run and that are not in the folder to upload."""
     for group in cluster.groups:
+        if group.on_create is not None and group.on_init_complete is not None:
+            continue  # One of them must go: which one is to be decided first.
         for field in ("on_create", "on_init_complete"):
             name = getattr(group, field)
             if name is not None and not is_unresolved(name) and not (folder / name).is_file():

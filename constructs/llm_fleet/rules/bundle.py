@@ -52,7 +52,7 @@ def bucket_name(name: str) -> list[Problem]:
                 f"{facts['bucket_prefix']}",
                 value=name,
                 allowed=f"{facts['bucket_prefix']}…",
-                remedy=f"name it {facts['bucket_prefix']}{name}, or leave the bucket to LifecycleBucket",
+                remedy=f"name it {facts['bucket_prefix']}{name}, or leave it out and let one be made",
             )
         )
     if reason := _s3_objection(name):

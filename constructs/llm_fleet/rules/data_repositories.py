@@ -83,6 +83,8 @@ def _check_support(settings: LustreSettings) -> list[Problem]:
         ]
     if is_unresolved(settings.version) or settings.version in versions:
         return []
+    if settings.version not in lustre_limits().versions:  # `check_version` tells it.
+        return []
     return [
         Problem(
             code=Code.DATA_REPOSITORY_UNSUPPORTED,

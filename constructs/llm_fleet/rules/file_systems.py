@@ -16,6 +16,20 @@ MADE_UP = "(made up by CloudFormation)"
 """Stands for the name of a log group that was given none."""
 
 
+def check_has_network(network: object | None, kind: str) -> list[Problem]:
+    """Return a problem when a file system is to be made without a network, which types forbid, but not every user's."""
+    if network is not None:
+        return []
+    return [
+        Problem(
+            code=Code.MOUNT_WITHOUT_VPC,
+            path=("network",),
+            message=f"{kind} stands in a VPC, and no network is given",
+            remedy="give it a FleetNetwork, or one from FleetNetwork.from_attributes(…)",
+        )
+    ]
+
+
 def words(values: Iterable[object]) -> str:
     """Return `values` as a reader would list them: `a, b or c`."""
     texts = [str(value) for value in values]

@@ -10,6 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -29,6 +30,8 @@ def check_group_name(group: GroupLike) -> list[Problem]:
 def check_partition_name(group: GroupLike) -> list[Problem]:
     """Check the name of the group's partition: HyperPod's form, and not a word that slurm.conf or HyperPod uses."""
     name = group.partition
+    if not name and group.node_type is NodeType.COMPUTE:  # `check_partition` tells that there is none.
+        return []
     limit = group_limit("SlurmConfig.PartitionNames[]")
     problems = check_hyphenated_name(name, limit, Code.PARTITION_NAME, "partition", what="partition name")
     reserved = hyperpod_facts().reserved_partitions

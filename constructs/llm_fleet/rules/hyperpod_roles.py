@@ -27,6 +27,8 @@ def check_group_number(cluster: ClusterLike) -> list[Problem]:
 
 def check_roles(cluster: ClusterLike) -> list[Problem]:
     """Check that there is exactly one controller group, and one login group at most."""
+    if not cluster.groups:  # `check_group_number` tells it.
+        return []
     controllers = _named(cluster, NodeType.CONTROLLER)
     if not controllers:
         return [
@@ -52,6 +54,8 @@ def check_controller_count(group: GroupLike) -> list[Problem]:
     and never go with Continuous provisioning (developer guide).
     """
     if group.node_type is not NodeType.CONTROLLER or is_unresolved(group.count) or group.count == 1:
+        return []
+    if check_counts(group):  # No number of instances for any group, which is told already.
         return []
     return [
         Problem(

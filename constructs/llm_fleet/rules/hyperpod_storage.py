@@ -97,18 +97,11 @@ def check_mount_path(path: str) -> list[Problem]:
 def check_mount_zones(cluster: ClusterLike) -> list[Problem]:
     """Check that each group stands in the AZ of the file systems that it mounts.
 
-    A mount across AZs works slowly at best, is billed by the gigabyte, and never has EFA.
+    A mount across AZs works slowly at best, is billed by the gigabyte, and never has EFA. Groups that stand where the
+    cluster does are told as one mistake, the cluster's.
     """
-    return [
-        Problem(
-            code=Code.MOUNT_ZONE,
-            message=f"the group {group.name!r} is in {zone}, and the {_CALLED[mount.kind]} file system that it mounts "
-            f"is in {mount.availability_zone_id}",
-            remedy=f"move the group to {mount.availability_zone_id}, or the file system to {zone}",
-            path=("groups", group.name, "availability_zone_id"),
-            value=zone,
-            allowed=str(mount.availability_zone_id),
-        )
+    apart = [
+        (group, zone, mount)
         for group in cluster.groups
         for mount in cluster.mounts
         if _mounts(group, mount)
@@ -117,6 +110,31 @@ def check_mount_zones(cluster: ClusterLike) -> list[Problem]:
         and not is_unresolved((zone, mount.availability_zone_id))
         and zone != mount.availability_zone_id
     ]
+    with_cluster = {mount.kind: mount for _, zone, mount in apart if zone == cluster.availability_zone_id}
+    return [
+        *(
+            _apart(
+                f"the cluster is in {cluster.availability_zone_id}", "cluster", str(cluster.availability_zone_id), mount
+            )
+            for mount in with_cluster.values()
+        ),
+        *(
+            _apart(f"the group {group.name!r} is in {zone}", "group", zone, mount).under("groups", group.name)
+            for group, zone, mount in apart
+            if zone != cluster.availability_zone_id
+        ),
+    ]
+
+
+def _apart(where: str, what: str, zone: str, mount: MountLike) -> Problem:
+    return Problem(
+        code=Code.MOUNT_ZONE,
+        message=f"{where}, and the {_CALLED[mount.kind]} file system that it mounts is in {mount.availability_zone_id}",
+        remedy=f"move the {what} to {mount.availability_zone_id}, or the file system to {zone}",
+        path=("availability_zone_id",),
+        value=zone,
+        allowed=str(mount.availability_zone_id),
+    )
 
 
 def _mounts(group: GroupLike, mount: MountLike) -> bool:
@@ -165,6 +183,7 @@ def _check_overlaps(mounts: Sequence[MountLike]) -> list[Problem]:
         for first, second in combinations(mounts, 2)
         if first.kind != second.kind
         and not is_unresolved((first.mount_path, second.mount_path))
+        and not (check_mount_path(first.mount_path) or check_mount_path(second.mount_path))
         and _overlap(first.mount_path, second.mount_path)
     ]
 

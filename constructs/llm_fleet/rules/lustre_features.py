@@ -39,12 +39,12 @@ def check_efa(settings: LustreSettings, variant: LustreVariant) -> list[Problem]
         return [
             _efa(
                 f"{variant.deployment_type} has no EFA; the service ignores the wish without a word",
-                "use PERSISTENT_2, or leave efa_enabled out",
+                "use PERSISTENT_2, or leave EFA out",
             )
         ]
     wanted = lustre_limits().metadata_version
-    if not is_unresolved(settings.version) and settings.version != wanted:
-        return [_efa(f"Lustre {settings.version} has no EFA", f"take Lustre {wanted}, or leave efa_enabled out")]
+    if _is_older(settings.version):
+        return [_efa(f"Lustre {settings.version} has no EFA", f"take Lustre {wanted}, or leave EFA out")]
     tier, capacity = variant.tier(settings.effective_throughput), settings.effective_capacity_gib
     if tier is None or tier.efa_capacity is None or capacity is None or is_unresolved(capacity):
         return []
@@ -54,7 +54,7 @@ def check_efa(settings: LustreSettings, variant: LustreVariant) -> list[Problem]
     return [
         _efa(
             f"EFA at {tier.throughput} MB/s/TiB is not sold in {capacity} GiB",
-            f"{sizes}, a higher throughput (its steps are smaller), or leave efa_enabled out",
+            f"{sizes}, a higher throughput (its steps are smaller), or leave EFA out",
             allowed=tier.efa_capacity.describe("GiB"),
         )
     ]
@@ -66,7 +66,7 @@ def check_metadata(settings: LustreSettings, variant: LustreVariant) -> list[Pro
     if value is None or is_unresolved(value):
         return []
     wanted = lustre_limits().metadata_version
-    if steps is None or (not is_unresolved(settings.version) and settings.version != wanted):
+    if steps is None or _is_older(settings.version):
         return [
             Problem(
                 code=Code.LUSTRE_METADATA,
@@ -88,6 +88,12 @@ def check_metadata(settings: LustreSettings, variant: LustreVariant) -> list[Pro
             remedy=nearest_of(*steps.nearest(value), "IOPS"),
         )
     ]
+
+
+def _is_older(version: str) -> bool:
+    """Whether `version` is sold, but without EFA and metadata IOPS. `check_version` tells one that is not sold."""
+    limits = lustre_limits()
+    return not is_unresolved(version) and version in limits.versions and version != limits.metadata_version
 
 
 def check_drive_cache(settings: LustreSettings, variant: LustreVariant) -> list[Problem]:

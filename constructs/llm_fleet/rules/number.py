@@ -9,9 +9,14 @@ from llm_fleet.rules.tokens import is_unresolved
 def check_number(value: int | None, limit: Limit, code: Code, *path: str, what: str, remedy: str = "") -> list[Problem]:
     """Return a problem at `path` when `value` is a known number outside `limit`; `what` names it, e.g. `port`.
 
-    `None` passes: it stands for the service's default.
+    `None` passes: it stands for the service's default. What is no whole number is refused, though types forbid it: not
+    every user has a type checker, and a comparison would fail with a traceback.
     """
-    if value is None or is_unresolved(value) or limit.holds(value):
+    if value is None or is_unresolved(value):
+        return []
+    if type(value) is not int:
+        return [_no_number(value, limit, code, *path, what=what)]
+    if limit.holds(value):
         return []
     if limit.minimum is not None and value < limit.minimum:
         fault = "is negative" if value < 0 <= limit.minimum else f"is below {limit.minimum}"
@@ -28,3 +33,14 @@ def check_number(value: int | None, limit: Limit, code: Code, *path: str, what: 
             allowed=limit.range,
         )
     ]
+
+
+def _no_number(value: object, limit: Limit, code: Code, *path: str, what: str) -> Problem:
+    return Problem(
+        code=code,
+        message=f"{what} is no whole number",
+        remedy="write a whole number without quotes",
+        path=path,
+        value=value,
+        allowed=limit.range,
+    )

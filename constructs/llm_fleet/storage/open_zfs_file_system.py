@@ -9,6 +9,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.network.network import Network
+from llm_fleet.rules.file_systems import check_has_network
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.openzfs import OpenZfsSettings, check_open_zfs
 from llm_fleet.rules.problem import raise_problems
@@ -74,7 +75,7 @@ class OpenZfsFileSystem(Construct):
             maintenance_start_time=maintenance_start_time,
         )
         path = f"{scope.node.path}/{id}"
-        problems = check_open_zfs(settings)
+        problems = [*check_has_network(network, _KIND), *check_open_zfs(settings)]
         if not problems:
             claim = AddressClaim.for_file_system(owner=path, what=_KIND, availability_zone_id=availability_zone_id)
             problems = network.reserve_addresses([claim])

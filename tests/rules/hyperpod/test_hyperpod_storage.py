@@ -31,8 +31,15 @@ def test_groups_and_file_system_in_different_zones():
     assert problem.remedy == "move the group to usw2-az4, or the file system to usw2-az1"
 
 
-def test_every_group_of_the_wrong_zone_is_told():
-    found = check_cluster(cluster(availability_zone_id="usw2-az1"))
+def test_a_cluster_in_the_wrong_zone_is_told_once_and_not_for_each_group():
+    (problem,) = check_cluster(cluster(availability_zone_id="usw2-az1"))
+    assert (problem.code, problem.path) == (Code.MOUNT_ZONE, ("availability_zone_id",))
+    assert "move the cluster to usw2-az4" in problem.remedy
+
+
+def test_every_group_of_a_wrong_zone_of_its_own_is_told():
+    groups = [replace(group, availability_zone_id="usw2-az1") for group in (CONTROLLER, WORKERS)]
+    found = check_cluster(cluster(*groups))
     assert [problem.path[1] for problem in found] == ["controller-group", "worker-group"]
     assert {problem.code for problem in found} == {Code.MOUNT_ZONE}
 

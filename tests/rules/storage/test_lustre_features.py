@@ -28,7 +28,7 @@ def only(**wishes: Any) -> Problem:
 def test_efa_on_a_deployment_type_that_lacks_it(deployment_type: str):
     problem = only(deployment_type=deployment_type, efa_enabled=True)
     assert (problem.code, problem.path, problem.value) == (Code.LUSTRE_EFA, ("efa_enabled",), True)
-    assert problem.remedy == "use PERSISTENT_2, or leave efa_enabled out"
+    assert problem.remedy == "use PERSISTENT_2, or leave EFA out"
 
 
 @pytest.mark.parametrize(("throughput", "step"), [(125, 38400), (250, 19200), (500, 9600), (1000, 4800)])
@@ -43,7 +43,7 @@ def test_efa_comes_in_bigger_steps(throughput: int, step: int):
 
 def test_efa_needs_the_newest_lustre():
     problem = only(efa_enabled=True, storage_capacity_gib=19200, version="2.12")
-    assert (problem.code, problem.remedy) == (Code.LUSTRE_EFA, "take Lustre 2.15, or leave efa_enabled out")
+    assert (problem.code, problem.remedy) == (Code.LUSTRE_EFA, "take Lustre 2.15, or leave EFA out")
 
 
 @pytest.mark.parametrize(

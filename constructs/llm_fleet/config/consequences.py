@@ -1,0 +1,85 @@
+"""Tells mistakes from what follows from them, so that one slip is told once."""
+
+from collections.abc import Sequence
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import PathPart, Problem
+
+_DECIDED_BY: dict[str, tuple[str, ...]] = {
+    "role": ("partition",),
+    "count": ("min_count",),
+    "type": ("types",),
+    "types": ("type",),
+    "ebs": ("ebs_key",),
+    "mount_fsx": ("az",),
+    "mount_home": ("az",),
+    "provisioning": ("slurm_config", "accounting"),
+    "bucket": ("prefix",),
+    "size": ("efa",),
+    "throughput": ("efa",),
+    "version": ("efa", "metadata_iops"),
+}
+"""By a key of a mapping: its neighbours that cannot be judged without a right value there."""
+
+_DECIDES_FILE_SYSTEM = frozenset({"deployment", "storage"})
+"""Keys of a file system without which nothing else of it can be judged."""
+
+_OF_REGION = frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION})
+_OF_ZONES = frozenset(
+    {Code.ZONE_WITHOUT_SUBNET, Code.MOUNT_ZONE, Code.TRAINING_PLAN_ZONE, Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA}
+)
+_OF_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC}) | _OF_ZONES
+_OF_PLACE = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
+_WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNET})
+_ZONES = ("az", "azs", "vpc")
+
+
+def without_consequences(form: Sequence[Problem], found: Sequence[Problem]) -> list[Problem]:
+    """Return `found`, what rules found, without what follows from the rest of it or from `form`, wrong values.
+
+    Paths are in the file's keys.
+    """
+    return [
+        finding
+        for finding in found
+        if not any(_follows_from_form(finding, cause) for cause in form)
+        and not any(finding is not cause and _follows(finding, cause) for cause in (*form, *found))
+    ]
+
+
+def _follows_from_form(finding: Problem, cause: Problem) -> bool:
+    """Whether `finding` judges what stands where `cause` found no value to judge."""
+    if cause.code is Code.DUPLICATE_KEY:
+        return False  # The first value is the user's own.
+    path = cause.path
+    while path and isinstance(path[-1], int):  # A wrong item leaves its list incomplete.
+        path = path[:-1]
+    if any(_within(finding.path, (*path[:-1], key)) for key in _DECIDED_BY.get(str(path[-1] if path else ""), ())):
+        return True
+    if path[:1] == ("storage",) and len(path) == 3 and path[2] in _DECIDES_FILE_SYSTEM:
+        return _within(finding.path, path[:2]) or finding.code in _OF_PLACE
+    if path == ("network",):
+        return finding.code in _OF_NETWORK
+    if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
+        return finding.code in _OF_ZONES  # It may have been meant to name the AZs.
+    return _within(("storage", "buckets"), path[:2]) and finding.code is Code.UNKNOWN_REFERENCE
+
+
+def _follows(finding: Problem, cause: Problem) -> bool:
+    path = cause.path
+    if path == ("region",):
+        return finding.code in _OF_REGION
+    if path[:1] == ("network",) and (len(path) == 1 or path[1] in _ZONES) and cause.code not in _OF_PLACE:
+        return finding.code in _OF_ZONES
+    if cause.code in _WRONG_ZONE and path[-1:] == ("az",):
+        return finding.code in _OF_ZONES - {Code.ZONE_WITHOUT_SUBNET} and _stands_by(finding.path, path)
+    return path[:1] == ("storage",) and finding.code in _OF_PLACE
+
+
+def _stands_by(finding: tuple[PathPart, ...], zone: tuple[PathPart, ...]) -> bool:
+    """Whether something stands where `zone` says: a file system decides for all clusters, a cluster for its groups."""
+    return zone[0] == "storage" or finding[: len(zone) - 1] == zone[:-1] or finding[:1] == ("network",)
+
+
+def _within(path: tuple[PathPart, ...], outer: tuple[PathPart, ...]) -> bool:
+    return path[: len(outer)] == outer
