@@ -67,6 +67,8 @@ class StorageStack(cdk.Stack):
             name_part=fleet_name,
             encryption_key=self.key,
             access_log_bucket=self.access_logs,
+            # Its bundles come with the clusters' stacks: a failed first deployment of this one finds it empty.
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         """Where the clusters' nodes take their scripts from."""
         self._add_outputs()

@@ -50,9 +50,7 @@ def test_a_name_that_s3_refuses_is_told_before_anything_is_made(stack: cdk.Stack
 def test_it_is_private_versioned_encrypted_and_stays(stack: cdk.Stack) -> None:
     LifecycleBucket(stack, "Bucket", name_part="demo")
     template = Template.from_stack(stack)
-    template.has_resource(
-        "AWS::S3::Bucket", {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
-    )
+    template.has_resource("AWS::S3::Bucket", {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"})
     block = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
     template.has_resource_properties(
         "AWS::S3::Bucket",

@@ -21,6 +21,9 @@ class LifecycleBucket(Construct):
 
     The last part is of the stack's own id, so that a new stack does not clash with the bucket that an earlier one
     left behind. Retained when the stack goes: nodes of a running cluster may still start from it.
+
+    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then a
+    bundle may lie in it, and CloudFormation, which cannot delete a bucket with objects, would be stuck half way back.
     """
 
     def __init__(
@@ -31,12 +34,14 @@ class LifecycleBucket(Construct):
         name_part: str,
         encryption_key: kms.IKey | None = None,
         access_log_bucket: s3.IBucket | None = None,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
     ) -> None:
         """Make the bucket.
 
         `name_part`: what it is for, e.g. the fleet's name; a long one is cut and ends with a hash.
         `encryption_key`: default, S3's own keys. `access_log_bucket`: default, no server access logs; the bundle
-        holds no secret and CloudTrail records who changes it.
+        holds no secret and CloudTrail records who changes it. `removal_policy`: `RETAIN_ON_UPDATE_OR_DELETE` suits a
+        stack that publishes no bundle itself.
         Raises `FleetError` when S3 would refuse the name.
         """
         super().__init__(scope, id)
@@ -54,7 +59,7 @@ class LifecycleBucket(Construct):
             encryption_key=encryption_key,
             enforce_ssl=True,
             minimum_tls_version=1.2,
-            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+            removal_policy=removal_policy,
             server_access_logs_bucket=access_log_bucket,
             server_access_logs_prefix="lifecycle-bucket/" if access_log_bucket else None,
             versioned=True,
