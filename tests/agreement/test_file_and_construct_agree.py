@@ -1,0 +1,267 @@
+"""Each bad input of issue 2, through both doors: fleet file and construct give one error, of the same code."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+
+from llm_fleet import (
+    FleetError,
+    FleetNetwork,
+    HyperPodCluster,
+    InstanceGroup,
+    LifecycleScripts,
+    LustreFileSystem,
+    NodeType,
+    OpenZfsFileSystem,
+    SlurmConfigStrategy,
+)
+from llm_fleet.config.load import parse_fleet
+from tests.config.good_fleet import edited
+
+ZONE, OTHER_ZONE = "usw2-az4", "usw2-az2"
+WORKERS_LINE = "      workers:"
+WITH_CLUSTER = "kind: hyperpod\n    "
+FSX_LINE = "size: 4800 GiB, throughput: 250 MB/s/TiB"
+CONTROLLER = InstanceGroup.controller("ml.m5.xlarge")
+PLAN = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/p"
+
+Construct = Callable[[cdk.Stack], Any]
+
+
+def workers(instance_type: str = "ml.trn1.32xlarge", **options: Any) -> InstanceGroup:
+    given: dict[str, Any] = {"count": 4, "partition": "trn1"} | options
+    return InstanceGroup.workers("workers", instance_type, **given)
+
+
+def cluster(*groups: InstanceGroup, compute_cidr: str = "10.1.0.0/16", **options: Any) -> Construct:
+    def make(stack: cdk.Stack) -> None:
+        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE], compute_cidr=compute_cidr)
+        HyperPodCluster(stack, "Train", network=network, groups=groups or (CONTROLLER, workers()), **options)
+
+    return make
+
+
+def lustre(**options: Any) -> Construct:
+    def make(stack: cdk.Stack) -> None:
+        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+        given: dict[str, Any] = {"storage_capacity_gib": 4800} | options
+        LustreFileSystem(stack, "Fsx", network=network, **given)
+
+    return make
+
+
+def apart(*, group: str | None, whole: str | None) -> Construct:
+    """A cluster, or one group of it, in another AZ than its file system."""
+
+    def make(stack: cdk.Stack) -> None:
+        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE, OTHER_ZONE])
+        groups = (CONTROLLER, workers(availability_zone_id=group))
+        fsx = LustreFileSystem(stack, "Fsx", network=network)
+        HyperPodCluster(stack, "Train", network=network, lustre=fsx, groups=groups, availability_zone_id=whole)
+
+    return make
+
+
+def without_vpc(stack: cdk.Stack) -> None:
+    fsx = LustreFileSystem.from_attributes(stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcd1234")
+    HyperPodCluster(stack, "Train", network=None, lustre=fsx, groups=(CONTROLLER, workers()))
+
+
+def foreign_bucket(stack: cdk.Stack) -> None:
+    bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "my-scripts")
+    cluster(lifecycle=LifecycleScripts(bucket=bucket))(stack)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bad:
+    code: str
+    edits: Sequence[str]
+    construct: Construct = field(repr=False)
+
+
+def worker(code: str, old: str, new: str, **options: Any) -> Bad:
+    """A mistake in the group of workers."""
+    return Bad(code=code, edits=(old, new), construct=cluster(CONTROLLER, workers(**options)))
+
+
+def added(code: str, lines: str, *groups: InstanceGroup) -> Bad:
+    """A mistake that more groups make."""
+    return Bad(
+        code=code, edits=(WORKERS_LINE, f"{lines}{WORKERS_LINE}"), construct=cluster(CONTROLLER, *groups, workers())
+    )
+
+
+def misnamed(code: str, name: str) -> Bad:
+    group = InstanceGroup.workers(name, "ml.trn1.32xlarge", count=4)
+    return Bad(code=code, edits=("workers:", f"{name}:"), construct=cluster(CONTROLLER, group))
+
+
+MANY = range(99)
+LOGINS = (InstanceGroup.login("ml.m5.large", name="a"), InstanceGroup.login("ml.m5.large", name="b"))
+
+BAD: dict[str, Bad] = {
+    "a type without ml.": worker("LF505", "ml.trn1", "trn1", instance_type="trn1.32xlarge"),
+    "inf2": worker("LF506", "ml.trn1.32xlarge", "ml.inf2.xlarge", instance_type="ml.inf2.xlarge"),
+    "inf1": worker("LF506", "ml.trn1.32xlarge", "ml.inf1.xlarge", instance_type="ml.inf1.xlarge"),
+    "a misspelt type": worker("LF507", "trn1.32xlarge", "trn1.23xlarge", instance_type="ml.trn1.23xlarge"),
+    "two controllers": added(
+        "LF513",
+        "      second: {role: controller, type: ml.m5.xlarge, count: 1}\n",
+        InstanceGroup.controller("ml.m5.xlarge", name="second"),
+    ),
+    "no controller": Bad(
+        code="LF512",
+        edits=("role: controller", "role: login"),
+        construct=cluster(InstanceGroup.login("ml.m5.xlarge"), workers()),
+    ),
+    "no groups": Bad(
+        code="LF503",
+        edits=(
+            "    groups:\n      controller: {role: controller, type: ml.m5.xlarge, count: 1}\n"
+            "      workers: {role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}\n",
+            "    groups: {}\n",
+        ),
+        construct=lambda stack: HyperPodCluster(stack, "Train", network=None, groups=()),
+    ),
+    "two login groups": added(
+        "LF515",
+        "".join(f"      {name}: {{role: login, type: ml.m5.large, count: 1}}\n" for name in "ab"),
+        *LOGINS,
+    ),
+    "a partition on a controller": Bad(
+        code="LF517",
+        edits=("ml.m5.xlarge, count: 1", "ml.m5.xlarge, count: 1, partition: a"),
+        construct=cluster(
+            InstanceGroup(name="a", node_type=NodeType.CONTROLLER, instance_type="ml.m5.xlarge", partition="a"),
+            workers(),
+        ),
+    ),
+    "a compute group without a partition": Bad(
+        code="LF516",
+        edits=(", partition: trn1", ""),
+        construct=cluster(
+            CONTROLLER, InstanceGroup(name="a", node_type=NodeType.COMPUTE, instance_type="ml.trn1.32xlarge")
+        ),
+    ),
+    "OnCreate with OnInitComplete": worker(
+        "LF522", "count: 4", "count: 4, on_create: a.sh, on_init_complete: b.sh", on_create="a.sh", on_init_complete="b"
+    ),
+    "a strategy with Continuous": Bad(
+        code="LF525",
+        edits=("kind: hyperpod", f"{WITH_CLUSTER}slurm_config: Merge"),
+        construct=cluster(slurm_config_strategy=SlurmConfigStrategy.MERGE),
+    ),
+    "Lustre without a VPC": Bad(
+        code="LF529",
+        edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"),
+        construct=without_vpc,
+    ),
+    "Lustre made without a network": Bad(
+        code="LF529",
+        edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"),
+        construct=lambda stack: LustreFileSystem(stack, "Fsx", network=None),  # pyright: ignore[reportArgumentType]
+    ),
+    "OpenZFS made without a network": Bad(
+        code="LF529",
+        edits=(
+            "network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}",
+            "network: none",
+            f"fsx: {{{FSX_LINE}}}",
+            "home: {}",
+        ),
+        construct=lambda stack: OpenZfsFileSystem(stack, "Home", network=None),  # pyright: ignore[reportArgumentType]
+    ),
+    "Lustre of 1300 GiB": Bad(
+        code="LF302", edits=("4800 GiB", "1300 GiB"), construct=lustre(storage_capacity_gib=1300)
+    ),
+    "PERSISTENT_2 at 200": Bad(
+        code="LF303", edits=("250 MB/s/TiB", "200 MB/s/TiB"), construct=lustre(per_unit_storage_throughput=200)
+    ),
+    "throughput on SCRATCH_2": Bad(
+        code="LF303",
+        edits=("size: 4800", "deployment: SCRATCH_2, size: 4800"),
+        construct=lustre(deployment_type="SCRATCH_2", per_unit_storage_throughput=250),
+    ),
+    **{
+        f"EFA on {kind}": Bad(
+            code="LF304",
+            edits=(FSX_LINE, f"deployment: {kind}, size: 1200 GiB, efa: true"),
+            construct=lustre(deployment_type=kind, storage_capacity_gib=1200, efa_enabled=True),
+        )
+        for kind in ("SCRATCH_1", "SCRATCH_2", "PERSISTENT_1")
+    },
+    "40 p5 in a /24": Bad(
+        code="LF220",
+        edits=("ml.trn1.32xlarge, count: 4", "ml.p5.48xlarge, count: 40"),
+        construct=cluster(CONTROLLER, workers("ml.p5.48xlarge", count=40), compute_cidr="10.1.0.0/24"),
+    ),
+    "a group away from its file system": Bad(
+        code="LF534",
+        edits=(
+            *("az: usw2-az4, compute_cidr: 10.1.0.0/24", f"azs: [{ZONE}, {OTHER_ZONE}]"),
+            *("count: 4", f"count: 4, az: {OTHER_ZONE}"),
+        ),
+        construct=apart(group=OTHER_ZONE, whole=None),
+    ),
+    "all groups away from their file system": Bad(
+        code="LF534",
+        edits=(
+            *("az: usw2-az4, compute_cidr: 10.1.0.0/24", f"azs: [{ZONE}, {OTHER_ZONE}]"),
+            *("kind: hyperpod", f"{WITH_CLUSTER}az: {OTHER_ZONE}"),
+        ),
+        construct=apart(group=None, whole=OTHER_ZONE),
+    ),
+    "a bucket without the prefix": Bad(
+        code="LF401",
+        edits=("kind: hyperpod", f"{WITH_CLUSTER}scripts: {{bucket: my-scripts}}"),
+        construct=foreign_bucket,
+    ),
+    "a cluster name too long": Bad(
+        code="LF500", edits=("  ml:", f"  {'m' * 64}:"), construct=cluster(cluster_name="m" * 64)
+    ),
+    "a cluster name with an underscore": Bad(
+        code="LF500", edits=("  ml:", "  m_l:"), construct=cluster(cluster_name="m_l")
+    ),
+    "a group name too long": misnamed("LF501", "w" * 64),
+    "a group name with an underscore": misnamed("LF501", "wor_kers"),
+    "101 groups": added(
+        "LF503",
+        "".join(f"      w{n}: {{role: compute, type: ml.c5.large, count: 0, partition: w{n}}}\n" for n in MANY),
+        *(InstanceGroup.workers(f"w{n}", "ml.c5.large", count=0) for n in MANY),
+    ),
+    "a negative count": worker("LF518", "count: 4", "count: -1", count=-1),
+    "a minimum above the count": worker("LF520", "count: 4", "count: 4, min_count: 5", min_count=5),
+    "an image that is none": worker("LF553", "count: 4", "count: 4, image: img-1", image_id="img-1"),
+    "a training plan of another region": worker(
+        "LF542", "count: 4", f"count: 4, training_plan: '{PLAN}'", training_plan_arn=PLAN
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_one_error_by_fleet_file_and_by_construct(stack: cdk.Stack, what: str) -> None:
+    bad = BAD[what]
+    with pytest.raises(FleetError) as by_file:
+        parse_fleet(edited(*bad.edits))
+    with pytest.raises(FleetError) as by_construct:
+        bad.construct(stack)
+    assert [problem.code.value for problem in by_file.value.problems] == [bad.code], by_file.value
+    assert [problem.code.value for problem in by_construct.value.problems] == [bad.code], by_construct.value
+    for error in (by_file.value, by_construct.value):
+        assert error.problems[0].remedy
+        assert error.subject
+
+
+def test_the_cluster_of_these_tests_is_good(stack: cdk.Stack) -> None:
+    cluster()(stack)
+
+
+@pytest.mark.parametrize("count", ["4", 4.5, True], ids=repr)
+def test_a_number_that_is_none_is_told_without_a_traceback_of_comparisons(stack: cdk.Stack, count: Any) -> None:
+    with pytest.raises(FleetError) as caught:
+        cluster(CONTROLLER, workers(count=count))(stack)
+    assert [problem.code.value for problem in caught.value.problems] == ["LF518"]
