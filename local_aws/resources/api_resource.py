@@ -10,6 +10,7 @@ from local_aws.resources.coercion import typed
 from local_aws.resources.expressions import fill_text, search
 from local_aws.resources.hooks import hook_for
 from local_aws.resources.kept import forgotten
+from local_aws.resources.needs import refuse_existing, refuse_unmet
 from local_aws.resources.schemas import value_problems, values_at
 from local_aws.resources.services import Gone, Services
 from local_aws.resources.settings import apply_settings, apply_tags, undo_settings
@@ -33,6 +34,8 @@ class ApiResource:
         self._name(at)
         at.props = hook_for(self._spec.hook).prepare(at, at.props)
         self._refuse_unserved(at, self._spec.covered)
+        refuse_unmet(at, frozenset(at.props))
+        self._refuse_existing(at)
         try:
             self._call_create(at)
             apply_settings(at, frozenset(at.props))
@@ -51,6 +54,7 @@ class ApiResource:
         hook = hook_for(self._spec.hook)
         at.props, at.old = hook.prepare(at, at.props), hook.prepare(at, at.old)
         changed = frozenset(name for name in {*at.props, *at.old} if at.props.get(name) != at.old.get(name))
+        refuse_unmet(at, changed)
         at.found = self._read(at) or {}
         self._call_update(at, changed)
         apply_settings(at, changed)
@@ -101,6 +105,14 @@ class ApiResource:
         unserved = sorted(set(at.props) - covered - self._spec.for_deletion)
         if unserved:
             raise ResourceFailed(f"{self._spec.type}: this emulation has no place for {', '.join(unserved)}")
+
+    def _refuse_existing(self, at: Situation) -> None:
+        """A type whose id is in its properties may be there already; others get theirs from the service."""
+        if self._spec.read is None or "created" in self._spec.ref:
+            return
+        at.ref = search(self._spec.ref, at.words())
+        refuse_existing(at, self._read(at))
+        at.ref = None
 
     def _call_create(self, at: Situation) -> None:
         by_name = {name: value for name, value in at.props.items() if name not in self._spec.covered}

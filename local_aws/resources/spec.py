@@ -38,9 +38,36 @@ class Call:
     """A JMESPath condition; the call is left out when it is not met."""
 
     @property
+    def takes(self) -> frozenset[str]:
+        """The properties that the call takes by expression."""
+        return properties_in(dict(self.params))
+
+    @property
     def reads(self) -> frozenset[str]:
         """The properties that the call takes by expression, or that its condition asks for."""
-        return properties_in(dict(self.params)) | properties_in(f"${self.when}")
+        return self.takes | properties_in(f"${self.when}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What must be so before creation and before a change of the properties that it reads."""
+
+    call: Call | None = None
+    """A call that must succeed, e.g. because it names what must exist."""
+    when: str = ""
+    """A JMESPath condition; nothing is needed when it is not met."""
+    that: str = ""
+    """A JMESPath condition that must be met; `response` is what the call gave."""
+    otherwise: str = ""
+    """What is told when it is not."""
+    called: str = ""
+    """The name in `extra` under which later needs find the response."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The properties that the need is about."""
+        taken = self.call.takes if self.call else frozenset[str]()
+        return taken | properties_in(f"${self.when}") | properties_in(f"${self.that}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +134,7 @@ class TypeSpec:
     attributes: Mapping[str, str]
     tags: TagCalls | None
     name: Name | None
+    needs: tuple[Need, ...]
     hook: str
     recorded: Mapping[str, str]
     """Properties that no emulated API takes, each with the reason; told in the notes."""
@@ -150,7 +178,7 @@ def type_specs() -> Mapping[str, TypeSpec]:
 
 def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) -> TypeSpec:
     known = {"level", "ref", "create", "read", "update", "delete", "settings", "attributes", "tags", "name", "hook"}
-    _only(entry, known | {"service", "recorded", "replace"}, name)
+    _only(entry, known | {"service", "recorded", "replace", "needs"}, name)
     read = entry.get("read")
     return TypeSpec(
         type=name,
@@ -165,6 +193,7 @@ def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) ->
         attributes=entry.get("attributes", _NOTHING),
         tags=_tags(name, entry.get("tags", table.get("tags"))),
         name=Name(**entry["name"]) if "name" in entry else None,
+        needs=tuple(_need(one) for one in entry.get("needs", ())),
         hook=entry.get("hook", ""),
         recorded=entry.get("recorded", _NOTHING),
         replace=frozenset(entry.get("replace", ())),
@@ -196,6 +225,18 @@ def _setting(entry: Mapping[str, Any]) -> Setting:
         each=entry.get("each", ""),
         undo=_call(entry["undo"]) if "undo" in entry else None,
         after_update=entry.get("after_update", False),
+    )
+
+
+def _need(entry: Mapping[str, Any]) -> Need:
+    _only(entry, {"call", "with", "service", "when", "that", "else", "as"}, "a need")
+    call = _call({key: entry[key] for key in ("call", "with", "service") if key in entry}) if "call" in entry else None
+    return Need(
+        call=call,
+        when=entry.get("when", ""),
+        that=entry.get("that", ""),
+        otherwise=entry["else"] if "that" in entry else "",
+        called=entry.get("as", ""),
     )
 
 

@@ -1,10 +1,11 @@
 """Lambda functions: the code must be there, and source text inside a template becomes the archive of it."""
 
 import io
+import json
 import zipfile
 from typing import Any
 
-from local_aws.resource_provider import ResourceFailed
+from local_aws.resource_provider import NothingChanged, ResourceFailed
 from local_aws.resources.services import Gone
 from local_aws.resources.situation import Situation, Stage
 
@@ -16,6 +17,8 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     code: dict[str, Any] = properties.get("Code", {})
     if "S3Key" in code and at.stage is not Stage.DELETE and properties is at.props:
         _check_archive(at, code)
+    if "Role" in properties and at.stage is not Stage.DELETE and properties is at.props:
+        _check_role(at, str(properties["Role"]))
     source = code.get("ZipFile")
     if not isinstance(source, str):
         return properties
@@ -27,6 +30,16 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
         name = "index.py" if runtime.startswith("python") else "index.js"
         archive.writestr(zipfile.ZipInfo(name, _FIXED_DATE), source)
     return properties | {"Code": {**code, "ZipFile": packed.getvalue()}}
+
+
+def _check_role(at: Situation, role_arn: str) -> None:
+    """moto takes any role that exists; Lambda asks whether it may assume it."""
+    try:
+        trusted = json.dumps(at.call("GetRole", {"RoleName": role_arn.rsplit("/", 1)[-1]}, "iam")["Role"], default=str)
+    except Gone:
+        trusted = ""
+    if "lambda.amazonaws.com" not in trusted:
+        raise NothingChanged(f"{at.spec.type}: The role defined for the function cannot be assumed by Lambda.")
 
 
 def _check_archive(at: Situation, code: dict[str, Any]) -> None:

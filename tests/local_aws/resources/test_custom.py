@@ -154,8 +154,13 @@ def test_failures_are_told_with_the_log(deployer: Deployer, functions: Functions
 def test_a_bad_role_is_refused(deployer: Deployer, functions: Functions) -> None:
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
         functions.make(COPIES, Role="arn:aws:iam::123456789012:role/Nobody")
-    untrusted = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("ec2.amazonaws.com")).attributes["Arn"]
-    token = functions.make(COPIES, Role=untrusted)
+    foreign = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("ec2.amazonaws.com"))
+    with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
+        functions.make(COPIES, Role=foreign.attributes["Arn"])
+    role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("lambda.amazonaws.com"))
+    token = functions.make(COPIES, Role=role.attributes["Arn"])
+    policy = json.dumps(trust("ec2.amazonaws.com"))
+    deployer.client("iam").update_assume_role_policy(RoleName=role.physical_id, PolicyDocument=policy)
     with pytest.raises(ResourceFailed, match="cannot be assumed by Lambda"):
         deployer.create("Custom::Any", ServiceToken=token)
 

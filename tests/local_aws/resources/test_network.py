@@ -86,15 +86,18 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
     assert found["RouteTableIds"] == tables
     assert '"s3:*"' in found["PolicyDocument"]
 
-    interface = deployer.create(
-        "AWS::EC2::VPCEndpoint",
-        VpcId=network.vpc,
-        ServiceName="com.amazonaws.us-west-2.ssm",
-        VpcEndpointType="Interface",
-        SubnetIds=[network.subnet],
-        SecurityGroupIds=[network.group],
-        PrivateDnsEnabled=True,
-    )
+    asked = {
+        "VpcId": network.vpc,
+        "ServiceName": "com.amazonaws.us-west-2.ssm",
+        "VpcEndpointType": "Interface",
+        "SubnetIds": [network.subnet],
+        "SecurityGroupIds": [network.group],
+        "PrivateDnsEnabled": True,
+    }
+    with pytest.raises(ResourceFailed, match="requires both enableDnsSupport and enableDnsHostnames"):
+        deployer.create("AWS::EC2::VPCEndpoint", **asked)
+    ec2.modify_vpc_attribute(VpcId=network.vpc, EnableDnsHostnames={"Value": True})
+    interface = deployer.create("AWS::EC2::VPCEndpoint", **asked)
     found = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[interface.physical_id]))
     assert found["PrivateDnsEnabled"] is True
     assert [group["GroupId"] for group in found["Groups"]] == [network.group]
