@@ -25,6 +25,7 @@ def lifecycle_scripts_from(scope: Construct, config: HyperPodConfig, *, own_buck
         scripts=scripts.folder_path,
         prefix=scripts.prefix,
         entry_point=scripts.entry_point,
+        provisioning_parameters=scripts.provisioning_parameters,
     )
 
 

@@ -12,10 +12,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:
-    (tmp_path / "fleet.yaml").write_text(edited("kind: hyperpod", "kind: hyperpod\n    scripts: {folder: ../mine}"))
-    (tmp_path / "other.yaml").write_text(GOOD)
-    assert load_fleet(tmp_path / "fleet.yaml").clusters["ml"].scripts.folder_path == tmp_path / "../mine"
-    assert load_fleet(tmp_path / "other.yaml").clusters["ml"].scripts.folder_path is None
+    for folder in ("fleets", "mine"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "mine/on_init_complete.sh").touch()
+    here = tmp_path / "fleets"
+    (here / "fleet.yaml").write_text(edited("kind: hyperpod", "kind: hyperpod\n    scripts: {folder: ../mine}"))
+    (here / "other.yaml").write_text(GOOD)
+    assert load_fleet(here / "fleet.yaml").clusters["ml"].scripts.folder_path == here / "../mine"
+    assert load_fleet(here / "other.yaml").clusters["ml"].scripts.folder_path is None
 
 
 def test_values_are_resolved() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llm_fleet.config.build import build
+from llm_fleet.config.check_script_files import check_script_files
 from llm_fleet.config.checks import check_fleet
 from llm_fleet.config.consequences import without_consequences
 from llm_fleet.config.fleet import Fleet
@@ -19,25 +20,34 @@ def load_fleet(path: Path | str) -> Fleet:
 
     Raises `FleetError` with every mistake in it at once, each a `LocatedProblem` with path, value, line and remedy.
     """
-    fleet = parse_fleet(read_text(Path(path)), subject=str(path))
-    for cluster in fleet.clusters.values():
-        cluster.scripts.stand_in(Path(path).parent)
-    return fleet
+    return parse_fleet(read_text(Path(path)), subject=str(path), directory=Path(path).parent)
 
 
-def parse_fleet(text: str, *, subject: str = "fleet.yaml") -> Fleet:
-    """Return the fleet that `text` describes; `subject` names it in errors. Raises as `load_fleet` does."""
+def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | None = None) -> Fleet:
+    """Return the fleet that `text` describes; `subject` names it in errors. Raises as `load_fleet` does.
+
+    `directory` is where relative paths in it begin. Default: the current one, and nothing is looked for there.
+    """
     document = parse(text, subject=subject)
     built = build(document.data, document.problems)
     problems = list(built.problems)
     if built.fleet is not None:
-        found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in check_fleet(built.fleet)]
+        judged = [*check_fleet(built.fleet), *_check_files(built.fleet, directory)]
+        found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in judged]
         found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
         problems += without_consequences(built.problems, found)
     located = [document.locate(problem) for problem in problems]
     if built.fleet is None or located:
         raise FleetError(sorted(located, key=_place), subject=subject)
     return built.fleet
+
+
+def _check_files(fleet: Fleet, directory: Path | None) -> list[Problem]:
+    if directory is None:
+        return []
+    for cluster in fleet.clusters.values():
+        cluster.scripts.stand_in(directory)
+    return check_script_files(fleet)
 
 
 def _place(problem: LocatedProblem) -> tuple[int, int]:

@@ -8,6 +8,8 @@ from pydantic import Field, PrivateAttr
 
 from llm_fleet.config.model import FleetModel
 
+_LEGACY_FILE = "provisioning_parameters.json"
+
 
 class ScriptsConfig(FleetModel):
     """Where the lifecycle scripts come from. Default: they are those that llm-fleet ships, in a bucket of their own."""
@@ -23,11 +25,21 @@ class ScriptsConfig(FleetModel):
     entry_point: str | None = None
     """File name of the script that runs. Default: `on_init_complete.sh` or `on_create.sh`, by `lifecycle`."""
 
+    provisioning_parameters: bool | None = None
+    """Whether they bring `provisioning_parameters.json`, Slurm's legacy way. Default: whether `folder` has the file."""
+
     _directory: Path = PrivateAttr(default=Path())
 
     def stand_in(self, directory: Path) -> None:
         """Take `directory`, that of the fleet file, for the one that `folder` begins at; for the loader."""
         self._directory = directory
+
+    @property
+    def legacy(self) -> bool:
+        """Whether the legacy file configures Slurm."""
+        if self.provisioning_parameters is not None:
+            return self.provisioning_parameters
+        return self.folder_path is not None and (self.folder_path / _LEGACY_FILE).is_file()
 
     @property
     def folder_path(self) -> Path | None:

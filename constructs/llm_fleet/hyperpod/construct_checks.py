@@ -1,11 +1,11 @@
 """Everything that is wrong with a cluster: by the rules, and by what only the construct can know."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
-from llm_fleet.hyperpod.legacy_config import legacy_problems
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.bundle import bucket_name
@@ -13,6 +13,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cloudformation import check_cloudformation
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_interface import check_network_interface
+from llm_fleet.rules.hyperpod_legacy import check_legacy
 from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_source
 from llm_fleet.rules.hyperpod_names import check_group_name
 from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
@@ -28,11 +29,11 @@ def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) 
         found = _of_group(group, continuous=cluster.node_provisioning_mode is not None)
         problems += [problem.under("groups", group.name) for problem in found]
     if not cluster.api_driven:
-        problems += legacy_problems(cluster)
+        problems += check_legacy(cluster)
     if lifecycle is not None:
         problems += [problem.under("lifecycle") for problem in _scripts(lifecycle)]
         if lifecycle.prefix is None:
-            problems += _files(cluster, lifecycle.scripts or default_folder())
+            problems += _files(cluster, lifecycle)
     elif any(group.on_create or group.on_init_complete for group in cluster.groups):
         problems += check_lifecycle_source(None, has_script=True)
     return problems
@@ -61,8 +62,18 @@ def _of_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
     yield from check_network_interface(group.network_interface, group.instance_types or (group.instance_type or "",))
 
 
-def _files(cluster: ClusterShape, folder: Path) -> Iterator[Problem]:
-    """Scripts that a group is told to run and that are not in the folder to upload."""
+def _files(cluster: ClusterShape, lifecycle: LifecycleScripts) -> list[Problem]:
+    """Scripts that a group is told to run and that are not in the folder to upload; those of the cluster told once."""
+    folder = lifecycle.scripts or default_folder()
+    of_cluster = ("lifecycle", "scripts" if lifecycle.entry_point is None else "entry_point")
+    missing = [
+        replace(problem, path=of_cluster) if problem.value == lifecycle.file_name() else problem
+        for problem in _missing(cluster, folder)
+    ]
+    return list({problem.path: problem for problem in missing}.values())
+
+
+def _missing(cluster: ClusterShape, folder: Path) -> Iterator[Problem]:
     for group in cluster.groups:
         if group.on_create is not None and group.on_init_complete is not None:
             continue  # One of them must go: which one is to be decided first.

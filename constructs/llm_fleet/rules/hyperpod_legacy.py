@@ -6,18 +6,18 @@ to the API-driven configuration (2026).
 
 from collections.abc import Iterator
 
-from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_protocols import ClusterLike
 from llm_fleet.rules.problem import PathPart, Problem
 
 
-def legacy_problems(cluster: ClusterShape) -> Iterator[Problem]:
+def check_legacy(cluster: ClusterLike) -> Iterator[Problem]:
     """Return what of `cluster` needs the API's configuration, which its scripts replace by their own file."""
     if cluster.node_provisioning_mode is not None:
         yield _problem(
             "node_provisioning_mode",
             message="Continuous provisioning takes Slurm's groups from the API, not from provisioning_parameters.json",
-            remedy="take that file out of the scripts, or set node_provisioning_mode=None",
+            remedy="take that file out of the scripts, or give up Continuous provisioning",
         )
     for group in cluster.groups:
         if group.on_create is None:
@@ -26,7 +26,7 @@ def legacy_problems(cluster: ClusterShape) -> Iterator[Problem]:
                 group.name,
                 "on_create",
                 message="with provisioning_parameters.json a script of yours configures each node, by OnCreate",
-                remedy="give LifecycleScripts hook=LifecycleHook.ON_CREATE, or take that file out of the scripts",
+                remedy="let the lifecycle scripts run by OnCreate, or take that file out of the scripts",
             )
 
 

@@ -1,0 +1,72 @@
+"""Whether the scripts that a fleet file names are there to be uploaded. It looks into folders, and reads no file."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.cluster_view import ClusterView
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.group import GroupConfig, entry_points
+from llm_fleet.config.scripts import ScriptsConfig
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_legacy import check_legacy
+from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_hooks
+from llm_fleet.rules.problem import PathPart, Problem
+
+
+def check_script_files(fleet: Fleet) -> list[Problem]:
+    """Return what is wrong with the scripts of `fleet`, whose folders begin where its file lies, by attribute names."""
+    problems: list[Problem] = []
+    for name, cluster in fleet.clusters.items():
+        found = list(_missing(cluster))
+        if cluster.scripts.legacy:
+            found += check_legacy(ClusterView(fleet=fleet, config=cluster))
+        problems += [problem.under("clusters", name) for problem in found]
+    return list({problem.path: problem for problem in reversed(problems)}.values())
+
+
+def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:
+    scripts = cluster.scripts
+    if scripts.prefix is not None:
+        return
+    folder = scripts.folder_path
+    if folder is not None and not folder.is_dir():
+        yield Problem(
+            code=Code.BUNDLE_ENTRY_MISSING,
+            message="there is no such folder",
+            path=("scripts", "folder"),
+            value=scripts.folder,
+            remedy="give the path of a folder, beginning where the fleet file lies",
+        )
+        return
+    for group in cluster.groups.values():
+        if check_lifecycle_hooks(group):
+            continue  # Told already.
+        for attribute in ("on_create", "on_init_complete"):
+            script = getattr(group, attribute)
+            if script is not None and not _is_there(script, scripts):
+                yield replace(_no_script(script, scripts), path=_where(attribute, group, scripts))
+
+
+def _is_there(script: str, scripts: ScriptsConfig) -> bool:
+    folder = scripts.folder_path
+    return script in entry_points().values() if folder is None else (folder / script).is_file()
+
+
+def _where(attribute: str, group: GroupConfig, scripts: ScriptsConfig) -> tuple[PathPart, ...]:
+    """Where the user wrote what the script is called, or what it is missing in."""
+    if group.own_script is not None:
+        return ("groups", group.name, attribute)
+    return ("scripts", "folder" if scripts.entry_point is None else "entry_point")
+
+
+def _no_script(script: str, scripts: ScriptsConfig) -> Problem:
+    shipped = ", ".join(entry_points().values())
+    return Problem(
+        code=Code.BUNDLE_ENTRY_MISSING,
+        message=f"the script {script!r} is not among those that are uploaded",
+        remedy=f"put it into {scripts.folder}"
+        if scripts.folder is not None
+        else f"write one of those that llm-fleet ships, {shipped}, or say with `scripts` where yours lie",
+        value=script,
+    )
