@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
-from local_aws.resource_provider import Created, Level, Request, ResourceFailed
+from local_aws.resource_provider import Created, Level, NothingChanged, Request, ResourceFailed
 from local_aws.resources.custom.function_process import FunctionProcess, Run
 from local_aws.resources.custom.response_url import ResponseUrl
 from local_aws.resources.services import Services
@@ -13,6 +13,19 @@ _PLAIN = "AWS::CloudFormation::CustomResource"
 _FOR_CLOUDFORMATION = ("ServiceTimeout",)
 _LATE_ANSWER_SECONDS = 0.5
 """How long an answer may come after the process has ended; the PUT itself ends before."""
+
+
+_ECHOED = ("StackId", "RequestId", "LogicalResourceId")
+"""What an answer must repeat of its request."""
+
+
+class CreationFailed(ResourceFailed):
+    """The function did not create; CloudFormation will ask it to delete `physical_id`."""
+
+    def __init__(self, why: str, physical_id: str) -> None:
+        """Keep both."""
+        super().__init__(why)
+        self.physical_id = physical_id
 
 
 def is_custom(resource_type: str) -> bool:
@@ -28,12 +41,18 @@ class CustomResource:
         self._function = FunctionProcess(services)
 
     def create(self, request: Request) -> Created:
-        """Run the function with `Create`."""
-        return self._ask(request, "Create", {})
+        """Run the function with `Create`, and with `Delete` when that fails, as CloudFormation's rollback does."""
+        try:
+            return self._ask(request, "Create", {})
+        except CreationFailed as failure:
+            raise ResourceFailed(f"{failure}{self._taken_back(request, failure.physical_id)}") from failure
 
     def update(self, request: Request) -> Created:
         """Run the function with `Update`; another physical id in the answer means that the old one is to be deleted."""
-        old = _as_strings(dict(request.old_properties or {}))
+        before = dict(request.old_properties or {})
+        if before.get("ServiceToken") != request.properties.get("ServiceToken"):
+            raise NothingChanged("Modifying service token is not allowed.")
+        old = _as_strings(before)
         return self._ask(request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old})
 
     def delete(self, request: Request) -> None:
@@ -43,6 +62,13 @@ class CustomResource:
     def exists(self, physical_id: str, region: str, account: str) -> bool:
         """What a custom resource stands for only its function knows."""
         return True
+
+    def _taken_back(self, request: Request, physical_id: str) -> str:
+        try:
+            self._ask(request, "Delete", {"PhysicalResourceId": physical_id})
+        except ResourceFailed as failure:
+            return f"\nits deletion failed too: {failure}"
+        return ""
 
     def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
         token = request.properties.get("ServiceToken")
@@ -66,18 +92,27 @@ class CustomResource:
                 answer = response.answer(_LATE_ANSWER_SECONDS)
             except ValueError as error:
                 raise ResourceFailed(_with_log(str(error), run)) from error
-        return _created(request, kind, _accepted(answer, run))
+        return _created(request, kind, _accepted(answer, event, run))
 
 
-def _accepted(answer: dict[str, Any] | None, run: Run) -> dict[str, Any]:
+def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
     if answer is None:
         ending = "reached its timeout" if run.timed_out else "returned" if run.ended_well else "raised"
-        raise ResourceFailed(_with_log(f"the function {ending} without answering (AWS would wait for an hour)", run))
+        _fail(event, f"the function {ending} without answering (AWS would wait for an hour)", run)
+    for name in _ECHOED:
+        if answer.get(name) != event[name]:
+            _fail(event, f"Invalid response: {name} must be that of the request, not {answer.get(name)!r}", run)
     if answer.get("Status") != "SUCCESS":
-        raise ResourceFailed(
-            _with_log(f"Received response status [FAILED] from custom resource. {answer.get('Reason', '')}", run)
-        )
+        why = f"Received response status [FAILED] from custom resource. {answer.get('Reason', '')}"
+        _fail(event, why, run, str(answer.get("PhysicalResourceId") or ""))
     return answer
+
+
+def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
+    """Raise the failure; one of a creation carries the id that its deletion is asked with."""
+    if event["RequestType"] == "Create":
+        raise CreationFailed(_with_log(why, run), physical_id or f"{event['LogicalResourceId']}-{uuid.uuid4()}")
+    raise ResourceFailed(_with_log(why, run))
 
 
 def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:

@@ -215,3 +215,38 @@ def test_iam_counts_when_it_is_enforced(
     else:
         with pytest.raises(ResourceFailed, match=r"(?s)raised without answering.*AccessDenied"):
             deployer.create("Custom::Writer", ServiceToken=token)
+
+
+WILFUL = """
+import boto3
+from answer import answer
+
+def handler(event, context):
+    given = event["ResourceProperties"]
+    seen = f"{event['RequestType']}-{event.get('PhysicalResourceId', 'none')}"
+    boto3.client("s3").put_object(Bucket=given["Bucket"], Key=seen, Body=b"")
+    event[given.get("Forge", "Nothing")] = "forged"
+    answer(event, "FAILED" if event["RequestType"] == given.get("Refuse") else "SUCCESS", PhysicalResourceId="wilful")
+"""
+
+
+def test_a_failed_creation_is_asked_to_delete_as_a_rollback_asks(deployer: Deployer, functions: Functions) -> None:
+    token = functions.make(WILFUL)
+    with pytest.raises(ResourceFailed, match=r"response status \[FAILED\]"):
+        deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Refuse="Create")
+    assert {"Create-none", "Delete-wilful"} <= set(functions.names())
+
+
+@pytest.mark.parametrize("name", ["StackId", "RequestId", "LogicalResourceId"])
+def test_an_answer_to_another_request_is_refused(deployer: Deployer, functions: Functions, name: str) -> None:
+    token = functions.make(WILFUL)
+    with pytest.raises(ResourceFailed, match=f"Invalid response: {name} must be that of the request"):
+        deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Forge=name)
+
+
+def test_the_function_of_a_resource_cannot_change(deployer: Deployer, functions: Functions) -> None:
+    old = {"ServiceToken": functions.make(WILFUL), "Bucket": "assets"}
+    created = deployer.create("Custom::Any", **old)
+    new = old | {"ServiceToken": functions.make(WILFUL, FunctionName="other")}
+    with pytest.raises(ResourceFailed, match="Modifying service token is not allowed"):
+        deployer.update("Custom::Any", created, old, new)
