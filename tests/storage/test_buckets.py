@@ -6,6 +6,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Match, Template
 
+from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.storage.access_log_bucket import AccessLogBucket
@@ -146,3 +147,16 @@ def test_bad_input_is_told_before_anything_is_made(stack: cdk.Stack):
     assert stack.node.try_find_child("Data") is None
     with pytest.raises(FleetError):
         AccessLogBucket(stack, "Logs", bucket_name="ab")
+
+
+def test_access_is_logged_in_an_app_without_feature_flags() -> None:
+    stack = cdk.Stack(cdk.App(), "Bare")
+    logs = AccessLogBucket(stack, "Logs")
+    DataBucket(stack, "Data", access_log_bucket=logs)
+    LifecycleBucket(stack, "Scripts", name_part="demo", access_log_bucket=logs)
+    template = Template.from_stack(stack)
+    logged = template.find_resources("AWS::S3::Bucket", {"Properties": {"LoggingConfiguration": Match.any_value()}})
+    prefixes = {bucket["Properties"]["LoggingConfiguration"]["LogFilePrefix"] for bucket in logged.values()}
+    assert prefixes == {"Data/", "lifecycle-bucket/"}
+    assert str(template.to_json()).count("logging.s3.amazonaws.com") == 2
+    assert "LogDeliveryWrite" not in str(template.to_json())

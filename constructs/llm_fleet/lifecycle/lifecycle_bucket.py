@@ -1,12 +1,14 @@
 """The bucket that HyperPod's nodes take their scripts from."""
 
 import hashlib
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from llm_fleet.access_logging import log_access
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.bundle import bucket_name
@@ -49,7 +51,7 @@ class LifecycleBucket(Construct):
         name = f"{facts['bucket_prefix']}{_fit(name_part)}-"
         problems = bucket_name(name + "0" * facts["bucket_name_unique_part"])
         raise_problems((problem.under("name_part") for problem in problems), subject=self.node.path)
-        self.bucket: s3.IBucket = s3.Bucket(
+        bucket = s3.Bucket(
             self,
             "Resource",
             bucket_name=name + _stack_part(cdk.Stack.of(self)),
@@ -60,10 +62,11 @@ class LifecycleBucket(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             removal_policy=removal_policy,
-            server_access_logs_bucket=access_log_bucket,
-            server_access_logs_prefix="lifecycle-bucket/" if access_log_bucket else None,
             versioned=True,
         )
+        if access_log_bucket is not None:
+            log_access(bucket, to=access_log_bucket, prefix="lifecycle-bucket/")
+        self.bucket = cast(s3.IBucket, bucket)
         """The bucket itself."""
         self._acknowledge(logged=access_log_bucket is not None, encrypted=encryption_key is not None)
 

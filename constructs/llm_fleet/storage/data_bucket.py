@@ -5,6 +5,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from llm_fleet.access_logging import log_access
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.rules.buckets import check_bucket_lifecycle, check_bucket_name
 from llm_fleet.rules.problem import raise_problems
@@ -69,8 +70,6 @@ class DataBucket(s3.Bucket):
             minimum_tls_version=1.2,
             versioned=True,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            server_access_logs_bucket=access_log_bucket,
-            server_access_logs_prefix=f"{id}/" if access_log_bucket else None,
             lifecycle_rules=[
                 s3.LifecycleRule(
                     id="TidyUp",
@@ -84,7 +83,9 @@ class DataBucket(s3.Bucket):
         if event_bridge_enabled:
             self._send_events()
         acknowledge(self, _NO_REPLICA, "NIST.800.53.R5-S3BucketReplicationEnabled")
-        if access_log_bucket is None:
+        if access_log_bucket is not None:
+            log_access(self, to=access_log_bucket, prefix=f"{id}/")
+        else:
             acknowledge(self, _NO_ACCESS_LOGS, "AwsSolutions-S1", "NIST.800.53.R5-S3BucketLoggingEnabled")
 
     def _send_events(self) -> None:
