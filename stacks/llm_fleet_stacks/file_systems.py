@@ -1,8 +1,10 @@
 """The file systems that a fleet file describes, made or imported."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.config.fsx import FsxConfig
@@ -18,9 +20,17 @@ _TAKES_A_KEY = (LustreDeploymentType.PERSISTENT_1, LustreDeploymentType.PERSISTE
 
 
 def lustre_from(
-    scope: Construct, config: FsxConfig | None, *, network: Network | None, key: kms.IKey
+    scope: Construct,
+    config: FsxConfig | None,
+    *,
+    network: Network | None,
+    key: kms.IKey,
+    buckets: Mapping[str, s3.IBucket],
 ) -> MountableLustre | None:
-    """Return the Lustre file system of `config`, encrypted with `key` unless it names another; `None` without one."""
+    """Return the Lustre file system of `config`, encrypted with `key` unless it names another; `None` without one.
+
+    A link to one of `buckets`, the fleet's own by name, waits for it and may use its key.
+    """
     if config is None or network is None:  # the fleet file has been refused if there is one without the other
         return None
     if existing := config.existing:
@@ -49,10 +59,14 @@ def lustre_from(
         **settings,
     )
     for index, repository in enumerate(config.repositories):
+        name, _, prefix = repository.data_repository_path.removeprefix("s3://").partition("/")
+        own = buckets.get(name)
         file_system.add_data_repository(
             f"Repository{index}",
             file_system_path=repository.file_system_path,
-            data_repository_path=repository.data_repository_path,
+            bucket=own,
+            prefix=prefix if own else "",
+            data_repository_path=None if own else repository.data_repository_path,
             auto_import=repository.auto_import,
             auto_export=repository.auto_export,
             import_existing=repository.import_existing,

@@ -1,8 +1,10 @@
 """The stack of a fleet's storage. It outlives the clusters, and what it holds outlives the stack."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.config.network import NetworkConfig
@@ -43,11 +45,6 @@ class StorageStack(cdk.Stack):
         )
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
         """Encrypts all that has no key of its own."""
-        here = network_for(self, network)
-        self.lustre = lustre_from(self, config.fsx, network=here, key=self.key)
-        """The Lustre file system, if there is one."""
-        self.open_zfs = open_zfs_from(self, config.home, network=here, key=self.key)
-        """The OpenZFS file system, if there is one."""
         self.access_logs = AccessLogBucket(self, "AccessLogs")
         """Who did what with the buckets."""
         self.buckets: Mapping[str, DataBucket] = {
@@ -61,6 +58,11 @@ class StorageStack(cdk.Stack):
             for name, bucket in config.buckets.items()
         }
         """Data and model buckets, by their names in the fleet file."""
+        here = network_for(self, network)
+        self.lustre = lustre_from(self, config.fsx, network=here, key=self.key, buckets=self._by_name(config))
+        """The Lustre file system, if there is one."""
+        self.open_zfs = open_zfs_from(self, config.home, network=here, key=self.key)
+        """The OpenZFS file system, if there is one."""
         self.lifecycle_bucket = LifecycleBucket(
             self,
             "LifecycleBucket",
@@ -72,6 +74,11 @@ class StorageStack(cdk.Stack):
         )
         """Where the clusters' nodes take their scripts from."""
         self._add_outputs()
+
+    def _by_name(self, config: StorageConfig) -> dict[str, s3.IBucket]:
+        """Return the fleet's own buckets that the file names as S3 does, by those names."""
+        named = {bucket.bucket_name: self.buckets[name] for name, bucket in config.buckets.items()}
+        return {name: cast(s3.IBucket, bucket) for name, bucket in named.items() if name is not None}
 
     def _add_outputs(self) -> None:
         if isinstance(self.lustre, LustreFileSystem):
