@@ -21,7 +21,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
     folder = tmp_path_factory.mktemp("demo")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "LLM_FLEET_DEMO_FOLDER": str(folder), "COLUMNS": "100"}
+        environment = {**os.environ, "LLM_FLEET_DEMO_FOLDER": str(folder), "COLUMNS": "80"}
         environment.pop("CDK_VALIDATION", None)  # as for a newcomer, with the validator on
         command = [sys.executable, "-m", "tools.demo", *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -46,6 +46,8 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
     assert len(re.findall(r"i-[0-9a-f]{17} +worker-group +ml\.trn1\.32xlarge +Running", first.stdout)) == 4
     assert re.search(r"--target sagemaker-cluster:[a-z0-9]{12}_controller-group-i-[0-9a-f]{17}", first.stdout)
     assert "[Warning" not in first.stdout + first.stderr
+    assert "Unknown option" not in first.stdout + first.stderr
+    assert "…" not in first.stdout, "a narrow terminal cuts off what is there to be copied"
 
 
 def test_the_second_demo_changes_nothing(demo: Demo):

@@ -34,12 +34,13 @@ class CdkCli:
 
     def deploy(self) -> None:
         """Synthesize, check and deploy every stack of the fleet. Raises CdkFailed."""
-        self._run("deploy", "--all", "--require-approval", "never", *self._common)
+        progress = [] if self._console.is_terminal else ["--progress", "events"]  # else the CLI draws a bar
+        self._run("deploy", "--all", "--require-approval", "never", *progress, *self._common)
 
     def _run(self, *arguments: str) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
-        terminal = [] if self._console.is_terminal else ["--ci", "--progress", "events"]  # else the CLI draws a bar
-        finished = subprocess.run([str(CDK), *arguments, *terminal], cwd=ROOT, env=self._environment, check=False)
+        piped = [] if self._console.is_terminal else ["--ci"]
+        finished = subprocess.run([str(CDK), *arguments, *piped], cwd=ROOT, env=self._environment, check=False)
         if finished.returncode:
             raise CdkFailed(f"cdk {arguments[0]} ended with {finished.returncode}")
 

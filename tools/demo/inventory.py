@@ -37,8 +37,7 @@ class Inventory:
 
     def _groups(self, cluster: dict[str, Any]) -> Table:
         table = _table(f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})")
-        for heading in ("group", "role", "type", "nodes", "partition", "mounts", "lifecycle hook"):
-            table.add_column(heading)
+        _columns(table, "group", "role", "type", "nodes", "partition", "mounts", "lifecycle hook")
         for group in cluster["InstanceGroups"]:
             slurm = group.get("SlurmConfig", {})
             lifecycle = group.get("LifeCycleConfig", {})
@@ -57,8 +56,7 @@ class Inventory:
     def _show_nodes(self, cluster: dict[str, Any]) -> None:
         nodes = self._client("sagemaker").list_cluster_nodes(ClusterName=cluster["ClusterName"])
         table = _table("its nodes")
-        for heading in ("node", "group", "type", "status"):
-            table.add_column(heading)
+        _columns(table, "node", "group", "type", "status")
         targets: list[str] = []
         cluster_id = cluster["ClusterArn"].rsplit("/", 1)[-1]
         for node in nodes["ClusterNodeSummaries"]:
@@ -74,8 +72,7 @@ class Inventory:
 
     def _file_systems(self) -> Table:
         table = _table("file systems")
-        for heading in ("id", "type", "deployment", "size", "throughput", "EFA"):
-            table.add_column(heading)
+        _columns(table, "id", "type", "deployment", "size", "throughput", "EFA")
         for system in self._client("fsx").describe_file_systems()["FileSystems"]:
             lustre = system.get("LustreConfiguration", {})
             zfs = system.get("OpenZFSConfiguration", {})
@@ -95,7 +92,7 @@ class Inventory:
         found = self._client("s3").list_objects_v2(Bucket=parts.netloc, Prefix=parts.path.lstrip("/"))
         self._console.print(f"lifecycle bundle {uri}", soft_wrap=True, highlight=False)
         table = _table(None)
-        table.add_column("object")
+        _columns(table, "object")
         table.add_column("bytes", justify="right")
         for item in found.get("Contents", []):
             table.add_row(item["Key"].removeprefix(parts.path.lstrip("/")), str(item["Size"]))
@@ -107,6 +104,12 @@ class Inventory:
 
 def _table(title: str | None) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+
+
+def _columns(table: Table, *headings: str) -> None:
+    """A narrow terminal breaks names into lines rather than cutting them off: they are there to be copied."""
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
 
 
 def _mounts(group: dict[str, Any]) -> list[str]:
