@@ -81,6 +81,15 @@ def test_import_to_nowhere(capsys: Capture, tmp_path: Path) -> None:
     assert "[LF161]" in capsys.readouterr().err
 
 
+def test_import_of_nothing_asks_for_a_request_and_offers_one_nearby(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["import", str(tmp_path / "request.json")]) == 1
+    assert "give the path of a request\n" in capsys.readouterr().err
+    (tmp_path / "cluster.json").write_text("{}")
+    (tmp_path / "fleet.yaml").write_text("")
+    assert main(["import", str(tmp_path)]) == 1
+    assert f"did you mean `{tmp_path / 'cluster.json'}`?" in capsys.readouterr().err
+
+
 def test_import_never_takes_the_place_of_what_is_no_file(capsys: Capture, tmp_path: Path) -> None:
     """`--force -o /dev/null`, by root, would put a file in the place of the machine's `/dev/null`."""
     pipe = tmp_path / "pipe"

@@ -9,7 +9,8 @@ from llm_fleet.rules.problem import FleetError, Problem
 SIZE_LIMIT = 1024 * 1024
 """Bytes. A fleet of 100 groups with everything set is a tenth of it."""
 
-_INSTEAD = "give the path of a fleet file; `examples/hyperpod-trn1.yaml` is one to start from"
+_EXAMPLES = {"fleet file": "; `examples/hyperpod-trn1.yaml` is one to start from"}
+_SUFFIXES = {"fleet file": (".yaml", ".yml"), "request": (".json",)}
 
 
 def read_text(path: Path, *, noun: str = "fleet file") -> str:
@@ -23,7 +24,7 @@ def read_text(path: Path, *, noun: str = "fleet file") -> str:
         with path.open("rb") as file:
             content = file.read(SIZE_LIMIT + 1)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(path, noun, error) from None
     if len(content) > SIZE_LIMIT:
         raise _too_large(path, noun, f"more than {SIZE_LIMIT:,}")
     try:
@@ -37,15 +38,15 @@ def _refuse_before_opening(path: Path, noun: str) -> None:
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        raise _error(path, Code.FILE_UNREADABLE, "there is no such file", _near(path)) from None
+        raise _error(path, Code.FILE_UNREADABLE, "there is no such file", _near(path, noun)) from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(path, noun, error) from None
     except ValueError:  # A null character in the name.
-        raise _error(path, Code.FILE_UNREADABLE, "no file can have this name", _INSTEAD) from None
+        raise _error(path, Code.FILE_UNREADABLE, "no file can have this name", _instead(noun)) from None
     if path.is_dir():
-        raise _error(path, Code.FILE_UNREADABLE, f"this is a directory, not a {noun}", _inside(path))
+        raise _error(path, Code.FILE_UNREADABLE, f"this is a directory, not a {noun}", _inside(path, noun))
     if not path.is_file():
-        raise _error(path, Code.FILE_UNREADABLE, f"this is no regular file, so it can be no {noun}", _INSTEAD)
+        raise _error(path, Code.FILE_UNREADABLE, f"this is no regular file, so it can be no {noun}", _instead(noun))
     if size > SIZE_LIMIT:
         raise _too_large(path, noun, f"{size:,}")
 
@@ -55,29 +56,33 @@ def _too_large(path: Path, noun: str, size: str) -> FleetError:
     return _error(path, Code.FILE_TOO_LARGE, message, "check that this is the file that you meant")
 
 
-def _unreadable(path: Path, error: OSError) -> FleetError:
+def _unreadable(path: Path, noun: str, error: OSError) -> FleetError:
     reason = (error.strerror or type(error).__name__).lower()
-    return _error(path, Code.FILE_UNREADABLE, f"the file cannot be read: {reason}", _INSTEAD)
+    return _error(path, Code.FILE_UNREADABLE, f"the file cannot be read: {reason}", _instead(noun))
 
 
 def _error(path: Path, code: Code, message: str, remedy: str) -> FleetError:
     return FleetError([Problem(code=code, message=message, remedy=remedy)], subject=str(path))
 
 
-def _near(path: Path) -> str:
+def _near(path: Path, noun: str) -> str:
     """Offer what lies next to a file that does not exist."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
     except OSError:
-        return _INSTEAD
+        return _instead(noun)
     offer = nearest(path.name, names)
-    return f"did you mean `{path.with_name(offer)}`?" if offer else _INSTEAD
+    return f"did you mean `{path.with_name(offer)}`?" if offer else _instead(noun)
 
 
-def _inside(path: Path) -> str:
-    """Offer a fleet file that lies in a directory."""
+def _inside(path: Path, noun: str) -> str:
+    """Offer a file of the right kind that lies in a directory."""
     try:
-        found = sorted(entry for entry in path.iterdir() if entry.suffix in {".yaml", ".yml"})
+        found = sorted(entry for entry in path.iterdir() if entry.suffix in _SUFFIXES.get(noun, ()))
     except OSError:
-        return _INSTEAD
-    return f"did you mean `{found[0]}`?" if found else _INSTEAD
+        return _instead(noun)
+    return f"did you mean `{found[0]}`?" if found else _instead(noun)
+
+
+def _instead(noun: str) -> str:
+    return f"give the path of a {noun}{_EXAMPLES.get(noun, '')}"
