@@ -1,0 +1,26 @@
+"""`cdk synth` by the real CLI, with its validator on, has nothing to complain of."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.demo.cdk_cli import CDK
+from tools.synth_environment import ROOT
+
+pytestmark = pytest.mark.cli
+LAUNCH_POST = ROOT / "examples" / "hyperpod-trn1.yaml"
+
+
+def test_it_says_that_it_is_done_and_nothing_else(tmp_path: Path):
+    out = tmp_path / "cdk.out"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    environment |= {"HOME": str(tmp_path), "CDK_DISABLE_CLI_TELEMETRY": "true", "AWS_EC2_METADATA_DISABLED": "true"}
+    # Notices are AWS's news of the day, not about this app.
+    command = [str(CDK), "synth", "--quiet", "--no-notices", "--context", f"fleet={LAUNCH_POST}", "--output", str(out)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    said = [line for line in done.stderr.splitlines() if not line.startswith("Supply a stack id (")]
+    assert said == [f"Successfully synthesized to {out}"]
