@@ -11,6 +11,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from moto import mock_aws
 from mypy_boto3_s3 import S3Client
@@ -164,6 +165,23 @@ def test_a_policy_that_is_still_on_its_way_is_waited_for(monkeypatch: pytest.Mon
             publish(client, _request())
         stub.assert_no_pending_responses()
     assert waited == [1]
+
+
+def test_a_policy_that_is_still_on_its_way_to_the_key_is_waited_for(
+    s3: S3Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = _without_waiting(monkeypatch)
+    denied = ClientError({"Error": {"Code": "AccessDenied", "Message": "kms:GenerateDataKey"}}, "PutObject")
+    put, refusals = s3.put_object, [denied, denied]
+
+    def refuse_at_first(**params: Any) -> Any:
+        if refusals:
+            raise refusals.pop()
+        return put(**params)
+
+    monkeypatch.setattr(s3, "put_object", refuse_at_first)
+    publish(s3, _request())
+    assert waited == [1, 2]
 
 
 def test_access_that_stays_denied_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

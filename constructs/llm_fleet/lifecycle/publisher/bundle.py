@@ -6,14 +6,16 @@ import io
 import json
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+_T = TypeVar("_T")
 MANIFEST = "fleet.json"
 CHECKSUMS = "SHA256SUMS"
 _DIGEST_LENGTH = 16
@@ -94,14 +96,24 @@ def publish(s3: "S3Client", request: Request) -> str:
 
 
 def _fetch(s3: "S3Client", request: Request) -> bytes:
-    """Return the archive. Right after an update of the policy, S3 may still deny what the policy already allows."""
+    where = f"s3://{request.source_bucket}/{request.source_key}"
+    return _patiently(
+        f"cannot read the archive of scripts at {where}",
+        lambda: s3.get_object(Bucket=request.source_bucket, Key=request.source_key)["Body"].read(),
+    )
+
+
+def _patiently(failure: str, call: Callable[[], _T]) -> _T:
+    """Return what `call` does. Right after an update of the policy, S3 and KMS may still deny what it already allows.
+
+    Raises `PublishError` that begins with `failure`.
+    """
     for delay in (*_POLICY_DELAYS, None):
         try:
-            return s3.get_object(Bucket=request.source_bucket, Key=request.source_key)["Body"].read()
+            return call()
         except ClientError as error:
             if delay is None or error.response.get("Error", {}).get("Code") not in _DENIED:
-                where = f"s3://{request.source_bucket}/{request.source_key}"
-                raise PublishError(f"cannot read the archive of scripts at {where}: {_cause(error)}") from error
+                raise PublishError(f"{failure}: {_cause(error)}") from error
             time.sleep(delay)
     raise AssertionError("the last attempt returns or raises")
 
@@ -122,11 +134,11 @@ def _checksums(files: dict[str, bytes]) -> bytes:
 def _put(s3: "S3Client", request: Request, path: str, data: bytes) -> None:
     key = f"{request.prefix}/{path}"
     digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
-    try:
+    _patiently(
+        f"cannot write s3://{request.bucket}/{key}",
         # S3 compares what arrived with the checksum and refuses what differs.
-        s3.put_object(Bucket=request.bucket, Key=key, Body=data, ChecksumSHA256=digest)
-    except ClientError as error:
-        raise PublishError(f"cannot write s3://{request.bucket}/{key}: {_cause(error)}") from error
+        lambda: s3.put_object(Bucket=request.bucket, Key=key, Body=data, ChecksumSHA256=digest),
+    )
 
 
 def _sha256(data: bytes) -> str:
