@@ -38,11 +38,12 @@ def value_problems(resource_type: str, properties: Mapping[str, Any]) -> list[st
 
 
 def name_problems(resource_type: str, properties: Mapping[str, Any]) -> list[str]:
-    """Return unknown property names at any depth, and missing required ones; intrinsic functions are not judged."""
+    """Return unknown and read-only property names at any depth, and missing ones; functions are not judged."""
     schema = schema_of(resource_type)
     if schema is None:
         return [f"CloudFormation has no resource type {resource_type}"]
-    return list(_names_wrong(properties, schema, schema, ""))
+    read_only = [f"{path} is read-only" for path in _read_only_given(schema, properties)]
+    return [*_names_wrong(properties, schema, schema, ""), *read_only]
 
 
 def create_only_paths(resource_type: str) -> tuple[tuple[str, ...], ...]:

@@ -1,6 +1,7 @@
 """A template's text as sections: JSON or YAML in, declarations out."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,20 @@ _RESOURCE_KEYS = frozenset(
         "UpdatePolicy",
     )
 )
+_MEMBER_KEYS = {
+    "Parameters": frozenset(
+        (
+            *("Type", "Default", "Description", "NoEcho", "ConstraintDescription", "AllowedValues", "AllowedPattern"),
+            *("MinLength", "MaxLength", "MinValue", "MaxValue"),
+        )
+    ),
+    "Outputs": frozenset(("Value", "Description", "Export", "Condition")),
+}
+_PARAMETER_TYPE = re.compile(
+    r"String|Number|List<Number>|CommaDelimitedList|(List<)?AWS::(EC2|Route53)::[\w:]+>?"
+    r"|AWS::SSM::Parameter::(Name|Value<.+>)"
+)
+_LOGICAL_ID = re.compile(r"[A-Za-z0-9]{1,255}")
 _DELETION_POLICIES = ("Delete", "Retain", "RetainExceptOnCreate")
 
 
@@ -85,6 +100,8 @@ def parse_template(body: str) -> Template:
     resources = _section(document, "Resources")
     if not resources:
         raise TemplateError("Template format error: At least one Resources member must be defined.")
+    for section, known in _MEMBER_KEYS.items():
+        _check_members(section, _section(document, section), known)
     return Template(
         body=body,
         resources={name: _declaration(name, body) for name, body in resources.items()},
@@ -105,7 +122,26 @@ def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", section)
 
 
+def _check_members(section: str, members: Mapping[str, Any], known: frozenset[str]) -> None:
+    for name, body in members.items():
+        _check_logical_id(section, name)
+        if not isinstance(body, Mapping):
+            raise TemplateError(f"Template format error: [/{section}/{name}] must be a mapping")
+        declared = cast("Mapping[str, Any]", body)
+        unknown = sorted(set(declared) - known)
+        if unknown:
+            raise TemplateError(f"[/{section}/{name}] {unknown} is not supported; known are {sorted(known)}")
+        if section == "Parameters" and not _PARAMETER_TYPE.fullmatch(str(declared.get("Type"))):
+            raise TemplateError(f"[/{section}/{name}] there is no parameter type {declared.get('Type')!r}")
+
+
+def _check_logical_id(section: str, name: str) -> None:
+    if not _LOGICAL_ID.fullmatch(name):
+        raise TemplateError(f"Template format error: {section} name '{name}' is non alphanumeric.")
+
+
 def _declaration(logical_id: str, body: Any) -> Declaration:
+    _check_logical_id("Resources", logical_id)
     if not isinstance(body, Mapping) or not isinstance(body.get("Type"), str):  # pyright: ignore[reportUnknownMemberType]
         raise TemplateError(f"Template format error: [/Resources/{logical_id}] must have a Type")
     declared = cast("Mapping[str, Any]", body)

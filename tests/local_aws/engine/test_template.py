@@ -39,6 +39,11 @@ def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> N
         ({"Resources": {"A": {**THING, "Propertys": {}}}}, r"\['Propertys'\] is not supported"),
         ({"Resources": {"A": {**THING, "CreationPolicy": {}}}}, r"\['CreationPolicy'\] is not supported"),
         ({"Resources": {"A": {**THING, "DeletionPolicy": "Snapshot"}}}, "Snapshot is not supported"),
+        ({"Resources": {"A-1": THING}}, "'A-1' is non alphanumeric"),
+        ({"Outputs": {"O": {"Value": "v", "Vlue": "v"}}, "Resources": {"A": THING}}, r"\['Vlue'\] is not supported"),
+        ({"Outputs": {"O-1": {"Value": "v"}}, "Resources": {"A": THING}}, "'O-1' is non alphanumeric"),
+        ({"Parameters": {"P": {"Type": "Strin"}}, "Resources": {"A": THING}}, "no parameter type 'Strin'"),
+        ({"Parameters": {"P": {"Type": "String", "Defaut": "x"}}, "Resources": {"A": THING}}, r"\['Defaut'\] is not"),
     ],
 )
 def test_an_ill_formed_template_is_refused(bench: Bench, template: dict[str, Any], said: str) -> None:

@@ -33,6 +33,7 @@ def test_an_unknown_type_is_named(provider: CatalogProvider, deployer: Deployer)
             "unknown property InstanceGroups[0].InstanceCont",
         ),
         ("AWS::CloudFormation::CustomResource", {"Key": "v"}, "property ServiceToken is required"),
+        ("AWS::EC2::VPC", {"CidrBlock": "10.0.0.0/16", "VpcId": {"Ref": "X"}}, "VpcId is read-only"),
     ],
 )
 def test_names_are_checked_before_anything_is_created(
