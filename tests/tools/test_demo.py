@@ -38,6 +38,8 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
         "✅  launch-post-storage",
         "✅  launch-post-ml-cluster",
         "HyperPod cluster ml-cluster (InService)",
+        "controller-group   Controller",
+        "worker-group runs on_init_complete.sh, by OnInitComplete",
         "4800 GiB",
         "on_init_complete.sh",
         "deployed to a local emulation",

@@ -30,6 +30,8 @@ class Inventory:
         clusters = [sagemaker.describe_cluster(ClusterName=name) for name in names]
         for cluster in clusters:
             self._console.print(self._groups(cluster))
+            for line in _hooks(cluster):
+                self._console.print(line, soft_wrap=True, highlight=False)
             self._show_nodes(cluster)
         self._console.print(self._file_systems())
         for uri in sorted({uri for cluster in clusters for uri in _bundles(cluster)}):
@@ -37,11 +39,9 @@ class Inventory:
 
     def _groups(self, cluster: dict[str, Any]) -> Table:
         table = _table(f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})")
-        _columns(table, "group", "role", "type", "nodes", "partition", "mounts", "lifecycle hook")
+        _columns(table, "group", "role", "type", "nodes", "partition", "mounts")
         for group in cluster["InstanceGroups"]:
             slurm = group.get("SlurmConfig", {})
-            lifecycle = group.get("LifeCycleConfig", {})
-            hooks = [f"{hook}: {lifecycle[hook]}" for hook in ("OnInitComplete", "OnCreate") if lifecycle.get(hook)]
             table.add_row(
                 group["InstanceGroupName"],
                 slurm.get("NodeType", ""),
@@ -49,7 +49,6 @@ class Inventory:
                 f"{group.get('CurrentCount', 0)} of {group.get('TargetCount', group.get('CurrentCount', 0))}",
                 ", ".join(slurm.get("PartitionNames", [])),
                 ", ".join(_mounts(group)),
-                ", ".join(hooks),
             )
         return table
 
@@ -103,7 +102,7 @@ class Inventory:
 
 
 def _table(title: str | None) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def _columns(table: Table, *headings: str) -> None:
@@ -120,6 +119,16 @@ def _mounts(group: dict[str, Any]) -> list[str]:
         for config in group.get("InstanceStorageConfigs", [])
         for kind, path in defaults.items()
         if kind in config
+    ]
+
+
+def _hooks(cluster: dict[str, Any]) -> list[str]:
+    """Which script each group runs, and when."""
+    return [
+        f"{group['InstanceGroupName']} runs {script}, by {hook}"
+        for group in cluster["InstanceGroups"]
+        for hook in ("OnInitComplete", "OnCreate")
+        if (script := group.get("LifeCycleConfig", {}).get(hook))
     ]
 
 
