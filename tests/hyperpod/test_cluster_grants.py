@@ -46,7 +46,7 @@ def test_session_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> 
         },
         {
             "Effect": "Allow",
-            "Action": ["ssm:ResumeSession", "ssm:TerminateSession"],
+            "Action": ["ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel"],
             "Resource": f"{ssm}:session/${{aws:userid}}-*",
         },
     ]

@@ -47,7 +47,7 @@ def test_the_key_of_the_bundle_can_be_used_to_read_and_no_more(stack: cdk.Stack)
     statements = _statements(stack)
     assert statements["BundleKey"]["Action"] == "kms:Decrypt"
     assert statements["BundleKey"]["Resource"] == {"Fn::GetAtt": ["Key961B73FD", "Arn"]}
-    assert statements["BundleList"]["Condition"] == {"StringLike": {"s3:prefix": ["bundles/a", "bundles/a/*"]}}
+    assert statements["BundleList"]["Condition"] == {"StringLikeIfExists": {"s3:prefix": ["bundles/a", "bundles/a/*"]}}
 
 
 def test_name_and_boundary_are_passed_on(stack: cdk.Stack) -> None:

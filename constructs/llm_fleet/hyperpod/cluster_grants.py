@@ -59,7 +59,8 @@ class ClusterGrants:
         )
         own = iam.Grant.add_to_principal(
             grantee=grantee,
-            actions=["ssm:ResumeSession", "ssm:TerminateSession"],
+            # The last as AWS's sample policies for end users of Session Manager have it.
+            actions=["ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel"],
             resource_arns=[self._ssm_arn("session", "${aws:userid}-*")],
         )
         return start.combine(own)

@@ -47,7 +47,10 @@ def write_only(sid: str, access: BucketAccess, *, reason: str) -> tuple[Permissi
 
 
 def _list(sid: str, access: BucketAccess, reason: str) -> Permission:
-    conditions = {"StringLike": {"s3:prefix": [access.prefix, f"{access.prefix}/*"]}} if access.prefix else {}
+    # "IfExists": who asks whether the bucket is there (HeadBucket) names no prefix. AWS's managed policy for HyperPod
+    # has no such condition; which calls its agent makes is not documented.
+    prefixes = {"s3:prefix": [access.prefix, f"{access.prefix}/*"]}
+    conditions = {"StringLikeIfExists": prefixes} if access.prefix else {}
     return Permission(
         sid=f"{sid}List",
         actions=("s3:ListBucket",),

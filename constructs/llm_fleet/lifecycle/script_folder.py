@@ -1,6 +1,7 @@
 """Finds the scripts that nodes run, and reads them."""
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,4 +65,4 @@ def _read(folder: Path, path: Path) -> ScriptFile:
     relative = path.relative_to(folder).as_posix()
     if path.is_symlink():
         return ScriptFile(path=relative, data=b"", executable=False, link=True)
-    return ScriptFile(path=relative, data=path.read_bytes(), executable=os.access(path, os.X_OK))
+    return ScriptFile(path=relative, data=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
