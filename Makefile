@@ -24,8 +24,8 @@ demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and show w
 demo-stop: ## stop the embedded AWS of the demo
 	@.venv/bin/python -m tools.demo stop
 
-test: setup ## run all tests
-	@.venv/bin/python -m pytest
+test: setup ## run all tests, in two processes
+	@.venv/bin/python -m pytest -n 2 --dist loadfile
 
 lint: setup ## formatting, lint, import rules, shell
 	@.venv/bin/ruff format --check .

@@ -62,7 +62,7 @@ def test_data_file_is_what_its_generator_writes() -> None:
     assert TARGET.read_text(encoding="utf-8") == document(), "run `python -m tools.make_instances`"
 
 
-@pytest.mark.parametrize(("name", "efa"), EFA_BY_HYPERPOD_CLI.items(), ids=EFA_BY_HYPERPOD_CLI)
+@pytest.mark.parametrize(("name", "efa"), sorted(EFA_BY_HYPERPOD_CLI.items()))
 def test_efa_interfaces_agree_with_hyperpods_own_cli(name: str, efa: int) -> None:
     assert instances()[name].efa_interfaces == efa
 
