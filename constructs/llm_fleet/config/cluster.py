@@ -53,7 +53,9 @@ class HyperPodConfig(NamedModel):
     execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
     reads: tuple[str, ...] = ()
-    """Buckets that nodes may read: names under `storage.buckets`, or `s3://<bucket>`. Default: none."""
+    """Buckets that nodes may read: names under `storage.buckets`, or `s3://<bucket>`. Default: none.
+
+    Where an existing bucket has a KMS key of its own, that key's policy must let the nodes' role use it."""
     writes: tuple[str, ...] = ()
     """Buckets that nodes may read and write, named likewise. Default: none."""
     removal: Removal = Removal.DESTROY
