@@ -1,9 +1,12 @@
 """The wheel carries what it must, installs into an empty environment, and the ten-line example synthesizes there."""
 
+import json
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,14 +36,38 @@ def test_wheel_holds_the_library_the_stacks_and_the_node_scripts_and_nothing_els
     assert entry.external_attr >> 16 & 0o111, "the entry script has lost its run bit"
 
 
-def test_the_example_synthesizes_in_an_empty_environment(wheel: Path, tmp_path: Path):
-    environment = tmp_path / "venv"
-    python = environment / "bin" / "python"
-    subprocess.run([str(UV), "venv", "--quiet", str(environment)], check=True)
+@pytest.fixture(scope="module")
+def from_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The template that the example synthesizes with nothing but the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("stranger")
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([str(UV), "venv", "--quiet", str(folder / "venv")], check=True)
     subprocess.run([str(UV), "pip", "install", "--quiet", "--python", str(python), str(wheel)], check=True)
-    example = tmp_path / "strangers_stack.py"
+    return _template_of_the_example(python, "-I", folder=folder)
+
+
+def test_the_example_synthesizes_in_an_empty_environment(from_wheel: dict[str, Any]):
+    assert "AWS::SageMaker::Cluster" in {resource["Type"] for resource in from_wheel["Resources"].values()}
+
+
+def test_wheel_and_checkout_make_the_same_bundle(from_wheel: dict[str, Any], tmp_path: Path):
+    """Else a cluster would be updated by nothing but another way of installing."""
+    from_checkout = _template_of_the_example(Path(sys.executable), folder=tmp_path)
+    assert _bundle(from_wheel) == _bundle(from_checkout)
+
+
+def _template_of_the_example(python: Path, *options: str, folder: Path) -> dict[str, Any]:
+    example = folder / "strangers_stack.py"
     example.write_text((ROOT / "examples" / "strangers_stack.py").read_text())
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    out = tmp_path / "cdk.out"
-    subprocess.run([str(python), "-I", str(example)], cwd=tmp_path, check=True, env={**clean, "CDK_OUTDIR": str(out)})
-    assert "AWS::SageMaker::Cluster" in "".join(path.read_text() for path in out.glob("*.template.json"))
+    out = folder / "cdk.out"
+    environment = {**clean, "CDK_OUTDIR": str(out)}
+    subprocess.run([str(python), *options, str(example)], cwd=folder, check=True, env=environment)
+    return json.loads((out / "Research.template.json").read_text())
+
+
+def _bundle(template: dict[str, Any]) -> dict[str, Any]:
+    """What is published, under which hash, and by which code."""
+    (bundle,) = [r["Properties"] for r in template["Resources"].values() if r["Type"] == "Custom::LlmFleetBundle"]
+    (code,) = [r["Properties"]["Code"] for r in template["Resources"].values() if r["Type"] == "AWS::Lambda::Function"]
+    return {"bundle": bundle, "code": code}
