@@ -27,11 +27,6 @@ class CatalogProvider:
         self._of_type = {name: ApiResource(spec, self.services) for name, spec in type_specs().items()}
         self._home: dict[str, tuple[str, str]] = {}
 
-    @property
-    def resource_types(self) -> frozenset[str]:
-        """Every type that can be deployed, custom resources apart."""
-        return frozenset(self._of_type) | NOTHING_TYPES
-
     def check(self, resource_type: str, properties_unresolved: Mapping[str, Any]) -> list[str]:
         """Name an unknown type, unknown properties and missing ones, before anything is created."""
         if is_custom(resource_type):

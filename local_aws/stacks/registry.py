@@ -28,10 +28,6 @@ class Registry:
         """Take a new stack."""
         self._stacks[stack.stack_id] = stack
 
-    def forget(self, stack: Stack) -> None:
-        """Drop a stack that never was more than a review."""
-        self._stacks.pop(stack.stack_id, None)
-
     def everything(self) -> list[Stack]:
         """Return the stacks of all regions, the deleted ones too."""
         return list(self._stacks.values())

@@ -42,17 +42,7 @@ class ResourceWork:
         tags: Mapping[str, str],
     ) -> StackResource:
         """Create a resource and return its record. Raises `ResourceFailed`."""
-        resource = StackResource(
-            logical_id=declaration.logical_id,
-            resource_type=declaration.resource_type,
-            properties=properties,
-            given=properties,
-            tags=tags,
-            needs=needs,
-            deletion_policy=declaration.deletion_policy,
-            update_replace_policy=declaration.update_replace_policy,
-            metadata=declaration.metadata,
-        )
+        resource = _record(declaration, properties, needs=needs, tags=tags)
         return self._apply(resource, "CREATE", self._provider.create)
 
     def update(
@@ -65,18 +55,7 @@ class ResourceWork:
         tags: Mapping[str, str],
     ) -> StackResource:
         """Change a resource in place and return its new record. Raises `ReplacementNeeded` or `ResourceFailed`."""
-        resource = StackResource(
-            logical_id=existing.logical_id,
-            resource_type=existing.resource_type,
-            properties=properties,
-            given=properties,
-            tags=tags,
-            needs=needs,
-            deletion_policy=declaration.deletion_policy,
-            update_replace_policy=declaration.update_replace_policy,
-            metadata=declaration.metadata,
-            physical_id=existing.physical_id,
-        )
+        resource = _record(declaration, properties, needs=needs, tags=tags, physical_id=existing.physical_id)
         return self._apply(resource, "UPDATE", self._provider.update, before=existing)
 
     def restore(self, before: StackResource, after: StackResource) -> StackResource:
@@ -178,3 +157,26 @@ class ResourceWork:
         resource.reason = reason
         resource.changed = datetime.now(UTC)
         self._stack.tell(resource.logical_id, resource.physical_id, resource.resource_type, status, reason)
+
+
+def _record(
+    declaration: Declaration,
+    properties: Mapping[str, Any],
+    *,
+    needs: tuple[str, ...],
+    tags: Mapping[str, str],
+    physical_id: str = "",
+) -> StackResource:
+    """Return what the stack keeps of a resource that is about to be made, or changed under its `physical_id`."""
+    return StackResource(
+        logical_id=declaration.logical_id,
+        resource_type=declaration.resource_type,
+        properties=properties,
+        given=properties,
+        tags=tags,
+        needs=needs,
+        deletion_policy=declaration.deletion_policy,
+        update_replace_policy=declaration.update_replace_policy,
+        metadata=declaration.metadata,
+        physical_id=physical_id,
+    )

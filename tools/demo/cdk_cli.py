@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from local_aws.server import DEFAULT_ACCOUNT, client_environment
 from tools.demo.embedded_aws import FOLDER
 from tools.synth_environment import ROOT, project_node, use_project_node
 
-ACCOUNT = "123456789012"
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 
 
@@ -30,7 +30,7 @@ class CdkCli:
 
     def bootstrap(self) -> None:
         """Make the bucket and the roles that the CDK deploys with. Again: changes nothing."""
-        self._run("bootstrap", f"aws://{ACCOUNT}/{self._region}", *self._common)
+        self._run("bootstrap", f"aws://{DEFAULT_ACCOUNT}/{self._region}", *self._common)
 
     def deploy(self) -> None:
         """Synthesize, check and deploy every stack of the fleet. Raises CdkFailed."""
@@ -57,10 +57,6 @@ def _environment(endpoint: str, region: str) -> Mapping[str, str]:
         "PATH": f"{node.parent}:{os.environ['PATH']}" if node else os.environ["PATH"],
         "HOME": str(home),
         "JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache"),
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "embedded",
-        "AWS_SECRET_ACCESS_KEY": "embedded",
-        "AWS_REGION": region,
-        "AWS_EC2_METADATA_DISABLED": "true",
+        **client_environment(endpoint, account=DEFAULT_ACCOUNT, region=region),
         "CDK_DISABLE_CLI_TELEMETRY": "true",
     }

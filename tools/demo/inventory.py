@@ -3,10 +3,11 @@
 from typing import Any
 from urllib.parse import urlparse
 
-import boto3
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from local_aws.client import LocalAws
 
 
 class Inventory:
@@ -14,12 +15,7 @@ class Inventory:
 
     def __init__(self, *, endpoint: str, region: str, console: Console) -> None:
         """Ask `endpoint` for what is in `region`; print to `console`."""
-        self._session = boto3.Session(
-            aws_access_key_id="embedded",
-            aws_secret_access_key="embedded",  # noqa: S106 - the embedded AWS takes any
-            region_name=region,
-        )
-        self._endpoint = endpoint
+        self._client = LocalAws(endpoint=endpoint, region=region).client
         self._console = console
 
     def show(self) -> None:
@@ -96,9 +92,6 @@ class Inventory:
         for item in found.get("Contents", []):
             table.add_row(item["Key"].removeprefix(parts.path.lstrip("/")), str(item["Size"]))
         return table
-
-    def _client(self, service: str) -> Any:
-        return self._session.client(service, endpoint_url=self._endpoint)  # pyright: ignore
 
 
 def _table(title: str | None) -> Table:
