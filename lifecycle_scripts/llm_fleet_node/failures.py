@@ -36,6 +36,10 @@ class Code(Enum):
         "use OnInitComplete, with which the AMI configures Slurm; OnCreate has no steps in this release",
     )
     REPORT = ("LFN30", "look at the disk of the node: the report could not be written")
+    COMMAND = (
+        "LFN31",
+        "look at what the command said, above and in the log; run the step again by --only once it is mended",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:
@@ -46,13 +50,17 @@ class Code(Enum):
 class Failure(Exception):
     """Why the node is not fit for work."""
 
-    def __init__(self, code: Code, cause: str) -> None:
-        """Take the stable code and what happened here, with the values that matter."""
+    def __init__(self, code: Code, cause: str, *, final: bool = False) -> None:
+        """Take the stable code and what happened here, with the values that matter.
+
+        `final`: another attempt would end the same, so none is made.
+        """
         super().__init__(f"{code.code}  {cause}\n  remedy: {code.remedy}")
         self.code = code
         self.cause = cause
+        self.final = final
 
 
-def fail(code: Code, cause: str) -> NoReturn:
-    """Raise the failure."""
-    raise Failure(code, cause)
+def fail(code: Code, cause: str, *, final: bool = False) -> NoReturn:
+    """Raise the failure; `final` when another attempt would end the same."""
+    raise Failure(code, cause, final=final)

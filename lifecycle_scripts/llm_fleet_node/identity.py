@@ -8,7 +8,7 @@ from llm_fleet_node.addresses import local_addresses
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.manifest import Group, Manifest
 from llm_fleet_node.places import Places
-from llm_fleet_node.platform_files import read_resource_config
+from llm_fleet_node.platform_files import Instance, read_resource_config
 from llm_fleet_node.witnesses import (
     Testimony,
     by_address,
@@ -31,6 +31,12 @@ class Identity:
     group: Group
     instance_id: str | None
     instance_name: str | None
+    instance_type: str | None
+    """E.g. `ml.trn1.32xlarge`, as the platform lists it."""
+    controllers: tuple[str, ...]
+    """Addresses of the controllers, the primary first; empty where the platform tells none."""
+    neighbours: tuple[Instance, ...]
+    """Every instance of the cluster that the platform lists, this one too. The list may be old."""
     addresses: tuple[str, ...]
     testimonies: tuple[Testimony, ...]
 
@@ -53,6 +59,9 @@ def identify(places: Places, manifest: Manifest) -> Identity:
         group=agree(testimonies, manifest),
         instance_id=instance.instance_id if instance else None,
         instance_name=instance.name if instance else None,
+        instance_type=instance.instance_type if instance else None,
+        controllers=config.controller_addresses if config else (),
+        neighbours=config.instances if config else (),
         addresses=tuple(sorted(own)),
         testimonies=testimonies,
     )

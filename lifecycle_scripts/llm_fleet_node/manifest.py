@@ -5,25 +5,39 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Optional, TypeVar, cast
 
 from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.manifest_parts import (
+    Accounting,
+    Download,
+    Downloads,
+    Group,
+    InstanceType,
+    Mount,
+    Neuron,
+    OwnStep,
+    Package,
+    Reports,
+    S3Mount,
+    Steps,
+    User,
+)
 from llm_fleet_node.schema import violations
 
 NAME = "fleet.json"
 SCHEMA = "fleet.schema.json"
 SCHEMA_VERSION = 1
 
+_NESTED: dict[str, type[Any]] = {
+    "instance_types": InstanceType,
+    "packages": Package,
+    "files": Download,
+    "own": OwnStep,
+}
+"""Keys of a part that hold a list of other parts."""
 
-@dataclass(frozen=True)
-class Group:
-    """One instance group."""
-
-    name: str
-    role: str
-    hook: str | None
-    partition: str | None
-    instance_types: tuple[str, ...]
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,17 @@ class Manifest:
     region: str
     content_hash: str
     scripts_sha256: str
+    platform: str
+    """`hyperpod` or `parallelcluster`."""
     groups: tuple[Group, ...]
+    mounts: tuple[Mount, ...]
+    s3_mounts: tuple[S3Mount, ...]
+    accounting: Optional[Accounting]
+    users: tuple[User, ...]
+    neuron: Optional[Neuron]
+    downloads: Downloads
+    reports: Optional[Reports]
+    steps: Steps
 
     def group(self, name: str) -> Group | None:
         """Return the group called `name`."""
@@ -73,15 +97,37 @@ def check(document: Any, schema: dict[str, Any]) -> None:
 
 
 def _manifest(document: dict[str, Any]) -> Manifest:
-    groups = tuple(
-        Group(
-            name=group["name"],
-            role=group["role"],
-            hook=group["hook"],
-            partition=group["partition"],
-            instance_types=tuple(kind["name"] for kind in group["instance_types"]),
-        )
-        for group in document["groups"]
+    plain = ("fleet", "cluster", "region", "content_hash", "scripts_sha256", "platform")
+    return Manifest(
+        groups=_all(Group, document["groups"]),
+        mounts=_all(Mount, document["mounts"]),
+        s3_mounts=_all(S3Mount, document["s3_mounts"]),
+        accounting=_one(Accounting, document["accounting"]),
+        users=_all(User, document["users"]),
+        neuron=_one(Neuron, document["neuron"]),
+        downloads=_part(Downloads, document["downloads"]),
+        reports=_one(Reports, document["reports"]),
+        steps=_part(Steps, document["steps"]),
+        **{name: document[name] for name in plain},
     )
-    plain = {name: document[name] for name in ("fleet", "cluster", "region", "content_hash", "scripts_sha256")}
-    return Manifest(groups=groups, **plain)
+
+
+def _part(kind: type[Part], given: dict[str, Any]) -> Part:
+    """Return `given` as a `kind`: the schema has made sure that names and types agree."""
+    made = {name: _nested(name, value) for name, value in given.items()}
+    return kind(**made)
+
+
+def _nested(name: str, value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    listed = cast("list[Any]", value)
+    return _all(_NESTED[name], listed) if name in _NESTED else tuple(listed)
+
+
+def _all(kind: type[Part], given: list[dict[str, Any]]) -> tuple[Part, ...]:
+    return tuple(_part(kind, item) for item in given)
+
+
+def _one(kind: type[Part], given: dict[str, Any] | None) -> Part | None:
+    return None if given is None else _part(kind, given)

@@ -11,6 +11,8 @@ from pathlib import Path
 class Places:
     """All paths that are read or written."""
 
+    root: Path
+    """Where the node's file system begins."""
     bundle: Path
     """The folder that HyperPod copied from S3, e.g. `/tmp/<bucket>/<prefix>/`."""
     resource_config: Path
@@ -23,8 +25,12 @@ class Places:
     """The EC2 instance type, as the machine's firmware tells it."""
     addresses: Path
     """The kernel's table of IPv4 addresses."""
+    parallelcluster: Path
+    """Written by AWS ParallelCluster: the node's type and queue, as `name=value` lines. AWS calls it unsupported."""
     log_dir: Path
     """Where report and log go."""
+    state_dir: Path
+    """Where the runner keeps what it has done, over reboots."""
 
     @classmethod
     def of_this_node(cls) -> Places:
@@ -32,11 +38,14 @@ class Places:
         root = Path(os.environ.get("LLM_FLEET_ROOT", "/"))
         config = root / "opt/ml/config"
         return cls(
+            root=root,
             bundle=Path(__file__).resolve().parent.parent,
             resource_config=Path(os.environ.get("SAGEMAKER_RESOURCE_CONFIG_PATH", config / "resource_config.json")),
             node_info=config / "nodeinfo.json",
             provisioning_parameters=config / "provisioning_parameters.json",
             product_name=root / "sys/devices/virtual/dmi/id/product_name",
             addresses=root / "proc/net/fib_trie",
+            parallelcluster=root / "etc/parallelcluster/cfnconfig",
+            state_dir=root / "var/lib/llm-fleet",
             log_dir=Path(os.environ.get("LLM_FLEET_LOG_DIR", root / "var/log/llm-fleet")),
         )

@@ -18,6 +18,9 @@ class Instance:
     name: str | None
     instance_id: str | None
     address: str | None
+    instance_type: str | None = None
+    topology: tuple[str, ...] = ()
+    """Names of the network's nodes above it, the farthest first; empty where the platform tells none."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,18 @@ def _instances(group: Any, path: Path) -> list[Instance]:
                 name=text(entry, "InstanceName", path),
                 instance_id=text(entry, "InstanceId", path),
                 address=text(entry, "CustomerIpAddress", path),
+                instance_type=text(known, "InstanceType", path),
+                topology=_topology(entry, path),
             )
         )
     return found
+
+
+def _topology(entry: dict[str, Any], path: Path) -> tuple[str, ...]:
+    """Return `InstanceLabel`'s `network-node-layer-1`, `-2`, `-3` as far as they are told."""
+    label = _object(entry, "InstanceLabel", path)
+    layers = [text(label, f"network-node-layer-{number}", path) for number in (1, 2, 3)]
+    return tuple(layer for layer in layers if layer)
 
 
 def text(holder: dict[str, Any], name: str, path: Path) -> str | None:

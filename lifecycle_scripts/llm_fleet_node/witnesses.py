@@ -88,10 +88,12 @@ def by_product_name(places: Places, manifest: Manifest) -> Testimony:
         product = places.product_name.read_text(encoding="ascii", errors="replace").strip()
     except OSError:
         return Testimony(witness, None, "the firmware does not tell it")
-    known = {name for group in manifest.groups for name in group.instance_types}
+    known = {kind.name for group in manifest.groups for kind in group.instance_types}
     if f"ml.{product}" not in known:
         return Testimony(witness, None, f"{product or 'nothing'} is of no group of the manifest")
-    groups = frozenset(group.name for group in manifest.groups if f"ml.{product}" in group.instance_types)
+    groups = frozenset(
+        group.name for group in manifest.groups if f"ml.{product}" in {kind.name for kind in group.instance_types}
+    )
     return Testimony(witness, groups, f"{product} is of {', '.join(sorted(groups))}")
 
 

@@ -77,11 +77,19 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "package_version": package_version(),
         "content_hash": content_hash,
         "scripts_sha256": scripts_sha256,
+        "platform": "hyperpod",
         "fleet": manifest.fleet_name,
         "cluster": manifest.cluster_name,
         "region": manifest.region,
         "groups": [_render_group(group) for group in manifest.groups],
         "mounts": [_render_mount(mount) for mount in manifest.mounts],
+        "s3_mounts": [],
+        "accounting": None,
+        "users": [],
+        "neuron": None,
+        "downloads": {"source": "none", "mirror_s3_uri": None, "files": []},
+        "reports": None,
+        "steps": {"skip": [], "own": []},
     }
 
 
@@ -121,4 +129,5 @@ def _render_mount(mount: NodeMount) -> dict[str, Any]:
         "mount_name": mount.mount_name,
         "mount_path": mount.mount_path,
         "efa": mount.efa,
+        "groups": None,
     }

@@ -1,0 +1,146 @@
+"""The parts of `fleet.json`, as the node's code holds them. Their meaning is told once, in `fleet.schema.json`'s maker:
+`llm_fleet/lifecycle/node_manifest.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+
+@dataclass(frozen=True)
+class InstanceType:
+    """An instance type and what a node of it is expected to have; `None` for what nobody told."""
+
+    name: str
+    accelerator: Optional[str]
+    """`gpu`, `neuron`, or `None`."""
+    accelerators: Optional[int]
+    efa_interfaces: Optional[int]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One instance group."""
+
+    name: str
+    role: str
+    hook: Optional[str]
+    partition: Optional[str]
+    instance_types: tuple[InstanceType, ...]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A Lustre or OpenZFS file system. `groups`: `None` for every group."""
+
+    kind: str
+    """`lustre` or `open_zfs`."""
+    dns_name: str
+    mount_name: Optional[str]
+    mount_path: str
+    efa: Optional[bool]
+    groups: Optional[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class S3Mount:
+    """A bucket that Mountpoint for S3 shows as a folder. `groups`: `None` for every group."""
+
+    bucket: str
+    prefix: Optional[str]
+    mount_path: str
+    read_only: bool
+    groups: Optional[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """Where slurmdbd keeps its records. `local`: MariaDB on the controller; all else is `None` then."""
+
+    kind: str
+    """`local` or `external`."""
+    endpoint: Optional[str]
+    port: Optional[int]
+    database: Optional[str]
+    secret_arn: Optional[str]
+    """Secret with `username` and `password`."""
+
+
+@dataclass(frozen=True)
+class User:
+    """A POSIX user with the same ids on every node, and its Slurm account."""
+
+    name: str
+    uid: int
+    gid: int
+    sudo: bool
+    ssh_public_keys: tuple[str, ...]
+    slurm_account: Optional[str]
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package and its pinned version."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """The Neuron release whose host packages are wanted. `host`: `verify` what the image carries, or `install`."""
+
+    release: str
+    host: str
+    packages: tuple[Package, ...]
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file that a step may fetch. `system`: e.g. `ubuntu-22.04-amd64`; `None` for any."""
+
+    name: str
+    version: str
+    kind: str
+    system: Optional[str]
+    url: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Downloads:
+    """Where files come from: `none` at all, the `mirror` in S3, or their `vendor`."""
+
+    source: str
+    mirror_s3_uri: Optional[str]
+    files: tuple[Download, ...]
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Where the report of a start goes, and the metric and event of a failure."""
+
+    s3_uri: str
+    metric_namespace: Optional[str]
+    event_bus: Optional[str]
+
+
+@dataclass(frozen=True)
+class OwnStep:
+    """A step of the user's own: a script of the bundle."""
+
+    name: str
+    script: str
+    roles: tuple[str, ...]
+    needs: tuple[str, ...]
+    timeout_seconds: int
+    retries: int
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What the user changes in the steps: names of steps to skip, and own ones."""
+
+    skip: tuple[str, ...]
+    own: tuple[OwnStep, ...]

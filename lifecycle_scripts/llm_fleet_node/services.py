@@ -1,0 +1,28 @@
+"""Starts and watches the node's services by systemd."""
+
+from __future__ import annotations
+
+from llm_fleet_node.host import Host
+
+
+def is_active(host: Host, unit: str) -> bool:
+    """Return whether `unit` runs."""
+    return host.succeeds("systemctl", "is-active", "--quiet", unit)
+
+
+def run_unit(host: Host, unit: str, *, restart: bool = False) -> None:
+    """Make sure that `unit` runs, now and after a reboot; `restart` it when its configuration was changed.
+
+    Raises `CommandFailed` when it does not start.
+    """
+    if not host.succeeds("systemctl", "is-enabled", "--quiet", unit):
+        host.run("systemctl", "enable", "--quiet", unit, changes=f"enabled {unit}")
+    if not is_active(host, unit):
+        host.run("systemctl", "start", unit, changes=f"started {unit}")
+    elif restart:
+        host.run("systemctl", "restart", unit, changes=f"restarted {unit}")
+
+
+def reload_units(host: Host) -> None:
+    """Make systemd read its unit files anew, after one was written."""
+    host.run("systemctl", "daemon-reload")
