@@ -40,6 +40,61 @@ class Code(Enum):
         "LFN31",
         "look at what the command said, above and in the log; run the step again by --only once it is mended",
     )
+    LOG_ROTATION = ("LFN40", "install logrotate, or look at what it says of the file named here")
+    OWN_NAME = (
+        "LFN41",
+        "take the wrong entry out of /etc/hosts, or mend the VPC's DNS; then run the step `hosts` again by --only",
+    )
+    NAME_TOO_LONG = (
+        "LFN42",
+        "shorten the domain name of the VPC's DHCP options, or ParallelCluster's cluster name: "
+        "host and domain together may have 63 characters",
+    )
+    CONTROLLER_NAME = (
+        "LFN43",
+        "switch the VPC's DNS support and host names on, and see that resource_config.json names the controller",
+    )
+    CLOCK = (
+        "LFN44",
+        "start chrony (`systemctl restart chrony`) and let UDP 123 to 169.254.169.123 through; then run again",
+    )
+    DISK_MISSING = (
+        "LFN45",
+        "look at `lsblk` and at the unit named here; replace the node when a disk of its type is not there",
+    )
+    DISK_FULL = ("LFN46", "free space on the disk named here, or give the group a larger secondary EBS volume")
+    STORAGE_NAME = (
+        "LFN47",
+        "compare the DNS name with the file system's in the FSx console, and switch the VPC's DNS support on",
+    )
+    STORAGE_PORT = (
+        "LFN48",
+        "let the port named here through between the node's and the file system's security groups, in both directions",
+    )
+    STORAGE_REFUSED = (
+        "LFN49",
+        "compare mount name or export path with the file system's in the FSx console, and see that it is AVAILABLE",
+    )
+    STORAGE_CLIENT = (
+        "LFN50",
+        "use an AMI that carries the client named here; Mountpoint for S3 can come from the mirror, "
+        "which `llm-fleet mirror` makes",
+    )
+    STORAGE_UNFIT = (
+        "LFN51",
+        "unmount what is in the way, or mend what the cause says of it; then run the step again by --only",
+    )
+    LUSTRE_TCP = (
+        "LFN52",
+        "see that the file system has EFA enabled and that every security group lets all traffic to and from itself "
+        "through; then unmount the file system and run the step again, or replace the node",
+    )
+    ROOT_SQUASH = ("LFN53", "give the OpenZFS volume's NFS export the option no_root_squash")
+    S3_MOUNT = (
+        "LFN54",
+        "give the node's role s3:ListBucket on the bucket and s3:GetObject on its objects (s3:PutObject too unless "
+        "read only), and see that the bucket is in reach",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:
