@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from llm_fleet_node.host import Host
@@ -78,7 +78,7 @@ def _write(host: Host, path: str, text: str) -> None:
 
 
 @contextmanager
-def _alone(host: Host) -> Iterator[None]:
+def _alone(host: Host) -> Generator[None]:
     """Let one process at a time read such a file and write it back."""
     lock = host.path(_LOCK)
     lock.parent.mkdir(parents=True, exist_ok=True)
