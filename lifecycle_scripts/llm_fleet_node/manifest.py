@@ -16,8 +16,10 @@ from llm_fleet_node.manifest_parts import (
     InstanceType,
     Mount,
     Neuron,
+    NeuronAlternative,
     OwnStep,
     Package,
+    PackageEdge,
     Reports,
     S3Mount,
     Steps,
@@ -32,6 +34,8 @@ SCHEMA_VERSION = 1
 _NESTED: dict[str, type[Any]] = {
     "instance_types": InstanceType,
     "packages": Package,
+    "compatibility": PackageEdge,
+    "alternatives": NeuronAlternative,
     "files": Download,
     "own": OwnStep,
 }

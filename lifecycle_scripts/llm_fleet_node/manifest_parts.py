@@ -87,12 +87,33 @@ class Package:
 
 
 @dataclass(frozen=True)
+class PackageEdge:
+    """What two packages ask of each other: `package` from `from_version` on works only with `other` at `at_least`."""
+
+    package: str
+    from_version: str
+    other: str
+    at_least: str
+
+
+@dataclass(frozen=True)
+class NeuronAlternative:
+    """Packages of another release, for a node whose image owns a driver that the wanted release does not go with."""
+
+    release: str
+    packages: tuple[Package, ...]
+
+
+@dataclass(frozen=True)
 class Neuron:
     """The Neuron release whose host packages are wanted. `host`: `verify` what the image carries, or `install`."""
 
     release: str
     host: str
     packages: tuple[Package, ...]
+    compatibility: tuple[PackageEdge, ...]
+    alternatives: tuple[NeuronAlternative, ...]
+    """By preference."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +127,8 @@ class Download:
     url: str
     sha256: str
     size: int
+    requires: tuple[str, ...]
+    """Names of the other files that a node without them needs for it: a package's dependencies."""
 
 
 @dataclass(frozen=True)
