@@ -1,0 +1,1 @@
+"""Throwaway nodes with a real systemd, their own root, address and processes: one interface, two back ends."""
