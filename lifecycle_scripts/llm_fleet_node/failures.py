@@ -95,6 +95,70 @@ class Code(Enum):
         "give the node's role s3:ListBucket on the bucket and s3:GetObject on its objects (s3:PutObject too unless "
         "read only), and see that the bucket is in reach",
     )
+    PACKAGE_MISSING = (
+        "LFN85",
+        "use an AMI that carries it, or let nodes fetch it: make a mirror with `llm-fleet mirror lock` and "
+        "`llm-fleet mirror build`, and name it under `downloads` in the fleet file",
+    )
+    NOT_PINNED = (
+        "LFN86",
+        "make the lock file anew with `llm-fleet mirror lock` for this system and with this package, build the mirror "
+        "from it, and deploy the stack again",
+    )
+    DOWNLOAD_UNREACHABLE = (
+        "LFN87",
+        "see that the node reaches the place named here: S3's gateway endpoint and route for a mirror in a closed "
+        "network, a way out to the internet for a vendor; then run again",
+    )
+    DOWNLOAD_GONE = (
+        "LFN88",
+        "run `llm-fleet mirror build` with the lock file that the stack was deployed with; it uploads what is missing",
+    )
+    DOWNLOAD_REFUSED = (
+        "LFN89",
+        "give the node's role s3:GetObject on the mirror's objects and s3:ListBucket on its bucket, and kms:Decrypt on "
+        "the bucket's key where it has one",
+    )
+    DOWNLOAD_CHANGED = (
+        "LFN90",
+        "do not use the file: run `llm-fleet mirror check`, find out who changed it, and build the mirror again",
+    )
+    PACKAGES_LOCKED = (
+        "LFN91",
+        "find out what installs packages at start (unattended-upgrades, another script) and switch it off in the AMI; "
+        "then run again",
+    )
+    PACKAGES_BROKEN = (
+        "LFN92",
+        "look at what the package manager said, above and in the log; where a dependency is missing make the lock file "
+        "for this image anew",
+    )
+    NEURON_DRIVER = (
+        "LFN93",
+        "look at `dmesg` and `dkms status`; replace the node, or use an AMI whose kernel and Neuron driver match",
+    )
+    NEURON_DEVICES = (
+        "LFN94",
+        "reboot the node once; if devices are still missing, replace it and tell AWS support the numbers above",
+    )
+    NEURON_MISMATCH = (
+        "LFN95",
+        "take a Neuron release whose runtime goes with the driver of the image, or bring the image up to date with "
+        "UpdateClusterSoftware; docs/node-failures/LFN95.md has the table",
+    )
+    NEURON_PACKAGES = (
+        "LFN96",
+        "set the release that the image carries, or `host: install` so that nodes install the one you want",
+    )
+    GPU_DEVICES = (
+        "LFN97",
+        "look at `nvidia-smi` and the kernel's Xid messages; reboot the node once, and replace it if GPUs are missing",
+    )
+    EFA_DEVICES = (
+        "LFN98",
+        "see that the group's network interface type is efa and the image carries the EFA driver; replace the node if "
+        "interfaces are missing",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:
