@@ -21,7 +21,10 @@ class Code(Enum):
     ROLE_UNKNOWN = ("LFN05", "use one of the roles Controller, Login and Compute")
     FILE_CHANGED = ("LFN06", f"leave published scripts as they are: {_PUT_BACK}")
     BUNDLE_MIXED = ("LFN07", f"scripts and manifest must be of one bundle: {_PUT_BACK}")
-    ARGUMENTS = ("LFN08", "let HyperPod start on_init_complete.sh or on_create.sh, which say the hook")
+    ARGUMENTS = (
+        "LFN08",
+        "let the platform start the entry point of its hook; by hand: `bash on_create.sh [--list|--dry-run|--only NAME]`",
+    )
     PLATFORM_FILE = ("LFN10", "replace the node; if it happens again, show the file to AWS support")
     OTHER_CLUSTER = ("LFN11", "point the cluster's LifeCycleConfig at its own bundle")
     GROUP_UNKNOWN = ("LFN12", "deploy the stack again, so that the bundle knows every group of the cluster")
@@ -33,12 +36,43 @@ class Code(Enum):
     OTHER_HOOK = ("LFN20", "set the group's hook in the fleet file or construct, and deploy the stack again")
     NO_STEPS = (
         "LFN21",
-        "use OnInitComplete, with which the AMI configures Slurm; OnCreate has no steps in this release",
+        "take names out of the steps to skip, or give the group the hook that has steps for its role",
+    )
+    RUNNING = ("LFN22", "wait until the run named here has ended; it goes on, and its report tells how it ended")
+    STEP_UNKNOWN = ("LFN23", "take a name from `bash on_create.sh --list`, and deploy the stack again")
+    NEED_UNKNOWN = ("LFN24", "name in `needs` only steps of this release or own steps of the fleet")
+    CIRCLE = ("LFN25", "take one of the steps named here out of another's `needs`, and deploy the stack again")
+    OWN_STEP_NAME = ("LFN26", "give each own step a name of its own, which no step of llm-fleet has")
+    OWN_SCRIPT = ("LFN27", "put the script into the folder of the fleet's scripts under the name that the step gives")
+    OWN_LINE_ENDS = ("LFN28", "sed -i 's/\\r$//' the script, and `* text=auto eol=lf` in .gitattributes; deploy again")
+    OWN_STEP = (
+        "LFN29",
+        "look at what the script said, above and in the log; mend it, deploy the stack again, or run it by --only",
     )
     REPORT = ("LFN30", "look at the disk of the node: the report could not be written")
     COMMAND = (
         "LFN31",
         "look at what the command said, above and in the log; run the step again by --only once it is mended",
+    )
+    TIMEOUT = (
+        "LFN32",
+        "look at the step's last lines, above and in the log, for what it was waiting for; run it again by --only",
+    )
+    KILLED = (
+        "LFN33",
+        "look at `dmesg` for a lack of memory; run the scripts again, the step starts anew and ends the same",
+    )
+    STOPPED = ("LFN34", "run the scripts again: they go on where they were stopped")
+    STATE = ("LFN35", "look at the disk of the node: /var/lib/llm-fleet must take files of root")
+    NEED_NOT_SO = ("LFN36", "run without --only, so that the steps that it needs are applied first")
+    STEP_BROKEN = ("LFN37", f"the bundle holds a step that cannot be read: {_PUT_BACK}")
+    BUNDLE_FETCH = (
+        "LFN38",
+        "see that the node reaches S3 (endpoint, route), and give its role s3:GetObject and s3:ListBucket on the bundle",
+    )
+    BUNDLE_OTHER = (
+        "LFN39",
+        "deploy the stack again, so that the hook's arguments and the bundle in S3 are of one deployment",
     )
     LOG_ROTATION = ("LFN40", "install logrotate, or look at what it says of the file named here")
     OWN_NAME = (
