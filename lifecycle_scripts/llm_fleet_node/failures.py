@@ -23,7 +23,7 @@ class Code(Enum):
     BUNDLE_MIXED = ("LFN07", f"scripts and manifest must be of one bundle: {_PUT_BACK}")
     ARGUMENTS = (
         "LFN08",
-        "let the platform start the entry point of its hook; by hand: `bash on_create.sh [--list|--dry-run|--only NAME]`",
+        "let the platform start its hook's entry point; by hand: `bash on_create.sh --list`, `--dry-run` or `--only NAME`",
     )
     PLATFORM_FILE = ("LFN10", "replace the node; if it happens again, show the file to AWS support")
     OTHER_CLUSTER = ("LFN11", "point the cluster's LifeCycleConfig at its own bundle")
@@ -68,7 +68,8 @@ class Code(Enum):
     STEP_BROKEN = ("LFN37", f"the bundle holds a step that cannot be read: {_PUT_BACK}")
     BUNDLE_FETCH = (
         "LFN38",
-        "see that the node reaches S3 (endpoint, route), and give its role s3:GetObject and s3:ListBucket on the bundle",
+        "see that the node reaches S3 (endpoint, route), and that its role has s3:GetObject on the bundle and "
+        "s3:ListBucket on its bucket",
     )
     BUNDLE_OTHER = (
         "LFN39",
@@ -128,6 +129,48 @@ class Code(Enum):
         "LFN54",
         "give the node's role s3:ListBucket on the bucket and s3:GetObject on its objects (s3:PutObject too unless "
         "read only), and see that the bucket is in reach",
+    )
+    USER_IDS = (
+        "LFN75",
+        "give the user another name, uid or gid in the fleet file, or use an AMI without the other; ids are never changed "
+        "on a node, since files on shared storage belong to the number",
+    )
+    HOME_UNFIT = (
+        "LFN76",
+        "see that the file system named here is mounted, or give the folder to its user (`chown -R`), then run again",
+    )
+    SUDOERS = (
+        "LFN77",
+        "use an AMI that carries sudo, or take `sudo` from the users; /etc/sudoers.d was left as it was",
+    )
+    ACCOUNT_FILES = (
+        "LFN78",
+        "end the program that holds the lock named here, or remove the lock if that program is no account tool",
+    )
+    SLURM_ACCOUNTS = (
+        "LFN79",
+        "look at slurmdbd (`systemctl status slurmdbd`, `sacctmgr show associations`), then run slurm_accounts by --only",
+    )
+    SSH_BETWEEN_NODES = (
+        "LFN80",
+        "look at what ssh said here and at `journalctl -u ssh -u sshd`; an AllowUsers or PAM rule may keep users out",
+    )
+    CONTAINER_CONFIG = (
+        "LFN81",
+        "mend the file named here by hand; it was left untouched. Then run the step again by --only",
+    )
+    CONTAINER_DISK = (
+        "LFN82",
+        "stop the containers named here, if any, and run the step again by --only; "
+        "else look at `docker info` and at the configuration files named here",
+    )
+    PYXIS = (
+        "LFN83",
+        "look at plugstack.conf and at what `srun --help` says; pyxis must be built for the Slurm that runs",
+    )
+    EXPORTER = (
+        "LFN84",
+        "look at `journalctl -u` of the unit named here; leave the step out with steps.skip if nobody asks for metrics",
     )
     PACKAGE_MISSING = (
         "LFN85",
