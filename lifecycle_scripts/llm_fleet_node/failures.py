@@ -132,8 +132,8 @@ class Code(Enum):
     )
     USER_IDS = (
         "LFN75",
-        "give the user another name, uid or gid in the fleet file, or use an AMI without the other; ids are never changed "
-        "on a node, since files on shared storage belong to the number",
+        "give the user another name, uid or gid in the fleet file, or use an AMI without the other; "
+        "ids are never changed on a node, since files on shared storage belong to the number",
     )
     HOME_UNFIT = (
         "LFN76",
@@ -149,7 +149,8 @@ class Code(Enum):
     )
     SLURM_ACCOUNTS = (
         "LFN79",
-        "look at slurmdbd (`systemctl status slurmdbd`, `sacctmgr show associations`), then run slurm_accounts by --only",
+        "look at slurmdbd (`systemctl status slurmdbd`, `sacctmgr show associations`), "
+        "then run slurm_accounts by --only",
     )
     SSH_BETWEEN_NODES = (
         "LFN80",
