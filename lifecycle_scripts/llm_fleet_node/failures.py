@@ -190,7 +190,8 @@ class Code(Enum):
     )
     DOWNLOAD_GONE = (
         "LFN88",
-        "run `llm-fleet mirror build` with the lock file that the stack was deployed with; it uploads what is missing",
+        "mirror: run `llm-fleet mirror build` with the lock file that the stack was deployed with, it uploads what is "
+        "missing; vendor: make the lock file anew, since the vendor has taken this file away",
     )
     DOWNLOAD_REFUSED = (
         "LFN89",

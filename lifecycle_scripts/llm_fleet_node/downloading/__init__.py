@@ -1,0 +1,1 @@
+"""How pinned files come to a node."""

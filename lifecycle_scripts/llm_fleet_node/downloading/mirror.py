@@ -1,0 +1,44 @@
+"""Fetches a file from the mirror in S3 by the AWS CLI, which the platforms' images carry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from llm_fleet_node.downloading.file_name import file_name
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.manifest_parts import Download
+from llm_fleet_node.node import Node
+
+_SECONDS, _BYTES_PER_SECOND = 60.0, 2_000_000
+"""How long a file may take: to begin with, and at this speed."""
+_GONE = ("(404)", "NoSuchKey", "NoSuchBucket", "does not exist")
+_REFUSED = ("(403)", "AccessDenied", "Forbidden", "Unable to locate credentials", "ExpiredToken", "InvalidAccessKeyId")
+
+
+def fetch(node: Node, file: Download, part: Path) -> str:
+    """Put the file into `part`, unverified; return where it came from. Raises `Failure`."""
+    mirror = (node.manifest.downloads.mirror_s3_uri or "").rstrip("/")
+    source = f"{mirror}/{file.sha256}/{file_name(file)}"
+    aws = node.host.which("aws")
+    if aws is None:
+        fail(Code.DOWNLOAD_UNREACHABLE, f"{source} needs the AWS CLI, which this node does not have", final=True)
+    try:
+        node.host.run(
+            *(aws, "s3", "cp", source, str(part), "--only-show-errors", "--region", node.manifest.region),
+            *("--cli-connect-timeout", "10", "--cli-read-timeout", "60"),
+            timeout=_SECONDS + file.size / _BYTES_PER_SECOND,
+            env={"AWS_RETRY_MODE": "standard", "AWS_MAX_ATTEMPTS": "3"},
+        )
+    except CommandFailed as error:
+        _explain(source, error)
+    return source
+
+
+def _explain(source: str, error: CommandFailed) -> None:
+    said = " ".join(error.output.split()) or error.cause
+    if any(sign in said for sign in _GONE):
+        fail(Code.DOWNLOAD_GONE, f"{source}: {said}", final=True)
+    if any(sign in said for sign in _REFUSED):
+        fail(Code.DOWNLOAD_REFUSED, f"{source}: {said}")
+    fail(Code.DOWNLOAD_UNREACHABLE, f"{source}: {said}")

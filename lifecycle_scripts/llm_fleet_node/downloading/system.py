@@ -1,0 +1,20 @@
+"""What the node's system is called in the manifest's downloads."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from llm_fleet_node.host import Host
+
+_DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""The kernel's names of architectures, and Debian's, which its packages bear."""
+
+
+def system_of(host: Host) -> str:
+    """Return e.g. `ubuntu-24.04-amd64`, `debian-13-amd64` or `amzn-2023-x86_64`."""
+    told = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', host.read("/etc/os-release") or "", re.MULTILINE))
+    machine = os.uname().machine
+    if host.path("/var/lib/dpkg/status").is_file():
+        machine = _DEBIAN_NAMES.get(machine, machine)
+    return f"{told.get('ID', 'unknown')}-{told.get('VERSION_ID', 'unknown')}-{machine}"

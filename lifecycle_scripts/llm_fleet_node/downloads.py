@@ -1,0 +1,136 @@
+"""Gets the files that a node does not carry: only those pinned in `fleet.json`, only from where it says, verified."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from llm_fleet_node.downloading.file_name import file_name
+from llm_fleet_node.downloading.system import system_of
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.manifest_parts import Download
+from llm_fleet_node.node import Node
+
+CACHE = "/var/cache/llm-fleet/downloads"
+"""Files by their checksums. What is here has been verified; a file on its way has another name."""
+_SIDE_BY_SIDE = 4
+"""Files fetched at once."""
+_ROOM = 1.05
+"""How much more than its size a file may take on the disk."""
+
+
+def fetch(node: Node, name: str, *, version: str = "") -> Path:
+    """Return where the verified file `name` of the manifest's downloads lies, fetching it when it is not there.
+
+    `version` may be left out while the manifest has the file in one version. Raises `Failure`.
+    """
+    return fetch_files(node, [find(node, name, version=version)])[0]
+
+
+def find(node: Node, name: str, *, version: str = "") -> Download:
+    """Return the pinned file `name` for this node's system. Raises `Failure` when there is none, or no single one."""
+    named = [file for file in node.manifest.downloads.files if file.name == name]
+    system = system_of(node.host)
+    fitting = [file for file in named if file.system in (None, system) and is_version(file.version, version)]
+    if len(fitting) == 1:
+        return fitting[0]
+    asked = f"{name} {version}".strip()
+    if fitting:
+        fail(Code.NOT_PINNED, f"{asked} is pinned in several versions: {_told(fitting)}", final=True)
+    if node.manifest.downloads.source == "none":
+        fail(Code.PACKAGE_MISSING, f"{asked} is not on this node, and nodes of this fleet fetch nothing", final=True)
+    others = f"; there is {_told(named)}" if named else ""
+    fail(Code.NOT_PINNED, f"the fleet pins no {asked} for {system}{others}", final=True)
+
+
+def fetch_files(node: Node, files: Sequence[Download]) -> list[Path]:
+    """Return where the verified `files` lie, fetching those that are not there, some side by side."""
+    places = {file.sha256: node.host.path(f"{CACHE}/{file.sha256}/{file_name(file)}") for file in files}
+    missing = [file for file in files if not _is_whole(places[file.sha256], file)]
+    if missing:
+        _check_source(node, missing)
+        _check_room(node, missing)
+        _fetch_missing(node, missing, places)
+    return [places[file.sha256] for file in files]
+
+
+def is_version(found: str, wanted: str) -> bool:
+    """Return whether the version `found` is the `wanted` one; a wanted `2.30.51.0` is also `2.30.51.0-6a1f2c3d4`.
+
+    Vendors tell a release's versions without the last part, which the package has. Any version is the empty one.
+    """
+    upstream = found.split(":", 1)[-1]
+    return not wanted or wanted in (found, upstream) or upstream.startswith((f"{wanted}-", f"{wanted}_"))
+
+
+def _fetch_missing(node: Node, missing: Sequence[Download], places: dict[str, Path]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    for file in missing:
+        places[file.sha256].parent.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        waiting = [pool.submit(_fetch_one, node, file, places[file.sha256]) for file in missing]
+        try:
+            for done in waiting:
+                done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _fetch_one(node: Node, file: Download, place: Path) -> None:
+    from llm_fleet_node.downloading import mirror, vendor
+
+    part = place.with_name(f".{place.name}.part")
+    fetch_part = mirror.fetch if node.manifest.downloads.source == "mirror" else vendor.fetch
+    source = fetch_part(node, file, part)
+    found = _digest(part)
+    if found != file.sha256:
+        size = part.stat().st_size
+        part.unlink()
+        fail(
+            Code.DOWNLOAD_CHANGED,
+            f"{source} has {size} bytes with SHA-256 {found}, pinned are {file.size} bytes with {file.sha256}",
+        )
+    with open(part, "rb+") as whole:
+        os.fsync(whole.fileno())
+    os.replace(part, place)
+    node.host.changes.append(f"fetched {file.name} {file.version}")
+    node.say(f"fetched {file.name} {file.version} ({file.size} bytes) from {source}")
+
+
+def _check_source(node: Node, missing: Sequence[Download]) -> None:
+    if node.manifest.downloads.source == "none":
+        names = ", ".join(f"{file.name} {file.version}" for file in missing)
+        fail(Code.PACKAGE_MISSING, f"{names}: not on this node, and nodes of this fleet fetch nothing", final=True)
+
+
+def _check_room(node: Node, missing: Sequence[Download]) -> None:
+    folder = node.host.path(CACHE)
+    folder.mkdir(parents=True, exist_ok=True)
+    needed, free = int(sum(file.size for file in missing) * _ROOM), shutil.disk_usage(folder).free
+    if free < needed:
+        fail(Code.DISK_FULL, f"{CACHE} has {free} bytes free, {len(missing)} files to fetch take {needed}")
+
+
+def _is_whole(place: Path, file: Download) -> bool:
+    """Return whether `place` holds the file as pinned: compared each time, since nobody may have guarded it."""
+    try:
+        return place.stat().st_size == file.size and _digest(place) == file.sha256
+    except FileNotFoundError:
+        return False
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _told(files: Sequence[Download]) -> str:
+    return ", ".join(f"{file.version} for {file.system or 'any system'}" for file in files)

@@ -1,0 +1,20 @@
+"""The package managers that nodes have: apt with dpkg, or dnf with rpm. Which one is seen by its database."""
+
+from __future__ import annotations
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.package_managers.manager import PackageManager
+
+
+def manager_of(host: Host) -> PackageManager:
+    """Return the host's package manager. Raises `Failure` when it has none that we know."""
+    if host.path("/var/lib/dpkg/status").is_file():
+        from llm_fleet_node.package_managers.apt import Apt
+
+        return Apt(host)
+    if host.which("rpm"):
+        from llm_fleet_node.package_managers.dnf import Dnf
+
+        return Dnf(host)
+    fail(Code.PACKAGES_BROKEN, "this node has neither dpkg's nor rpm's database", final=True)

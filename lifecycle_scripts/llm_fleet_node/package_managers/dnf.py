@@ -1,0 +1,67 @@
+"""dnf and rpm: Amazon Linux 2023."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from llm_fleet_node.failures import Code, Failure, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.package_managers.manager import INSTALL_SECONDS, LOCK_SECONDS, PackageManager
+
+_CONFIGURATION = "/etc/dnf/dnf.conf"
+_HELD = "excludepkgs="
+_WAITING = "Waiting for process with pid"
+"""What dnf says while it waits for another one, which it does without end."""
+
+
+class Dnf(PackageManager):
+    """dnf with rpm."""
+
+    def versions(self, names: Iterable[str]) -> dict[str, str]:
+        """Ask rpm, once for all."""
+        wanted = list(names)
+        if not wanted:
+            return {}
+        try:
+            told = self.host.run("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\n", *wanted)
+        except CommandFailed as error:  # Its exit code is the number of those that are missing.
+            told = error.output
+        return dict(re.findall(r"^(\S+) (\S+)$", told, re.MULTILINE))
+
+    def is_older(self, version: str, other: str) -> bool:
+        """Ask rpm's own comparison."""
+        script = f"%{{lua:print(rpm.vercmp('{version}', '{other}'))}}"
+        return self.host.run("rpm", "--eval", script).strip() == "-1"
+
+    def repair(self) -> None:
+        """Do nothing: rpm's transaction is written in one go, and what was half done is seen as not installed."""
+
+    def install(self, files: Sequence[Path], *, changes: str) -> None:
+        """Give the files to dnf with every repository off. Their checksums are right, so no signature is asked."""
+        try:
+            self.host.run(
+                *("dnf", "install", "--assumeyes", "--quiet", "--disablerepo=*", "--disableexcludes=all"),
+                *("--nogpgcheck", "--setopt=install_weak_deps=False"),
+                *map(str, files),
+                timeout=LOCK_SECONDS + INSTALL_SECONDS,
+                changes=changes,
+            )
+        except CommandFailed as error:
+            if error.returncode is None and _WAITING in error.output:
+                raise Failure(Code.PACKAGES_LOCKED, f"after {LOCK_SECONDS} s: {error.cause}") from error
+            raise
+
+    def hold(self, names: Iterable[str]) -> None:
+        """Exclude them from every upgrade in dnf's own configuration: its version lock is a plugin not all have."""
+        text = self.host.read(_CONFIGURATION)
+        if text is None or "[main]" not in text:
+            fail(Code.PACKAGES_BROKEN, f"{_CONFIGURATION} has no [main], in which packages are held")
+        line = next((line for line in text.splitlines() if line.startswith(_HELD)), None)
+        held = (line or _HELD)[len(_HELD) :].replace(",", " ").split()
+        changed = f"{_HELD}{' '.join(dict.fromkeys([*held, *names]))}"
+        if line is None:
+            self.host.write(_CONFIGURATION, text.replace("[main]\n", f"[main]\n{changed}\n", 1))
+        elif held != changed[len(_HELD) :].split():
+            self.host.write(_CONFIGURATION, text.replace(line, changed, 1))
