@@ -20,6 +20,31 @@ class LifecycleHook(StrEnum):
     """In place of it: HyperPod configures nothing and starts no Slurm daemon."""
 
 
+class ParallelClusterHook(StrEnum):
+    """When a node of AWS ParallelCluster runs the bundle (`CustomActions`)."""
+
+    ON_NODE_CONFIGURED = "OnNodeConfigured"
+    """Once ParallelCluster has configured it; slurmd is started afterwards."""
+
+
+class NodePlatform(StrEnum):
+    """Who starts the nodes, as `fleet.json` spells it."""
+
+    HYPERPOD = "hyperpod"
+    PARALLELCLUSTER = "parallelcluster"
+
+
+class NodeReports(StrEnum):
+    """What a node leaves behind of its start."""
+
+    ALL = "all"
+    """Its report and log in S3; a metric and an event when the start failed."""
+    S3 = "s3"
+    """Its report and log in S3, and nothing else."""
+    NONE = "none"
+    """Nothing outside the node and its own log group."""
+
+
 class SlurmConfigStrategy(StrEnum):
     """How HyperPod treats edits of slurm.conf (`Orchestrator.Slurm.SlurmConfigStrategy`)."""
 
