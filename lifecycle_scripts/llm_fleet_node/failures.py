@@ -130,6 +130,64 @@ class Code(Enum):
         "give the node's role s3:ListBucket on the bucket and s3:GetObject on its objects (s3:PutObject too unless "
         "read only), and see that the bucket is in reach",
     )
+    SLURM_MISSING = (
+        "LFN55",
+        "use HyperPod's Slurm AMI, or an image whose package repositories carry Slurm 22.05 or newer",
+    )
+    MUNGE_KEY = (
+        "LFN56",
+        "let all groups mount one Lustre or OpenZFS file system, by which nodes without a platform hand on the key; "
+        "on HyperPod replace the node",
+    )
+    MUNGE_DOWN = (
+        "LFN57",
+        "journalctl -u munge: owner munge and mode 0400 of /etc/munge/munge.key are what it asks for",
+    )
+    SLURM_CONF_MISSING = (
+        "LFN58",
+        "look at the cluster agent's log in /var/log/aws/clusters, and replace the controller",
+    )
+    SLURM_CONF = ("LFN59", "mend the line named here on the controller, then `bash on_create.sh --only slurm_conf`")
+    AUTO_RESUME = (
+        "LFN60",
+        "put TaskPlugin=task/none and SchedulerParameters=permit_job_expansion back: auto-resume needs both",
+    )
+    TOPOLOGY = ("LFN61", "run slurm_conf on the controller again: it writes the topology anew or takes it out")
+    DATABASE = (
+        "LFN62",
+        "look at the database named here: does it run, may this node reach its port, is there disk left",
+    )
+    DATABASE_SECRET = (
+        "LFN63",
+        "give the secret the keys `username` and `password`, and the execution role secretsmanager:GetSecretValue on it",
+    )
+    SLURMDBD = ("LFN64", "look at slurmdbd's log, told above, and at its database")
+    CLUSTER_ID = (
+        "LFN65",
+        "give the new cluster a database of its own (accounting.database), or remove the file `clustername` in "
+        "StateSaveLocation when jobs known to this controller may be forgotten",
+    )
+    SLURMCTLD = ("LFN66", "look at slurmctld's log, told above; `slurmctld -Dvvv` says more")
+    CONTROLLER_UNREACHABLE = (
+        "LFN67",
+        "let every security group of the cluster take all traffic from itself, in and out; is the controller up",
+    )
+    MUNGE_REFUSED = ("LFN68", "give both nodes one /etc/munge/munge.key and restart munge, then slurmd")
+    MUNGE_CLOCK = ("LFN69", "set the clocks right (chronyc tracking): munge takes credentials no older than 300 s")
+    NODE_UNKNOWN = (
+        "LFN70",
+        "look whether the controller's slurm.conf has a NodeName line with this host name; run `scontrol reconfigure`",
+    )
+    SLURM_VERSIONS = (
+        "LFN71",
+        "let /opt/slurm point to one version on all nodes: update the cluster's software group by group, controller first",
+    )
+    SLURMD = ("LFN72", "look at slurmd's log, told above; `slurmd -Dvvv` says more")
+    NODE_NOT_READY = (
+        "LFN73",
+        "mend what the reason names, then `scontrol update nodename=<node> state=resume`",
+    )
+    HEALTH_CHECK = ("LFN74", "mend what the check names; /opt/llm-fleet/health_check.sh --report tells when it is well")
     USER_IDS = (
         "LFN75",
         "give the user another name, uid or gid in the fleet file, or use an AMI without the other; "

@@ -1,0 +1,46 @@
+"""Where this node's Slurm is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+
+PLATFORM_HOME = "/opt/slurm"
+"""A link to the active version on HyperPod's AMI, which carries two, and a shared folder on ParallelCluster."""
+_DISTRIBUTION_ETC = ("/etc/slurm", "/etc/slurm-llnl")
+"""Debian, Ubuntu and Red Hat; before Slurm 20 on Ubuntu."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One installed Slurm. Its programs are found by name: `Host` looks into `/opt/slurm` first."""
+
+    etc: str
+    """Folder of its configuration."""
+    by_platform: bool
+    """Whether the platform brought it, whose agent then writes slurm.conf and the munge key. Else both are ours."""
+
+
+def find(host: Host) -> Optional[Installation]:
+    """Return the node's Slurm; `None` when there is none.
+
+    What is in `/opt/slurm` goes first, whatever else is installed: it is the one that the platform started.
+    """
+    for program in ("bin/scontrol", "sbin/slurmd", "sbin/slurmctld"):
+        if host.path(f"{PLATFORM_HOME}/{program}").exists():
+            return Installation(f"{PLATFORM_HOME}/etc", by_platform=True)
+    if host.which("scontrol") is None:
+        return None
+    known = (folder for folder in _DISTRIBUTION_ETC if host.path(folder).is_dir())
+    return Installation(next(known, _DISTRIBUTION_ETC[0]), by_platform=False)
+
+
+def found(host: Host) -> Installation:
+    """Return the node's Slurm. Raises `Failure` when there is none."""
+    slurm = find(host)
+    if slurm is None:
+        fail(Code.SLURM_MISSING, f"no scontrol in {PLATFORM_HOME}/bin and none of the distribution's")
+    return slurm
