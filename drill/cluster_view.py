@@ -33,6 +33,17 @@ class Instance:
     host_name: str
     """`ip-A-B-C-D`: also its name in Slurm."""
 
+    @property
+    def number(self) -> int:
+        """Its number within its group, from 1."""
+        return int(self.name.rsplit("-", 1)[1])
+
+    @property
+    def agent_address(self) -> str:
+        """Address in the service's own network, which nobody but the service's agents uses."""
+        first, second = divmod(int(self.address.rsplit(".", 1)[1]) + 256 * self.number, 256)
+        return f"172.31.{first % 256}.{second}"
+
 
 @dataclass(frozen=True)
 class FileSystem:

@@ -1,0 +1,190 @@
+"""A cluster of the drill: nodes brought up by the bundle that the embedded AWS holds, and what can be done to it."""
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
+
+from drill.bundle import Bundle
+from drill.cluster_view import ClusterView, FileSystem, Instance
+from drill.embedded_aws import EmbeddedAws
+from drill.journal import Journal
+from drill.nodes.backend import Backend, NodePlan
+from drill.nodes.node import Node, Running
+from drill.platforms.ami import configure as configure_as_ami
+from drill.platforms.hyperpod import HyperPod
+from drill.services import Services
+from drill.slurm import Slurm
+from drill.stand_ins.shared import SHARED, lay_out
+from drill.stand_ins.stand_in import install
+
+_AT_ONCE = 4
+"""Nodes that the platform's part is done on at the same time: more do not help on two cores."""
+
+
+class ScriptsFailed(AssertionError):
+    """Scripts ended with an exit code other than 0, or not in time; the message says which and what they said last."""
+
+
+class DrillCluster:
+    """One HyperPod-shaped cluster. Make it inside its back end's context, which ends its nodes."""
+
+    def __init__(self, aws: EmbeddedAws, cluster: str, backend: Backend, journal: Journal) -> None:
+        """Take the embedded AWS that the cluster `cluster` was deployed to, and what makes nodes."""
+        self.aws = aws
+        self.backend = backend
+        self.journal = journal
+        self.view: ClusterView = aws.cluster(cluster)
+        self.bundle, self.proof = self._take_bundle()
+        self.nodes: dict[str, Node] = {}
+        self.services = Services(backend, aws.endpoint)
+        self._platform = self._make_platform(aws.file_systems())
+
+    def boot(self) -> None:
+        """Make and boot all nodes, and do the platform's part up to the scripts."""
+        shared = lay_out(self.backend.folder / "shared", self.aws.file_systems())
+        self.services.start()
+        self.journal.note("boot", f"booting {len(self.view.instances)} nodes")
+        plans = [NodePlan(one.host_name, one.address, {SHARED: shared}) for one in self.view.instances]
+        made = self.backend.create_all(plans)
+        self.nodes = {one.name: node for one, node in zip(self.view.instances, made, strict=True)}
+        self.journal.note("booted", f"{len(made)} nodes with a systemd of their own")
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self.prepare, self.view.instances))
+        self.journal.note("prepared", "the platform's files and the bundle are on all nodes")
+
+    def prepare(self, instance: Instance, listed: Collection[str] | None = None) -> None:
+        """Do the platform's part on one node, up to its script."""
+        node = self.nodes[instance.name]
+        install(node)
+        self._platform.prepare(node, instance, listed=listed)
+        self._platform.stage(node, instance, self.bundle)
+        if self.view.group(instance.group).hook == "OnInitComplete":
+            configure_as_ami(node, instance, self.view)
+
+    def run_scripts(self, names: Iterable[str] = (), *, seconds: float = 300, check: bool = True) -> dict[str, int]:
+        """Run the scripts of the nodes `names` (default: all) at the same time; return their exit codes.
+
+        Raises `ScriptsFailed` unless all end with 0, or not `check`.
+        """
+        chosen = list(names) or list(self.nodes)
+        self.journal.note("scripts", f"starting the scripts on {len(chosen)} nodes")
+        runs = {name: self.start_script(name) for name in chosen}
+        codes = self._wait(runs, time.monotonic() + seconds)
+        if check and any(codes.values()):
+            raise ScriptsFailed("\n".join(self._last_words(name, code) for name, code in codes.items() if code))
+        return codes
+
+    def start_script(self, name: str) -> Running:
+        """Start one node's script as the platform does; return at once."""
+        run = self._platform.start_script(
+            self.nodes[name], self.instance(name), self.bundle, self.backend.folder / f"{name}.script.log"
+        )
+        self.journal.note("script-started", "its script was started", name)
+        return run
+
+    def instance(self, name: str) -> Instance:
+        """Return the instance called `name`, e.g. `workers-1`, or with that host name. Raises `KeyError`."""
+        found = [one for one in self.view.instances if name in (one.name, one.host_name)]
+        if not found:
+            raise KeyError(f"no node is called {name}: there are {', '.join(one.name for one in self.view.instances)}")
+        return found[0]
+
+    def node(self, name: str) -> Node:
+        """Return the node of the instance called `name`."""
+        return self.nodes[self.instance(name).name]
+
+    @property
+    def controller(self) -> Node:
+        """The controller."""
+        return self.nodes[self.view.controller.name]
+
+    @property
+    def workers(self) -> list[Instance]:
+        """The nodes that jobs run on."""
+        return self.view.of_role("Compute")
+
+    @property
+    def slurm(self) -> Slurm:
+        """Slurm, asked on the controller."""
+        return Slurm(self.controller)
+
+    def srun_over_all(self) -> list[str]:
+        """Run `hostname` on every worker by one srun; return who answered. Raises `AssertionError` if one is missing."""
+        expected = sorted(one.host_name for one in self.workers)
+        answered = self.slurm.hosts_of(f"--nodes={len(expected)}", f"--nodelist={','.join(expected)}")
+        assert answered == expected, f"srun ran on {answered}, not on {expected}"
+        self.journal.note("srun", f"srun answered from all {len(expected)} workers")
+        return answered
+
+    def lose(self, name: str) -> None:
+        """Lose the machine, as by a fault of its hardware."""
+        self.journal.note("lost", "the machine is gone", self.instance(name).name)
+        self.node(name).power_off()
+
+    def reboot(self, name: str) -> None:
+        """Reboot a node: the same root, instance id and address, and no lifecycle script (hyperpod §1.10)."""
+        self.journal.note("reboot", "rebooting", self.instance(name).name)
+        self.node(name).reboot()
+        self.journal.note("rebooted", "rebooted", self.instance(name).name)
+
+    def replace(self, name: str, *, seconds: float = 120) -> None:
+        """Replace a node: a fresh root and instance id, the same name and address, and the script again (§1.10).
+
+        Only the controller and the new node are told at once: the list on the others is old from now on.
+        Raises `ScriptsFailed`.
+        """
+        old = self.instance(name)
+        fresh = replace(old, instance_id=f"i-{token_hex(8)}1")
+        self.journal.note("replace", f"replacing {old.instance_id} by {fresh.instance_id}", old.name)
+        self.nodes[old.name].replace()
+        self.view = self._platform.view = self.view.with_instance(fresh)
+        if old != self.view.controller:
+            self._platform.update_resource_config(self.controller)
+            self._platform.update_slurm_conf(self.controller)
+        self.prepare(fresh)
+        self.run_scripts([old.name], seconds=seconds)
+        self.journal.note("replaced", "replaced, its script ended with 0", old.name)
+
+    def _take_bundle(self) -> tuple[Bundle, list[str]]:
+        """The one bundle that the cluster's groups run."""
+        (uri,) = {group.source_s3_uri for group in self.view.groups if group.source_s3_uri}
+        return self.aws.bundle(uri)
+
+    def _make_platform(self, systems: list[FileSystem]) -> HyperPod:
+        from llm_fleet.catalog.instance_type import facts_of
+
+        known = {group.instance_type: facts_of(group.instance_type) for group in self.view.groups}
+        return HyperPod(
+            self.view,
+            endpoint=self.services.endpoint,
+            names={system.dns_name: self.services.address for system in systems},
+            cpus={name: facts.vcpus for name, facts in known.items() if facts},
+        )
+
+    def _wait(self, runs: Mapping[str, Running], deadline: float) -> dict[str, int]:
+        codes: dict[str, int] = {}
+        while len(codes) < len(runs):
+            for name in [name for name in runs if name not in codes]:
+                code = runs[name].poll()
+                if code is None and time.monotonic() > deadline:
+                    runs[name].kill()
+                    code = 124
+                if code is not None:
+                    codes[name] = code
+                    said = "its script ended with 0" if code == 0 else f"its script FAILED with {code}"
+                    self.journal.note("script-ended", said, name)
+            time.sleep(0.05)
+        return codes
+
+    def _last_words(self, name: str, code: int) -> str:
+        node = self.nodes[name]
+        tail = node.run("tail", "-n", "30", "/var/log/provision/provisioning.log", check=False)
+        return f"{name} ended with {code}:\n{tail.stdout}{tail.stderr}"
+
+
+def log_folder(backend: Backend) -> Path:
+    """Return where the logs of what runs beside the nodes are."""
+    return backend.folder / "logs"

@@ -1,0 +1,49 @@
+"""What happened during a run, in order: the report's and the live progress's one source."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened."""
+
+    at: float
+    """Seconds since the epoch."""
+    what: str
+    """A word for programs, e.g. `scripts-started`."""
+    node: str
+    """The node's name in the cluster, e.g. `workers-1`; empty for the cluster as a whole."""
+    text: str
+    """The same for people."""
+
+
+class Journal:
+    """Writes entries to a file, one JSON object a line, and tells them to whoever listens."""
+
+    def __init__(self, path: Path, listener: Callable[[Entry], None] = lambda _: None) -> None:
+        """Write to `path`, which may hold an earlier part of the same run."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._listener = listener
+        self._lock = threading.Lock()
+        self.entries: list[Entry] = []
+
+    def note(self, what: str, text: str, node: str = "") -> Entry:
+        """Write down that this happened now."""
+        entry = Entry(time.time(), what, node, text)
+        with self._lock:
+            self.entries.append(entry)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(entry)) + "\n")
+        self._listener(entry)
+        return entry
+
+    def last(self, what: str, node: str = "") -> Entry | None:
+        """Return the newest entry of that kind, of `node` when one is named."""
+        found = [entry for entry in self.entries if entry.what == what and node in ("", entry.node)]
+        return found[-1] if found else None
