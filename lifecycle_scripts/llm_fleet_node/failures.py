@@ -159,7 +159,7 @@ class Code(Enum):
     )
     DATABASE_SECRET = (
         "LFN63",
-        "give the secret the keys `username` and `password`, and the execution role secretsmanager:GetSecretValue on it",
+        "give the secret the keys `username` and `password`, and the node's role secretsmanager:GetSecretValue on it",
     )
     SLURMDBD = ("LFN64", "look at slurmdbd's log, told above, and at its database")
     CLUSTER_ID = (
@@ -180,7 +180,7 @@ class Code(Enum):
     )
     SLURM_VERSIONS = (
         "LFN71",
-        "let /opt/slurm point to one version on all nodes: update the cluster's software group by group, controller first",
+        "let /opt/slurm point to one version on all nodes: update the cluster's software, the controller's group first",
     )
     SLURMD = ("LFN72", "look at slurmd's log, told above; `slurmd -Dvvv` says more")
     NODE_NOT_READY = (
