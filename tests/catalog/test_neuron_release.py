@@ -8,6 +8,7 @@ from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.neuron_release import (
     DRIVER,
     RUNTIME,
+    NeuronRelease,
     alternative_packages,
     alternative_releases,
     compatibility,
@@ -23,7 +24,7 @@ from tools.synth_environment import ROOT
 NEURON_FAMILIES = {each.family for each in instances().values() if each.accelerator == "neuron"}
 
 
-def test_a_release_has_its_versions():
+def test_a_release_has_its_versions() -> None:
     release = neuron_release("2.28.1")
     assert [(package.name, package.version) for package in host_packages(release)] == [
         ("aws-neuronx-dkms", "2.26.10.0"),
@@ -35,18 +36,18 @@ def test_a_release_has_its_versions():
     assert release.date == "2026-03-13"
 
 
-def test_an_unknown_release_is_a_key_error():
+def test_an_unknown_release_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         neuron_release("2.28")
 
 
-@pytest.mark.parametrize("release", neuron_releases().values(), ids=lambda release: release.name)
-def test_each_release_has_the_same_host_packages_in_comparable_versions(release):
+@pytest.mark.parametrize("release", neuron_releases().values(), ids=lambda release: str(release.name))
+def test_each_release_has_the_same_host_packages_in_comparable_versions(release: NeuronRelease) -> None:
     assert list(release.host) == list(neuron_release("2.33.0").host)
     assert all(len(parts(version)) == 4 for version in release.host.values())
 
 
-def test_releases_are_in_order_and_so_are_their_drivers_and_runtimes():
+def test_releases_are_in_order_and_so_are_their_drivers_and_runtimes() -> None:
     names = [parts(name) for name in neuron_releases()]
     assert names == sorted(names, reverse=True)
     for package in (DRIVER, RUNTIME):
@@ -55,7 +56,7 @@ def test_releases_are_in_order_and_so_are_their_drivers_and_runtimes():
 
 
 @pytest.mark.parametrize(("family", "name"), [("trn1", "2.28.1"), ("trn1n", "2.28.1"), ("trn2", "2.33.0")])
-def test_each_neuron_family_has_a_default_with_its_reason(family, name):
+def test_each_neuron_family_has_a_default_with_its_reason(family: str, name: str) -> None:
     release = default_neuron_release(family)
     assert release is not None
     assert release.name == name
@@ -63,27 +64,27 @@ def test_each_neuron_family_has_a_default_with_its_reason(family, name):
     assert default_reason(family)
 
 
-def test_no_neuron_family_of_the_catalog_is_without_a_default():
+def test_no_neuron_family_of_the_catalog_is_without_a_default() -> None:
     assert {family for family in NEURON_FAMILIES if default_neuron_release(family) is None} == set()
 
 
-def test_other_families_have_no_default():
+def test_other_families_have_no_default() -> None:
     assert default_neuron_release("p5") is None
 
 
-@pytest.mark.parametrize("release", neuron_releases().values(), ids=lambda release: release.name)
-def test_driver_and_runtime_of_one_release_go_together(release):
+@pytest.mark.parametrize("release", neuron_releases().values(), ids=lambda release: str(release.name))
+def test_driver_and_runtime_of_one_release_go_together(release: NeuronRelease) -> None:
     for edge in compatibility():
         if parts(release.host[edge.package]) >= parts(edge.from_version):
             assert parts(release.host[edge.other]) >= parts(edge.at_least)
 
 
 @pytest.mark.parametrize(("name", "others"), [("2.28.1", ["2.31.1"]), ("2.30.0", ["2.31.1"]), ("2.31.0", [])])
-def test_a_runtime_too_old_for_new_drivers_has_an_alternative(name, others):
+def test_a_runtime_too_old_for_new_drivers_has_an_alternative(name: str, others: list[str]) -> None:
     assert [release.name for release in alternative_releases(neuron_release(name))] == others
 
 
-def test_an_alternative_leaves_the_driver_alone():
+def test_an_alternative_leaves_the_driver_alone() -> None:
     assert [package.name for package in alternative_packages(neuron_release("2.31.1"))] == [
         "aws-neuronx-runtime-lib",
         "aws-neuronx-collectives",
@@ -91,7 +92,7 @@ def test_an_alternative_leaves_the_driver_alone():
     ]
 
 
-def test_the_data_file_names_its_source_and_day():
+def test_the_data_file_names_its_source_and_day() -> None:
     document = json.loads((ROOT / "constructs/llm_fleet/catalog/data/neuron_releases.json").read_text())
     assert "n2-manifest.json" in document["source"]
     assert document["checked"] == "2026-11-20"

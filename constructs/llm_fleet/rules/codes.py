@@ -122,6 +122,23 @@ class Code(StrEnum):
     DOWNLOADS_MIRROR = "LF428", "a mirror of downloads that cannot be used"
     NODES_NOT_TOLD = "LF429", "something for nodes that no node would be told of"
 
+    # LF45x Neuron, LF46x downloads and their mirror
+    NEURON_RELEASE_UNKNOWN = "LF450", "a Neuron release that the catalog does not have"
+    NEURON_RELEASE_FAMILY = "LF451", "a Neuron release that is not made for the instances"
+    NEURON_WITHOUT_DEVICES = "LF452", "a Neuron release for a cluster without Neuron devices"
+    NEURON_NOT_PINNED = "LF453", "Neuron packages to be installed that the lock file does not pin"
+    DOWNLOADS_SOURCE = "LF454", "downloads whose source and places contradict each other"
+    LOCK_UNREADABLE = "LF460", "a lock file that cannot be read"
+    LOCK_INVALID = "LF461", "a lock file that is not of the form that nodes need"
+    LOCK_SYSTEM = "LF462", "a system that packages cannot be locked for"
+    LOCK_SOURCES = "LF463", "package repositories that apt cannot read or that are not signed by the key given"
+    LOCK_PACKAGE = "LF464", "a package or version that the repositories do not have"
+    LOCK_WHEEL = "LF465", "a wheel that the index does not have in this version with a checksum"
+    MIRROR_PLACE = "LF466", "a place where no mirror can be"
+    MIRROR_FETCH = "LF467", "a pinned file that cannot be fetched"
+    MIRROR_CHECKSUM = "LF468", "a file that is not what was pinned"
+    MIRROR_STORE = "LF469", "a mirror that cannot be read or written"
+
     # LF5xx HyperPod
     CLUSTER_NAME = "LF500", "a cluster name that HyperPod refuses"
     GROUP_NAME = "LF501", "an instance group name that HyperPod refuses"
