@@ -1,0 +1,130 @@
+"""The lock file of downloads: what nodes may fetch, each file with its checksum. `llm-fleet mirror lock` writes it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_URL = re.compile(r"https?://[^\s/]+/\S+")
+_MAKE_ANEW = "make the file anew with `llm-fleet mirror lock`; it is never written by hand"
+
+
+def check_lock(document: Any) -> list[Problem]:
+    """Return what is wrong with `document`, the parsed lock file: its form first, then what its files ask for."""
+    if not isinstance(document, dict):
+        return [_problem("a lock file is an object with `files`", document)]
+    given = cast("dict[str, Any]", document)
+    version, known = given.get("schema_version"), load("downloads")["schema_version"]
+    if version != known:
+        return [_problem(f"this release reads lock files of version {known}", version, "schema_version")]
+    files = given.get("files")
+    if not isinstance(files, list):
+        return [_problem("the lock file has no list of files", files, "files")]
+    entries = cast("list[Any]", files)
+    problems = [problem.under("files", index) for index, entry in enumerate(entries) for problem in _check_file(entry)]
+    return problems or [*_twice(entries), *_requirements(entries), *_total(entries)]
+
+
+def _check_file(entry: Any) -> Iterator[Problem]:
+    if not isinstance(entry, dict):
+        yield _problem("a file is an object", entry)
+        return
+    file = cast("dict[str, Any]", entry)
+    for key in [key for key in _FIELDS if key not in file]:
+        yield _problem("this is missing", None, key)
+    for key, value in file.items():
+        check = _FIELDS.get(key)
+        if check is None:
+            yield _problem(f"there is no key {key!r} of a file", value, key)
+        elif (fault := check(value)) is not None:
+            yield _problem(fault, value, key)
+
+
+def _text(value: Any) -> str | None:
+    return None if isinstance(value, str) and value else "this is text that is not empty"
+
+
+def _kind(value: Any) -> str | None:
+    kinds = load("downloads")["kinds"]
+    return None if value in kinds else f"a file is one of {', '.join(kinds)}"
+
+
+def _system(value: Any) -> str | None:
+    facts = load("downloads")
+    if value is None or isinstance(value, str) and re.fullmatch(facts["system_pattern"], value):
+        return None
+    return f"a system is called like {facts['system_examples'][0]}, or null for any"
+
+
+def _url(value: Any) -> str | None:
+    return None if isinstance(value, str) and _URL.fullmatch(value) else "this is no address of a file"
+
+
+def _sha256(value: Any) -> str | None:
+    return None if isinstance(value, str) and _SHA256.fullmatch(value) else "this is no SHA-256 in lower-case hex"
+
+
+def _size(value: Any) -> str | None:
+    most = load("downloads")["max_file_gib"]
+    if type(value) is not int or value < 1:
+        return "a size is a whole number of bytes, and no file is empty"
+    return None if value <= most << 30 else f"a node fetches no file above {most} GiB before it starts"
+
+
+def _requires(value: Any) -> str | None:
+    names = cast("list[Any]", value) if isinstance(value, list) else [None]
+    return None if all(isinstance(name, str) and name for name in names) else "this is a list of names of other files"
+
+
+_FIELDS: Mapping[str, Callable[[Any], str | None]] = {
+    "name": _text,
+    "version": _text,
+    "kind": _kind,
+    "system": _system,
+    "url": _url,
+    "sha256": _sha256,
+    "size": _size,
+    "requires": _requires,
+}
+
+
+def _twice(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
+    seen: dict[tuple[Any, ...], int] = {}
+    for index, file in enumerate(files):
+        identity = (file["name"], file["version"], file["system"])
+        if seen.setdefault(identity, index) != index:
+            yield _problem("this file is there twice", file["name"], "files", index, "name")
+
+
+def _requirements(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
+    names = {file["name"] for file in files}
+    for index, file in enumerate(files):
+        for place, name in enumerate(file["requires"]):
+            if name not in names:
+                problem = _problem("no file of the lock is called so", name, "files", index, "requires", place)
+                yield Problem(
+                    code=problem.code,
+                    message=problem.message,
+                    path=problem.path,
+                    value=name,
+                    remedy=did_you_mean(name, names, otherwise=_MAKE_ANEW),
+                )
+
+
+def _total(files: Sequence[dict[str, Any]]) -> Iterator[Problem]:
+    """Judge all that one system could fetch: it must fit on the root volume."""
+    most = load("downloads")["max_total_gib"]
+    for system in sorted({file["system"] for file in files if file["system"] is not None}) or [None]:
+        total = sum(file["size"] for file in files if file["system"] in (None, system))
+        if total > most << 30:
+            what = f"the files for {system}" if system else "the files"
+            yield _problem(f"{what} are {total >> 30} GiB; a node keeps at most {most} GiB", total, "files")
+
+
+def _problem(message: str, value: Any, *path: str | int) -> Problem:
+    return Problem(code=Code.DOWNLOADS_LOCK, message=message, remedy=_MAKE_ANEW, path=path, value=value)
