@@ -13,15 +13,15 @@ _LOCK = "/run/lock/llm-fleet.marked-block"
 _BEGIN, _END = "# llm-fleet: begin {}", "# llm-fleet: end {}"
 
 
-def put_block(host: Host, path: str, name: str, text: str) -> bool:
+def put_block(host: Host, path: str, name: str, text: str, *, first: bool = False) -> bool:
     """Make `path` hold `text` between the marks of block `name`, once; return whether the file was changed.
 
-    The block stays where it is, or comes last when it is new; an empty `text` takes it out. The file is made when it
-    is not there. Steps that run side by side may keep blocks in one file.
+    The block stays where it is, or comes last when it is new, `first` of all when asked; an empty `text` takes it out.
+    The file is made when it is not there. Steps that run side by side may keep blocks in one file.
     """
     with _alone(host):
         before = host.read(path)
-        after = _with_block(before or "", name, text)
+        after = with_block(before or "", name, text, first=first)
         if after == (before or ""):
             return False
         _write(host, path, after)
@@ -37,12 +37,14 @@ def get_block(host: Host, path: str, name: str) -> str:
     return "".join(f"{line}\n" for line in lines[lines.index(begin) + 1 : lines.index(end)])
 
 
-def _with_block(before: str, name: str, text: str) -> str:
+def with_block(before: str, name: str, text: str, *, first: bool = False) -> str:
+    """Return `before` with `text` between the marks of block `name`, as `put_block` writes it."""
     begin, end = _BEGIN.format(name), _END.format(name)
     wanted = text.splitlines()
     block = [begin, *wanted, end] if wanted else []
     kept, place = _without(before.splitlines(), begin, end, wanted)
-    place = len(kept) if place is None else place
+    if first or place is None:
+        place = 0 if first else len(kept)
     lines = [*kept[:place], *block, *kept[place:]]
     return "".join(f"{line}\n" for line in lines)
 

@@ -1,0 +1,59 @@
+"""What names mean on this node. Never waits for a DNS server longer than it is told."""
+
+from __future__ import annotations
+
+from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.marked_block import get_block, with_block
+
+HOSTS = "/etc/hosts"
+
+Entry = tuple[str, tuple[str, ...]]
+"""An address and its names, the canonical one first."""
+
+
+def own_name(host: Host) -> str:
+    """Return the node's host name, as the kernel has it; empty when it has none."""
+    name = (host.read("/proc/sys/kernel/hostname") or "").strip()
+    return "" if name in ("(none)", "localhost") else name
+
+
+def in_hosts_file(host: Host, name: str) -> tuple[str, ...]:
+    """Return the IPv4 addresses that `/etc/hosts` gives `name`, in its order."""
+    return tuple(address for address, names in hosts_entries(host) if name in names and ":" not in address)
+
+
+def hosts_entries(host: Host, *, beside_block: str = "") -> list[Entry]:
+    """Return the entries of `/etc/hosts`, without those of our block `beside_block`."""
+    text = host.read(HOSTS) or ""
+    return _entries(with_block(text, beside_block, "") if beside_block else text)
+
+
+def block_entries(host: Host, block: str) -> list[Entry]:
+    """Return the entries of our `block` in `/etc/hosts`."""
+    return _entries(get_block(host, HOSTS, block))
+
+
+def _entries(text: str) -> list[Entry]:
+    lines = (line.split("#")[0].split() for line in text.splitlines())
+    return [(words[0], tuple(words[1:])) for words in lines if len(words) > 1]
+
+
+def addresses_of(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
+    """Return the IPv4 addresses of `name`; none when nobody knows it within `seconds`.
+
+    `/etc/hosts` is looked at first: a resolver whose server is out of reach takes seconds to say so. DNS is asked in a
+    process of its own, which can be ended.
+    """
+    known = in_hosts_file(host, name)
+    if known:
+        return known
+    return resolve(host, name, seconds=seconds)
+
+
+def resolve(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
+    """Return what every program on this node gets for `name`: IPv4 addresses in their order, none within `seconds`."""
+    try:
+        told = host.run("getent", "ahostsv4", name, timeout=seconds)
+    except CommandFailed:
+        return ()
+    return tuple(dict.fromkeys(line.split()[0] for line in told.splitlines() if line.split()))

@@ -1,0 +1,104 @@
+"""The node's own name and its controllers' names mean their addresses, whether VPC DNS works already or not."""
+
+from __future__ import annotations
+
+from llm_fleet_node import names
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.marked_block import put_block
+from llm_fleet_node.node import Node
+from llm_fleet_node.own_address import own_address
+from llm_fleet_node.step import COMPUTE, EVERY_ROLE, LOGIN, ON_CREATE, Step
+
+_BLOCK = "names"
+_LONGEST = 63
+"""Characters of a whole name: libfabric's and the Neuron runtime's bootstrap fail on longer ones."""
+_SECONDS = 5.0
+"""For DNS to answer. It is asked only for names that /etc/hosts lacks."""
+
+
+def _apply(node: Node) -> None:
+    own = names.own_name(node.host)
+    if not own:
+        fail(Code.OWN_NAME, "the node has no host name but localhost", final=True)
+    address = own_address(node, own)
+    if address is None:
+        fail(Code.OWN_NAME, f"{own} has no address of its own but loopback")
+    lines: list[str] = []
+    # The first entry counts: an image may have left an older one, or 127.0.1.1, which only this node reaches.
+    if _without_our_block(node, own)[:1] != (address,):
+        lines.append(f"{address} {_all_names(own)}")
+    for controller, name in _controllers(node):
+        if name != own and controller not in _without_our_block(node, name):
+            lines.append(f"{controller} {name}")
+    put_block(node.host, names.HOSTS, _BLOCK, "\n".join(lines), first=True)
+
+
+def _verify(node: Node) -> None:
+    own = names.own_name(node.host)
+    found = names.resolve(node.host, own, seconds=_SECONDS)
+    if found[:1] == () or found[0] not in node.identity.addresses:
+        addresses = ", ".join(node.identity.addresses) or "none"
+        told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
+        fail(Code.OWN_NAME, f"{own} resolves to {told}, this node's addresses are {addresses}")
+    whole = _whole_name(node, own)
+    if len(whole) > _LONGEST:
+        fail(Code.NAME_TOO_LONG, f"{whole} has {len(whole)} characters, more than {_LONGEST}", final=True)
+    _verify_controllers(node)
+
+
+def _verify_controllers(node: Node) -> None:
+    if not node.identity.controllers and node.hook == ON_CREATE and node.role in (COMPUTE, LOGIN):
+        fail(Code.CONTROLLER_NAME, f"{node.places.resource_config} names no controller's address")
+    for address, name in _controllers(node):
+        found = names.addresses_of(node.host, name, seconds=_SECONDS)
+        if address not in found:
+            told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
+            fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {told}, not to {address}")
+
+
+def _controllers(node: Node) -> list[tuple[str, str]]:
+    """Return the controllers' addresses and names. Only HyperPod derives names of nodes from addresses."""
+    if node.manifest.platform != "hyperpod":
+        return []
+    return [(address, "ip-" + address.replace(".", "-")) for address in node.identity.controllers]
+
+
+def _without_our_block(node: Node, name: str) -> tuple[str, ...]:
+    """Return what `name` would mean without this step, which must not take its own entry for somebody else's."""
+    others = names.hosts_entries(node.host, beside_block=_BLOCK)
+    known = tuple(address for address, known_as in others if name in known_as)
+    if known:
+        return known
+    if any(name in known_as for _, known_as in names.block_entries(node.host, _BLOCK)):
+        return ()  # we have answered for it: what DNS has come to say since changes nothing
+    return names.resolve(node.host, name, seconds=_SECONDS)
+
+
+def _all_names(own: str) -> str:
+    short = own.split(".")[0]
+    return own if short == own else f"{own} {short}"
+
+
+def _whole_name(node: Node, own: str) -> str:
+    """Return the name with its domain, as `hostname --fqdn` tells it, without asking DNS."""
+    if "." in own:
+        return own
+    for _, known_as in names.hosts_entries(node.host):
+        if own in known_as and known_as[0].startswith(f"{own}."):
+            return known_as[0]
+    for line in (node.host.read("/etc/resolv.conf") or "").splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] in ("search", "domain") and words[1] != ".":
+            return f"{own}.{words[1]}"
+    return own
+
+
+STEP = Step(
+    name="hosts",
+    summary="the node's own name and its controllers' names mean their addresses",
+    roles=EVERY_ROLE,
+    apply=_apply,
+    verify=_verify,
+    timeout=30,
+    retries=2,
+)
