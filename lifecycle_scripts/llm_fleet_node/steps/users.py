@@ -1,0 +1,73 @@
+"""People: the fleet's users with the same numbers on every node, their homes, keys and rights."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import EVERY_ROLE, Step
+from llm_fleet_node.users import accounts, home, places, sudo
+from llm_fleet_node.users.account_files import AccountFiles
+from llm_fleet_node.users.as_user import as_user
+from llm_fleet_node.users.authorized_keys import check_keys, put_keys
+
+_BLOCK = "keys of the fleet file"
+
+
+def apply(node: Node) -> None:
+    """Make accounts, homes, keys and sudo rights. Whoever left the fleet file keeps account and files: see the log."""
+    host, users = node.host, node.manifest.users
+    place, wanted = places.home_place(node), places.homes(node)
+    places.check_mounted(host, place)
+    for name in accounts.no_longer_wanted(AccountFiles.of(host), users):
+        node.say(f"{name} is no user of the fleet any more: sudo is taken away, account and files are kept")
+    accounts.make_accounts(host, users, wanted)
+    if users:
+        host.folder(place.folder)
+    for user in users:
+        where, keys = wanted[user.name], user.ssh_public_keys
+        home.make_home(host, user, where, os.uname().nodename)
+        as_user(host, user.name, partial(put_keys, user=user.name, home=where, block=_BLOCK, keys=keys))
+    sudo.put_sudoers(host, users)
+
+
+def verify(node: Node) -> None:
+    """Prove that each user has numbers, home, keys and rights as the fleet says, and that no password lets them in."""
+    host, users = node.host, node.manifest.users
+    found, wanted = AccountFiles.of(host), places.homes(node)
+    places.check_mounted(host, places.home_place(node))
+    problems = accounts.conflicts(found, users) + accounts.missing(found, users, wanted)
+    if problems:
+        fail(Code.USER_IDS, "; ".join(problems))
+    for user in users:
+        where, keys = wanted[user.name], user.ssh_public_keys
+        problem = home.home_problem(host, user, where)
+        if problem:
+            fail(Code.HOME_UNFIT, problem)
+        as_user(host, user.name, partial(check_keys, home=where, block=_BLOCK, keys=keys))
+    problem = sudo.sudo_problem(host, users)
+    if problem:
+        fail(Code.SUDOERS, problem)
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do where the fleet has no users, and never had any here."""
+    if node.manifest.users or accounts.no_longer_wanted(AccountFiles.of(node.host), ()):
+        return None
+    return "the fleet has no users"
+
+
+STEP = Step(
+    name="users",
+    summary="the fleet's users have accounts, homes, keys and sudo as the fleet says",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    after=("hosts", "mount_open_zfs", "mount_lustre"),
+    skip=skip,
+    timeout=120,
+    retries=2,
+)

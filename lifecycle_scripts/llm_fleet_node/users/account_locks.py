@@ -1,0 +1,46 @@
+"""The locks of the account tools (`useradd` and its like), which a killed tool leaves behind.
+
+Each tool holds `/etc/passwd.lock` and its like: files with its process id, put there whole by a hard link. A lock
+whose process is gone is removed by the next tool itself. Two kinds are not, and would keep every tool out for good: one
+without a process id, as a machine that lost power leaves it, and one whose id another program has got since, as after
+a reboot. (shadow's `lib/commonio.c`; tried with shadow 4.17.)
+"""
+
+from __future__ import annotations
+
+from llm_fleet_node.failures import Code
+from llm_fleet_node.host import Host
+from llm_fleet_node.waiting import wait_for
+
+_LOCKS = tuple(f"/etc/{name}.lock" for name in ("passwd", "shadow", "group", "gshadow", "subuid", "subgid"))
+_TOOLS = {
+    "useradd", "usermod", "userdel", "groupadd", "groupmod", "groupdel", "groupmems", "newusers", "passwd", "chpasswd",
+    "chgpasswd", "gpasswd", "chage", "chfn", "chsh", "pwck", "grpck", "pwconv", "grpconv", "pwunconv", "grpunconv",
+    "vipw", "vigr", "systemd-sysuser",
+}  # fmt: skip
+"""Programs that hold such locks, as the kernel names processes: 15 letters."""
+
+
+def wait_until_free(host: Host, *, seconds: float = 20) -> None:
+    """Remove locks that nobody holds, and wait until those that somebody holds are given back.
+
+    Raises `Failure` with `LFN78` when one is held longer than `seconds`.
+    """
+    held: list[str] = []
+
+    def free() -> bool:
+        held[:] = [lock for lock in _LOCKS if _is_held(host, lock)]
+        return not held
+
+    for lock in _LOCKS:
+        if host.read(lock) is not None and not _is_held(host, lock):
+            host.remove(lock)
+    if not free():
+        wait_for(
+            f"end of {', '.join(held)} (held by a running account tool)", free, seconds=seconds, code=Code.ACCOUNT_FILES
+        )
+
+
+def _is_held(host: Host, lock: str) -> bool:
+    pid = (host.read(lock) or "").strip("\0\n ")
+    return pid.isdigit() and (host.read(f"/proc/{pid}/comm") or "").strip() in _TOOLS

@@ -1,0 +1,45 @@
+"""Lets public keys into a user's account, beside those that the user put there."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.marked_block import get_block, with_block
+
+
+def put_keys(host: Host, *, user: str, home: str, block: str, keys: Sequence[str]) -> None:
+    """Make the user's `authorized_keys` hold `keys` in the block `block`. To be run as the user (see `as_user`).
+
+    Homes are shared: all nodes write the same file, two steps a block each. A lock keeps them apart where the file
+    system has locks; without, a lost block is found by `verify` and written by the next attempt.
+    """
+    folder = f"{home}/.ssh"
+    host.folder(folder, mode=0o700, owner=user)
+    path = f"{folder}/authorized_keys"
+    with _alone(host, folder):
+        text = with_block(host.read(path) or "", block, "".join(f"{key.strip()}\n" for key in keys))
+        if text or host.read(path) is not None:
+            host.write(path, text, mode=0o600, owner=user)
+
+
+def check_keys(host: Host, *, home: str, block: str, keys: Sequence[str]) -> None:
+    """Raise `Failure` unless the block `block` of `authorized_keys` holds `keys` and nothing else."""
+    path = f"{home}/.ssh/authorized_keys"
+    if get_block(host, path, block).splitlines() != [key.strip() for key in keys]:
+        fail(Code.HOME_UNFIT, f"{path} does not hold the {block}")
+
+
+@contextmanager
+def _alone(host: Host, folder: str) -> Generator[None]:
+    with host.path(f"{folder}/.llm-fleet.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK):
+                raise  # else: Lustre mounted without `flock`, or NFS without lockd
+        yield

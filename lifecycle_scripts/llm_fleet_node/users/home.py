@@ -1,0 +1,71 @@
+"""Makes a user's home, once, whichever node comes first."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.manifest_parts import User
+
+_SKELETON = "/etc/skel"
+
+
+def make_home(host: Host, user: User, home: str, node_name: str) -> None:
+    """Make sure that there is `home`, the user's own. `node_name` tells apart nodes that share its file system.
+
+    A new one is filled beside its place and then renamed into it. So it is there whole or not at all; of several nodes,
+    one comes first, and no node needs a lock that could be left behind.
+    """
+    draft = f"{home.rsplit('/', 1)[0]}/.{user.name}.new-on-{node_name}"
+    if not os.path.lexists(host.path(home)):
+        _remove(host.path(draft))
+        _fill(host, draft, user)
+        try:
+            os.rename(host.path(draft), host.path(home))
+            host.changes.append(f"made the home {home}")
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise  # else: another node was first
+    _remove(host.path(draft))
+    problem = home_problem(host, user, home)
+    if problem:
+        fail(Code.HOME_UNFIT, problem, final=True)
+
+
+def home_problem(host: Host, user: User, home: str) -> Optional[str]:
+    """Say why `home` cannot be the user's; `None` when it can. What is in it is the user's business."""
+    path = host.path(home)
+    if not path.is_dir():
+        return f"there is no folder {home}"
+    owner = path.stat().st_uid
+    if owner != _ids(host, user)[0]:
+        return f"{home} belongs to uid {owner}, and is to be {user.name}'s (uid {user.uid})"
+    return None
+
+
+def _fill(host: Host, draft: str, user: User) -> None:
+    path = host.path(draft)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700)
+    if host.path(_SKELETON).is_dir():
+        shutil.copytree(host.path(_SKELETON), path, symlinks=True, dirs_exist_ok=True)
+    # Never empty: a folder may be renamed over an empty one, and would take another node's place.
+    path.joinpath(".ssh").mkdir(mode=0o700, exist_ok=True)
+    uid, gid = _ids(host, user)
+    for found in (*path.rglob("*"), path):
+        os.chown(found, uid, gid, follow_symlinks=False)
+    path.chmod(0o700)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+
+
+def _ids(host: Host, user: User) -> tuple[int, int]:
+    return (user.uid, user.gid) if host.root == Path("/") else (os.geteuid(), os.getegid())

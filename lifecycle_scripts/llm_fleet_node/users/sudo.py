@@ -1,0 +1,47 @@
+"""Lets users become root, where the fleet says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.manifest_parts import User
+
+FILE = "/etc/sudoers.d/llm-fleet"
+
+
+def sudoers(users: Sequence[User]) -> str:
+    """Return what `FILE` is to hold; empty when nobody may. Without password: the users have none."""
+    lines = [f"{user.name} ALL=(ALL:ALL) NOPASSWD:ALL\n" for user in users if user.sudo]
+    return "".join(["# Written by llm-fleet from the fleet file's users.\n", *lines]) if lines else ""
+
+
+def put_sudoers(host: Host, users: Sequence[User]) -> None:
+    """Write `FILE` once visudo has read it through, since sudo lets nobody in when a file is broken; or remove it."""
+    text = sudoers(users)
+    if not text:
+        host.remove(FILE)
+        return
+    if host.read(FILE) == text:
+        host.write(FILE, text, mode=0o440)
+        return
+    if host.which("visudo") is None:
+        fail(Code.SUDOERS, "users are to have sudo, and the node has no visudo", final=True)
+    try:
+        host.run("visudo", "--check", "--file=-", input=text)
+    except CommandFailed as error:
+        fail(Code.SUDOERS, f"visudo refuses what is to be {FILE}: {error.output.strip()}", final=True)
+    host.write(FILE, text, mode=0o440)
+
+
+def sudo_problem(host: Host, users: Sequence[User]) -> str:
+    """Say what is not right about sudo; empty when all is. Asks sudo itself what one of the users may do."""
+    text = sudoers(users)
+    if (host.read(FILE) or "") != text:
+        return f"{FILE} does not hold what the fleet says"
+    for user in [user for user in users if user.sudo][:1]:
+        said = host.run("sudo", "--list", "--other-user", user.name)
+        if "NOPASSWD: ALL" not in said:
+            return f"sudo does not let {user.name} become root: {said.strip()}"
+    return ""
