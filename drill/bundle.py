@@ -66,7 +66,7 @@ def prove(bundle: Bundle, synthesized_hash: str) -> list[str]:
     name = f"{bundle.content_hash[:16]}-{_sha256(bundle.files[MANIFEST])[:16]}"
     _same("the prefix in the bucket", bundle.prefix.rsplit("/", 1)[-1], name)
     return [
-        f"s3://{bundle.bucket}/{bundle.prefix}/ holds {len(bundle.files)} files, each with the checksum it was published with",
+        f"s3://{bundle.bucket}/{bundle.prefix}/ holds {len(bundle.files)} files, each as it was published",
         f"content hash in the template, in fleet.json and in the prefix: {bundle.content_hash}",
     ]
 

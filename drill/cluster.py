@@ -102,6 +102,11 @@ class DrillCluster:
         return self.nodes[self.view.controller.name]
 
     @property
+    def host_names(self) -> dict[str, str]:
+        """The nodes' names, e.g. `workers-1`, by host name."""
+        return {one.host_name: one.name for one in self.view.instances}
+
+    @property
     def workers(self) -> list[Instance]:
         """The nodes that jobs run on."""
         return self.view.of_role("Compute")
@@ -112,7 +117,7 @@ class DrillCluster:
         return Slurm(self.controller)
 
     def srun_over_all(self) -> list[str]:
-        """Run `hostname` on every worker by one srun; return who answered. Raises `AssertionError` if one is missing."""
+        """Run `hostname` on every worker by one srun; return who answered. Raises `AssertionError`."""
         expected = sorted(one.host_name for one in self.workers)
         answered = self.slurm.hosts_of(f"--nodes={len(expected)}", f"--nodelist={','.join(expected)}")
         assert answered == expected, f"srun ran on {answered}, not on {expected}"
@@ -148,6 +153,15 @@ class DrillCluster:
         self.run_scripts([old.name], seconds=seconds)
         self.journal.note("replaced", "replaced, its script ended with 0", old.name)
 
+    def resume(self, name: str, *, seconds: float = 30) -> None:
+        """Wait until the node has registered with Slurm, and give it back to jobs. Raises `NotInTime`."""
+        host = self.instance(name).host_name
+        self.slurm.wait_until_registered(host, seconds=seconds)
+        if self.slurm.states()[host] != "idle":
+            self.slurm.run("scontrol", "update", f"NodeName={host}", "State=RESUME", check=False)
+        self.slurm.wait_for_states(host, state="idle", seconds=seconds)
+        self.journal.note("healed", "idle again", self.instance(name).name)
+
     def _take_bundle(self) -> tuple[Bundle, list[str]]:
         """The one bundle that the cluster's groups run."""
         (uri,) = {group.source_s3_uri for group in self.view.groups if group.source_s3_uri}
@@ -156,12 +170,12 @@ class DrillCluster:
     def _make_platform(self, systems: list[FileSystem]) -> HyperPod:
         from llm_fleet.catalog.instance_type import facts_of
 
-        known = {group.instance_type: facts_of(group.instance_type) for group in self.view.groups}
+        known = {name: facts_of(name) for name in {group.instance_type for group in self.view.groups}}
         return HyperPod(
             self.view,
             endpoint=self.services.endpoint,
             names={system.dns_name: self.services.address for system in systems},
-            cpus={name: facts.vcpus for name, facts in known.items() if facts},
+            cpus={name: facts.vcpus for name, facts in known.items() if facts and facts.vcpus},
         )
 
     def _wait(self, runs: Mapping[str, Running], deadline: float) -> dict[str, int]:

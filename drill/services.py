@@ -42,9 +42,7 @@ class Services:
             self._outside = subprocess.Popen(
                 [*relay, socket, f"127.0.0.1:{self._aws.port}"], cwd=_ROOT, stdout=log, stderr=log
             )
-        self._backend.network.start(
-            *relay, f"{self.address}:{_PORT}", socket, log=logs / "relay-inside.log", cwd=_ROOT
-        )
+        self._backend.network.start(*relay, f"{self.address}:{_PORT}", socket, log=logs / "relay-inside.log", cwd=_ROOT)
 
     def stop(self) -> None:
         """Stop what runs outside the network."""

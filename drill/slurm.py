@@ -39,7 +39,7 @@ class Slurm:
     def states(self) -> dict[str, str]:
         """Return each node's state by host name, e.g. `idle`, `down*`."""
         lines = self.run("sinfo", "--noheader", "--Node", "--format=%N %T").stdout.splitlines()
-        return dict(tuple(line.split(maxsplit=1)) for line in lines)  # type: ignore[misc]
+        return {host: state for host, _, state in (line.partition(" ") for line in lines)}
 
     def reasons(self) -> dict[str, str]:
         """Return why nodes are in their states, by host name, where somebody said why."""
@@ -59,8 +59,8 @@ class Slurm:
     def job(self, job_id: str) -> Job:
         """Return the job with that id."""
         shown = self.run("scontrol", "--oneliner", "show", "job", job_id).stdout
-        fields = dict(item.partition("=")[::2] for item in shown.split())
-        return Job(fields["JobState"], tuple(self.expand(fields.get("NodeList", ""))), int(fields.get("Restarts", 0)))
+        fields = _fields(shown)
+        return Job(fields["JobState"], tuple(self.expand(fields.get("NodeList", ""))), int(fields.get("Restarts", "0")))
 
     def expand(self, hosts: str) -> list[str]:
         """Return the names in a host list such as `ip-10-1-0-[4-6]`."""
@@ -69,6 +69,18 @@ class Slurm:
         if "[" not in hosts:
             return hosts.split(",")
         return self.run("scontrol", "show", "hostnames", hosts).stdout.split()
+
+    def wait_until_registered(self, host: str, *, seconds: float) -> None:
+        """Wait until slurmctld hears slurmd of `host`. Raises `NotInTime`."""
+        deadline = time.monotonic() + seconds
+        while self.states().get(host, "*").endswith("*") or self._node_field(host, "SlurmdStartTime") == "None":
+            if time.monotonic() > deadline:
+                raise NotInTime(f"{host} is not registered within {seconds:g} s: {self.states()}")
+            time.sleep(_PAUSE)
+
+    def _node_field(self, host: str, name: str) -> str:
+        shown = self.run("scontrol", "--oneliner", "show", "node", host).stdout
+        return _fields(shown).get(name, "None")
 
     def wait_for_states(self, *hosts: str, state: str, seconds: float) -> None:
         """Wait until all `hosts` are in `state`, e.g. `idle`. Raises `NotInTime`."""
@@ -79,10 +91,15 @@ class Slurm:
             time.sleep(_PAUSE)
 
     def wait_for_job(self, job_id: str, *states: str, seconds: float, restarts: int = 0) -> Job:
-        """Wait until the job is in one of `states` after at least `restarts` restarts; return it. Raises `NotInTime`."""
+        """Wait until the job is in one of `states`, restarted `restarts` times or more. Raises `NotInTime`."""
         deadline = time.monotonic() + seconds
         while (job := self.job(job_id)).state not in states or job.restarts < restarts:
             if time.monotonic() > deadline:
                 raise NotInTime(f"job {job_id} is not {' or '.join(states)} within {seconds:g} s: {job}")
             time.sleep(_PAUSE)
         return job
+
+
+def _fields(shown: str) -> dict[str, str]:
+    """The `Key=value` words of one line of scontrol's."""
+    return {key: value for key, _, value in (item.partition("=") for item in shown.split())}

@@ -18,8 +18,13 @@ def resource_config(view: ClusterView, *, listed: Collection[str] | None = None)
     A group none of whose instances is listed has `Instances: null`, as while nodes come up.
     """
     groups = [_group(view, group, listed) for group in view.groups]
-    slurm = {"PrimaryControllerIp": view.controller.address, "SecondaryControllerIps": []}
-    cluster = {"ClusterName": view.name, "ClusterArn": view.arn, "ClusterType": "Slurm", "SlurmConfig": slurm}
+    slurm: dict[str, Any] = {"PrimaryControllerIp": view.controller.address, "SecondaryControllerIps": []}
+    cluster: dict[str, Any] = {
+        "ClusterName": view.name,
+        "ClusterArn": view.arn,
+        "ClusterType": "Slurm",
+        "SlurmConfig": slurm,
+    }
     return json.dumps({"ClusterConfig": cluster, "InstanceGroups": groups}, indent=2) + "\n"
 
 

@@ -1,0 +1,96 @@
+"""HyperPod's recovery of nodes: it answers what is asked for in Slurm, and replaces a machine that was lost.
+
+Imitated (hyperpod §1.10): a node with the Slurm reason `Action:Replace` is replaced, one with `Action:Reboot` is
+rebooted; exact, case-sensitive. A lost machine is replaced by itself (NodeRecovery=Automatic). Not imitated: how long
+that takes (20 to 30 minutes), and that a replacement that fails is not tried again. A lost machine is replaced once
+Slurm calls it down, so that what Slurm does about the loss is seen first.
+"""
+
+import threading
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Protocol
+
+from drill.nodes.node import CommandError, Node
+from drill.slurm import Slurm
+
+REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
+_PAUSE = 0.5
+
+
+class Recoverable(Protocol):
+    """A cluster whose nodes can be replaced and rebooted by name."""
+
+    @property
+    def slurm(self) -> Slurm:
+        """Slurm, asked on the controller."""
+        ...
+
+    @property
+    def host_names(self) -> dict[str, str]:
+        """The nodes' names by host name."""
+        ...
+
+    def node(self, name: str) -> Node:
+        """Return a node by its name."""
+        ...
+
+    def replace(self, name: str) -> None:
+        """Replace a node; return once its script has ended with 0."""
+        ...
+
+    def reboot(self, name: str) -> None:
+        """Reboot a node."""
+        ...
+
+    def resume(self, name: str) -> None:
+        """Give a node back to Slurm once it has registered."""
+        ...
+
+
+class Recovery(AbstractContextManager["Recovery"]):
+    """The watcher, in a thread of its own for as long as its context lasts."""
+
+    def __init__(self, cluster: Recoverable) -> None:
+        """Watch `cluster`."""
+        self._cluster = cluster
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="recovery", daemon=True)
+        self.error: BaseException | None = None
+        """What ended the watcher before its time."""
+
+    def __enter__(self) -> "Recovery":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end.set()
+        self._thread.join()
+        if self.error is not None and error is None:
+            raise self.error
+
+    def _watch(self) -> None:
+        try:
+            while not self._end.wait(_PAUSE):
+                self._look()
+        except BaseException as error:
+            self.error = error
+
+    def _look(self) -> None:
+        slurm = self._cluster.slurm
+        try:
+            states, reasons = slurm.states(), slurm.reasons()
+        except CommandError:
+            return  # the controller is away: there is nobody to ask
+        for host, name in self._cluster.host_names.items():
+            if reasons.get(host) == REBOOT:
+                self._cluster.reboot(name)
+                self._cluster.resume(name)
+            elif reasons.get(host) == REPLACE or self._is_lost(name, states.get(host, "")):
+                self._cluster.replace(name)
+                self._cluster.resume(name)
+
+    def _is_lost(self, name: str, state: str) -> bool:
+        return state.startswith("down") and not self._cluster.node(name).running
