@@ -1,0 +1,41 @@
+"""Programs that the drill needs on the machine, and how they come there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+
+PACKAGES: Mapping[str, str] = {
+    "mmdebstrap": "mmdebstrap",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "ip": "iproute2",
+}
+"""Debian and Ubuntu packages by the program they bring."""
+
+
+class MissingPrerequisite(RuntimeError):
+    """The machine lacks what the drill needs; the message says what to do."""
+
+
+def provide(*programs: str, say: Callable[[str], None]) -> None:
+    """Make sure that the machine has `programs`; install what is missing where that is possible, and say so.
+
+    Raises `MissingPrerequisite` where it is not: no root, or no apt.
+    """
+    missing = [program for program in programs if shutil.which(program) is None]
+    if not missing:
+        return
+    packages = sorted({PACKAGES[program] for program in missing})
+    command = f"apt-get install --yes {' '.join(packages)}"
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise MissingPrerequisite(f"{', '.join(missing)} not found: on Debian or Ubuntu, as root: {command}")
+    say(f"installing {', '.join(packages)} on this machine with apt-get")
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["apt-get", "-qq", "update"], ["apt-get", "-qq", "install", "--yes", *packages]):
+        done = subprocess.run(step, env=quiet, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise MissingPrerequisite(f"`{' '.join(step)}` ended with {done.returncode}: {done.stderr.strip()}")

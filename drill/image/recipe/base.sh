@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Shapes a fresh distribution root into a node: users, services that stay off, nothing that two nodes must not share.
+# Runs inside the root, with the recipe's folder as first argument; by mmdebstrap and chroot, or by a Dockerfile.
+set -euo pipefail
+recipe="$1"
+
+cp -R --preserve=mode "${recipe}/files/base/." /
+
+# The AMI's user. Its number is what files on a shared /home belong to.
+if ! id ubuntu &>/dev/null; then
+  useradd --create-home --shell /bin/bash --uid 1000 --user-group ubuntu
+fi
+printf 'ubuntu ALL=(ALL) NOPASSWD:ALL\n' >/etc/sudoers.d/90-ubuntu
+chmod 440 /etc/sudoers.d/90-ubuntu
+
+# A node's network, devices, clock and kernel settings are made from outside; the rest fails in namespaces, or wakes
+# up in the middle of a measurement. tmp.mount: the AMI's /tmp is on its root, and the bundle is staged there.
+systemctl mask --quiet \
+  systemd-networkd.service systemd-networkd.socket systemd-networkd-wait-online.service systemd-resolved.service \
+  systemd-udevd.service systemd-udevd-control.socket systemd-udevd-kernel.socket systemd-udev-trigger.service \
+  systemd-timesyncd.service systemd-modules-load.service systemd-sysctl.service systemd-binfmt.service \
+  systemd-firstboot.service systemd-update-utmp.service systemd-journal-catalog-update.service \
+  systemd-remount-fs.service systemd-pstore.service systemd-udev-load-credentials.service \
+  console-getty.service getty@.service container-getty@.service serial-getty@.service getty.target \
+  apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer \
+  systemd-tmpfiles-clean.timer tmp.mount dev-hugepages.mount dev-mqueue.mount run-lock.mount run-rpc_pipefs.mount \
+  sys-fs-fuse-connections.mount sys-kernel-config.mount sys-kernel-debug.mount sys-kernel-tracing.mount \
+  rpcbind.service rpcbind.socket rpc-statd.service rpc-statd-notify.service nfs-client.target nfs-blkmap.service \
+  proc-sys-fs-binfmt_misc.automount proc-sys-fs-binfmt_misc.mount \
+  mdmonitor.service mdmonitor-oneshot.timer mdcheck_start.timer mdcheck_continue.timer \
+  xfs_scrub_all.timer prometheus-node-exporter-apt.timer prometheus-node-exporter-ipmitool-sensor.timer \
+  prometheus-node-exporter-mellanox-hca-temp.timer prometheus-node-exporter-nvme.timer \
+  prometheus-node-exporter-smartmon.timer
+
+# Sessions are managed once somebody asks for one, not at each boot.
+mkdir -p /etc/systemd/system/multi-user.target.wants
+ln -sf /dev/null /etc/systemd/system/multi-user.target.wants/systemd-logind.service
+
+systemctl disable --quiet prometheus-node-exporter.service nftables.service
+systemctl enable --quiet ssh-host-keys.service
+
+# What each node makes for itself, or is given by the platform.
+rm -f /etc/ssh/ssh_host_* /var/lib/dbus/machine-id
+: >/etc/machine-id
+rm -f /etc/resolv.conf
+: >/etc/resolv.conf
+printf '127.0.0.1 localhost\n' >/etc/hosts
+: >/etc/fstab

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Shapes the distribution's Slurm as the HyperPod AMI has its own: below /opt/slurm-24.11, with /opt/slurm a link to it,
+# its units in /etc/systemd/system, and nothing of it running. Runs inside the root, with the recipe's folder as argument.
+# Source of the layout: AWS's public scripts for HyperPod. Not verified against a real AMI: the text of the units and
+# of slurmdbd.conf.template.
+set -euo pipefail
+recipe="$1"
+readonly slurm=/opt/slurm-24.11
+
+systemctl disable --quiet munge.service slurmctld.service slurmd.service slurmdbd.service mariadb.service
+
+mkdir -p "${slurm}/bin" "${slurm}/sbin" "${slurm}/lib"
+ln -sfn slurm-24.11 /opt/slurm
+
+# The programs move: on the AMI none of them is in /usr, and a script that finds one there would not find it there.
+dpkg -L slurm-client slurmctld slurmd slurmdbd | grep -E '^/usr/s?bin/[^/]+$' | sort -u |
+  while read -r program; do
+    mv "${program}" "${slurm}/${program#/usr/}"
+  done
+for daemon in slurmctld slurmd slurmstepd; do
+  rm "/usr/sbin/${daemon}" # the distribution's link to one of several builds
+  mv "${slurm}/sbin/${daemon}-wlm" "${slurm}/sbin/${daemon}"
+done
+# slurmd starts it by the path that it was built with.
+ln -s "${slurm}/sbin/slurmstepd" /usr/sbin/slurmstepd
+ln -s "$(dirname "$(dpkg -L slurm-wlm-basic-plugins | grep -m 1 '/slurm-wlm/[^/]*\.so$')")" "${slurm}/lib/slurm"
+
+# The configuration is looked for in /etc/slurm, as built; on the AMI in /opt/slurm/etc.
+rm -rf /etc/slurm
+ln -s /opt/slurm/etc /etc/slurm
+cp -R --preserve=mode "${recipe}/files/slurm/." /
+chown -R root:root "${slurm}"
+chown slurm:slurm "${slurm}/etc/slurmdbd.conf.template" "${slurm}/etc/accounting.conf"
+install -d -o slurm -g slurm /var/log/slurm /var/spool/slurmctld /var/spool/slurmd
+
+# Each cluster's own.
+rm -f /etc/munge/munge.key
