@@ -1,11 +1,12 @@
 """A cluster of the drill: nodes brought up by the bundle that the embedded AWS holds, and what can be done to it."""
 
+import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from drill.bundle import Bundle
 from drill.cluster_view import ClusterView, FileSystem, Instance
@@ -15,11 +16,16 @@ from drill.nodes.backend import Backend, NodePlan
 from drill.nodes.node import Node, Running
 from drill.platforms.ami import configure as configure_as_ami
 from drill.platforms.hyperpod import HyperPod
+from drill.report.model import ScriptRun, read_script_run
 from drill.services import Services
 from drill.slurm import Slurm
 from drill.stand_ins.shared import SHARED, lay_out
 from drill.stand_ins.stand_in import install
 
+REPORT = "/var/log/llm-fleet/report.json"
+"""What the scripts leave on a node."""
+_LATE = 124
+"""Exit code of a script that did not end in time."""
 _AT_ONCE = 4
 """Nodes that the platform's part is done on at the same time: more do not help on two cores."""
 
@@ -39,15 +45,19 @@ class DrillCluster:
         self.view: ClusterView = aws.cluster(cluster)
         self.bundle, self.proof = self._take_bundle()
         self.nodes: dict[str, Node] = {}
+        self.shared = backend.folder / "shared"
+        """What all nodes see: see `stand_ins.shared`."""
+        self.script_runs: list[ScriptRun] = []
+        """Every start of a node so far."""
         self.services = Services(backend, aws.endpoint)
         self._platform = self._make_platform(aws.file_systems())
 
     def boot(self) -> None:
         """Make and boot all nodes, and do the platform's part up to the scripts."""
-        shared = lay_out(self.backend.folder / "shared", self.aws.file_systems())
+        lay_out(self.shared, self.aws.file_systems())
         self.services.start()
         self.journal.note("boot", f"booting {len(self.view.instances)} nodes")
-        plans = [NodePlan(one.host_name, one.address, {SHARED: shared}) for one in self.view.instances]
+        plans = [NodePlan(one.host_name, one.address, {SHARED: self.shared}) for one in self.view.instances]
         made = self.backend.create_all(plans)
         self.nodes = {one.name: node for one, node in zip(self.view.instances, made, strict=True)}
         self.journal.note("booted", f"{len(made)} nodes with a systemd of their own")
@@ -71,7 +81,7 @@ class DrillCluster:
         """
         chosen = list(names) or list(self.nodes)
         self.journal.note("scripts", f"starting the scripts on {len(chosen)} nodes")
-        runs = {name: self.start_script(name) for name in chosen}
+        runs = {name: (time.time(), self.start_script(name)) for name in chosen}
         codes = self._wait(runs, time.monotonic() + seconds)
         if check and any(codes.values()):
             raise ScriptsFailed("\n".join(self._last_words(name, code) for name, code in codes.items() if code))
@@ -178,27 +188,36 @@ class DrillCluster:
             cpus={name: facts.vcpus for name, facts in known.items() if facts and facts.vcpus},
         )
 
-    def _wait(self, runs: Mapping[str, Running], deadline: float) -> dict[str, int]:
+    def _wait(self, runs: Mapping[str, tuple[float, Running]], deadline: float) -> dict[str, int]:
         codes: dict[str, int] = {}
+        ended: dict[str, float] = {}
         while len(codes) < len(runs):
             for name in [name for name in runs if name not in codes]:
-                code = runs[name].poll()
+                run = runs[name][1]
+                code = run.poll()
                 if code is None and time.monotonic() > deadline:
-                    runs[name].kill()
-                    code = 124
+                    run.kill()
+                    code = _LATE
                 if code is not None:
-                    codes[name] = code
+                    codes[name], ended[name] = code, time.time()
                     said = "its script ended with 0" if code == 0 else f"its script FAILED with {code}"
                     self.journal.note("script-ended", said, name)
             time.sleep(0.05)
+        self.script_runs += [self._script_run(name, runs[name][0], ended[name], code) for name, code in codes.items()]
         return codes
+
+    def report(self, name: str) -> dict[str, Any] | None:
+        """Return the report that the last start of the node left on it; `None` when it left none."""
+        try:
+            return json.loads(self.node(name).read(REPORT))
+        except FileNotFoundError:
+            return None
+
+    def _script_run(self, name: str, started: float, ended: float, code: int) -> ScriptRun:
+        role = self.view.group(self.instance(name).group).role
+        return read_script_run(self.report(name), node=name, role=role, started=started, ended=ended, exit_code=code)
 
     def _last_words(self, name: str, code: int) -> str:
         node = self.nodes[name]
         tail = node.run("tail", "-n", "30", "/var/log/provision/provisioning.log", check=False)
         return f"{name} ended with {code}:\n{tail.stdout}{tail.stderr}"
-
-
-def log_folder(backend: Backend) -> Path:
-    """Return where the logs of what runs beside the nodes are."""
-    return backend.folder / "logs"
