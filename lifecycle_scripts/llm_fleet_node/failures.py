@@ -23,7 +23,7 @@ class Code(Enum):
     BUNDLE_MIXED = ("LFN07", f"scripts and manifest must be of one bundle: {_PUT_BACK}")
     ARGUMENTS = (
         "LFN08",
-        "let the platform start its hook's entry point; by hand: `bash on_create.sh --list`, `--dry-run` or `--only NAME`",
+        "let the platform start its hook's script; by hand: `bash on_create.sh --list`, `--dry-run` or `--only NAME`",
     )
     PLATFORM_FILE = ("LFN10", "replace the node; if it happens again, show the file to AWS support")
     OTHER_CLUSTER = ("LFN11", "point the cluster's LifeCycleConfig at its own bundle")
@@ -274,9 +274,10 @@ class Code(Enum):
         "LFN93",
         "look at `dmesg` and `dkms status`; replace the node, or use an AMI whose kernel and Neuron driver match",
     )
-    NEURON_DEVICES = (
+    ACCELERATORS = (
         "LFN94",
-        "reboot the node once; if devices are still missing, replace it and tell AWS support the numbers above",
+        "look at `neuron-ls` or `nvidia-smi` and at the kernel's messages; reboot the node once, and if devices are "
+        "still missing, replace it and tell AWS support the numbers above",
     )
     NEURON_MISMATCH = (
         "LFN95",
@@ -287,14 +288,15 @@ class Code(Enum):
         "LFN96",
         "set the release that the image carries, or `host: install` so that nodes install the one you want",
     )
-    GPU_DEVICES = (
+    ACCELERATOR_SETTINGS = (
         "LFN97",
-        "look at `nvidia-smi` and the kernel's Xid messages; reboot the node once, and replace it if GPUs are missing",
+        "find out which file or program of the image sets it otherwise (`grep -r` in /etc/sysctl.d and "
+        "/etc/security), take that out, and run the step again by --only",
     )
     EFA_DEVICES = (
         "LFN98",
         "see that the group's network interface type is efa and the image carries the EFA driver; replace the node if "
-        "interfaces are missing",
+        "interfaces are missing, or skip the step `efa_devices` in a fleet that does not use EFA",
     )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 

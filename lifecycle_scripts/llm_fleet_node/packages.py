@@ -20,7 +20,17 @@ def is_installed(host: Host, name: str) -> bool:
 
 def installed_version(host: Host, name: str) -> Optional[str]:
     """Return the version of the installed package `name`, as the package manager writes it; `None` without it."""
-    return manager_of(host).versions([name]).get(name)
+    return installed_versions(host, [name]).get(name)
+
+
+def installed_versions(host: Host, names: Sequence[str]) -> dict[str, str]:
+    """Return the versions of those of the packages `names` that are installed, at one look."""
+    return manager_of(host).versions(names)
+
+
+def held(host: Host) -> set[str]:
+    """Return the packages that an upgrade of the system leaves as they are."""
+    return manager_of(host).held()
 
 
 def install(node: Node, names: Sequence[str], *, hold: bool = False) -> None:

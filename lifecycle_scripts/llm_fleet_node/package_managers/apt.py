@@ -67,14 +67,13 @@ class Apt(PackageManager):
                 raise Failure(Code.PACKAGES_LOCKED, f"after {LOCK_SECONDS} s: {error.cause}") from error
             raise
 
+    def held(self) -> set[str]:
+        """Read dpkg's selections."""
+        return {package["Package"] for package in self._packages() if package["Status"].startswith("hold ")}
+
     def hold(self, names: Iterable[str]) -> None:
-        """Mark them as held in dpkg's own selections, as `apt-mark hold` does."""
-        wanted = set(names)
-        loose = sorted(
-            package["Package"]
-            for package in self._packages()
-            if package["Package"] in wanted and not package["Status"].startswith("hold ")
-        )
+        """Mark them as held in dpkg's selections, as `apt-mark hold` does."""
+        loose = sorted(set(names) - self.held())
         if loose:
             lines = "".join(f"{name} hold\n" for name in loose)
             self.host.run("dpkg", "--set-selections", input=lines, changes=f"held {', '.join(loose)}")

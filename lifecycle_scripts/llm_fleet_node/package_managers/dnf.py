@@ -53,15 +53,24 @@ class Dnf(PackageManager):
                 raise Failure(Code.PACKAGES_LOCKED, f"after {LOCK_SECONDS} s: {error.cause}") from error
             raise
 
+    def held(self) -> set[str]:
+        """Read what dnf's configuration excludes."""
+        line = _excluded(self.host.read(_CONFIGURATION) or "")
+        return set(line[len(_HELD) :].replace(",", " ").split())
+
     def hold(self, names: Iterable[str]) -> None:
         """Exclude them from every upgrade in dnf's own configuration: its version lock is a plugin not all have."""
         text = self.host.read(_CONFIGURATION)
-        if text is None or "[main]" not in text:
+        if text is None or "[main]\n" not in text:
             fail(Code.PACKAGES_BROKEN, f"{_CONFIGURATION} has no [main], in which packages are held")
-        line = next((line for line in text.splitlines() if line.startswith(_HELD)), None)
-        held = (line or _HELD)[len(_HELD) :].replace(",", " ").split()
-        changed = f"{_HELD}{' '.join(dict.fromkeys([*held, *names]))}"
-        if line is None:
-            self.host.write(_CONFIGURATION, text.replace("[main]\n", f"[main]\n{changed}\n", 1))
-        elif held != changed[len(_HELD) :].split():
-            self.host.write(_CONFIGURATION, text.replace(line, changed, 1))
+        line, held = _excluded(text), self.held()
+        wanted = held.union(names)
+        if wanted == held:
+            return
+        changed = _HELD + " ".join(sorted(wanted))
+        before, after = (line, changed) if line else ("[main]\n", f"[main]\n{changed}\n")
+        self.host.write(_CONFIGURATION, text.replace(before, after, 1))
+
+
+def _excluded(text: str) -> str:
+    return next((line for line in text.splitlines() if line.startswith(_HELD)), "")

@@ -41,5 +41,9 @@ class PackageManager(ABC):
         """
 
     @abstractmethod
+    def held(self) -> set[str]:
+        """Return the packages that an upgrade of the system leaves as they are."""
+
+    @abstractmethod
     def hold(self, names: Iterable[str]) -> None:
         """Make sure that an upgrade of the system leaves the packages `names` as they are."""

@@ -1,0 +1,38 @@
+"""EFA interfaces, by the kernel's and by libfabric's account."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from llm_fleet_node.host import CommandFailed, Host
+
+_CLASS = "/sys/class/infiniband"
+_AMAZON, _EFA = "0x1d0f", "0xefa"
+"""PCI ids: Amazon's, and what EFA's begin with."""
+
+
+def interfaces(host: Host) -> list[str]:
+    """Return the kernel's names of the EFA interfaces, e.g. `rdmap16s27`: udev renames them, so their ids count."""
+    folder = host.path(_CLASS)
+    if not folder.is_dir():
+        return []
+    names = sorted(entry.name for entry in folder.iterdir())
+    return [name for name in names if name.startswith("efa") or _is_efa(host, name)]
+
+
+def fabric_domains(host: Host) -> Optional[set[str]]:
+    """Return the interfaces that libfabric's EFA provider can use; `None` when the node has no `fi_info`."""
+    if host.which("fi_info") is None:
+        return None
+    try:
+        told = host.run("fi_info", "-p", "efa")
+    except CommandFailed:
+        return set()
+    return {re.sub(r"-(rdm|dgrm)$", "", domain) for domain in re.findall(r"^\s*domain: (\S+)$", told, re.MULTILINE)}
+
+
+def _is_efa(host: Host, name: str) -> bool:
+    device = f"{_CLASS}/{name}/device"
+    vendor, kind = (host.read(f"{device}/{what}") or "" for what in ("vendor", "device"))
+    return vendor.strip() == _AMAZON and kind.strip().startswith(_EFA)

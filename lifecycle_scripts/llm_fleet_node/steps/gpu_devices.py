@@ -1,0 +1,63 @@
+"""NVIDIA GPUs: as many as the instance type has, kept awake between jobs."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from llm_fleet_node.devices.expectation import expected_accelerators, why_none
+from llm_fleet_node.devices.gpus import count, listed, xid_errors
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.node import Node
+from llm_fleet_node.services import is_active, run_unit
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+_PERSISTENCE = "nvidia-persistenced.service"
+_UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+
+
+def apply(node: Node) -> None:
+    """Start the daemon that keeps GPUs awake, where the image has it: without, each first call takes seconds."""
+    if _has_persistence(node.host):
+        run_unit(node.host, _PERSISTENCE)
+
+
+def verify(node: Node) -> None:
+    """Prove that driver and `nvidia-smi` see as many GPUs as the instance type has."""
+    host, expected = node.host, expected_accelerators(node)
+    found = count(host)
+    if found is None:
+        fail(Code.ACCELERATORS, f"the NVIDIA driver does not run{_xids(host)}")
+    name = node.instance_type.name if node.instance_type else "this instance type"
+    for who, number in (("the driver has", found), ("nvidia-smi shows", listed(host))):
+        if number is not None and (number != expected if expected is not None else not number):
+            fail(Code.ACCELERATORS, f"{name} has {expected or 'some'} GPUs, {who} {number}{_xids(host)}")
+    if _has_persistence(host) and not is_active(host, _PERSISTENCE):
+        fail(Code.ACCELERATOR_SETTINGS, f"{_PERSISTENCE} does not run")
+    node.say(f"{found} GPUs")
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do without GPUs."""
+    return why_none(node, "gpu")
+
+
+def _has_persistence(host: Host) -> bool:
+    return any(host.path(f"{folder}/{_PERSISTENCE}").is_file() for folder in _UNIT_FOLDERS)
+
+
+def _xids(host: Host) -> str:
+    errors = xid_errors(host)
+    return f"; the kernel says: {'; '.join(errors)}" if errors else ""
+
+
+STEP = Step(
+    name="gpu_devices",
+    summary="all GPUs of the instance type are there and kept awake",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    skip=skip,
+    timeout=120,
+    retries=1,
+)

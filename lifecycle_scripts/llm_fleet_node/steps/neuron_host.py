@@ -1,0 +1,109 @@
+"""Neuron on the host: driver, runtime, collectives and tools that go together, the image's or the release's."""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from llm_fleet_node.devices.expectation import why_none
+from llm_fleet_node.downloads import is_version
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.manifest_parts import Neuron, Package
+from llm_fleet_node.neuron.compatibility import conflicts, packages_beside
+from llm_fleet_node.neuron.driver import DRIVER, driver_version, is_loaded
+from llm_fleet_node.node import Node
+from llm_fleet_node.packages import held, install, installed_versions
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+
+def apply(node: Node) -> None:
+    """Install the release's packages where the fleet asks for that; never change a driver that the image brought."""
+    neuron = _wanted(node)
+    if neuron.host == "install":
+        driver = driver_version(node.host)
+        packages = _packages(neuron, driver)
+        names = [f"{package.name}={package.version}" for package in packages]
+        install(node, [*(_headers(node) if driver is None else ()), *names], hold=True)
+    if not is_loaded(node.host) and driver_version(node.host):
+        try:
+            node.host.run("modprobe", "neuron", changes="loaded the Neuron driver")
+        except CommandFailed as error:
+            fail(Code.NEURON_DRIVER, error.cause)
+
+
+def verify(node: Node) -> None:
+    """Prove that the driver runs, that the packages are there, and that they go with it and with each other."""
+    host, neuron = node.host, _wanted(node)
+    driver = driver_version(host)
+    if driver is None or not is_loaded(host):
+        fail(
+            Code.NEURON_DRIVER, f"the Neuron driver {driver or '(none)'} is not running on kernel {os.uname().release}"
+        )
+    names = [package.name for package in neuron.packages if package.name != DRIVER]
+    found = installed_versions(host, names)
+    missing = [name for name in names if name not in found]
+    if missing:
+        fail(Code.NEURON_PACKAGES, f"the node has no {', '.join(missing)}; Neuron {neuron.release} is wanted")
+    problems = conflicts({DRIVER: driver, **found}, neuron.compatibility)
+    if problems:
+        fail(Code.NEURON_MISMATCH, "; ".join(problems), final=neuron.host == "verify")
+    if neuron.host == "install":
+        _verify_installed(node, neuron, driver, found)
+    versions = ", ".join(f"{name} {version}" for name, version in sorted({DRIVER: driver, **found}.items()))
+    node.say(f"Neuron {neuron.release} is wanted, {versions} are here and go together")
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do without Neuron devices, or where the fleet asks for no release."""
+    return why_none(node, "neuron") or (None if node.manifest.neuron else "the fleet asks for no Neuron release")
+
+
+def _verify_installed(node: Node, neuron: Neuron, driver: str, found: dict[str, str]) -> None:
+    """Prove that the pinned versions are installed, and held against upgrades."""
+    packages = [package for package in _packages(neuron, driver) if package.name != DRIVER]
+    wrong = [
+        f"{package.name} is {found[package.name]}, pinned is {package.version}"
+        for package in packages
+        if not is_version(found[package.name], package.version)
+    ]
+    loose = [package.name for package in packages if package.name not in held(node.host)]
+    if wrong or loose:
+        fail(Code.NEURON_PACKAGES, "; ".join([*wrong, *(f"{name} is not held" for name in loose)]))
+
+
+def _packages(neuron: Neuron, driver: Optional[str]) -> tuple[Package, ...]:
+    """Return what to install: all of the release on a bare node, else what goes with the image's driver."""
+    if driver is None:
+        return neuron.packages
+    beside = packages_beside(neuron, driver)
+    if beside is None:
+        fail(Code.NEURON_MISMATCH, f"no runtime of Neuron {neuron.release} goes with driver {driver}", final=True)
+    return beside
+
+
+def _headers(node: Node) -> list[str]:
+    """Return what the driver is built against, where the image lacks it."""
+    kernel = os.uname().release
+    if node.host.path(f"/lib/modules/{kernel}/build").exists():
+        return []
+    debian = node.host.path("/var/lib/dpkg/status").is_file()
+    return [f"linux-headers-{kernel}"] if debian else [f"kernel-devel={kernel.rsplit('.', 1)[0]}"]
+
+
+def _wanted(node: Node) -> Neuron:
+    if node.manifest.neuron is None:  # `skip` has said so: no run gets here.
+        fail(Code.UNFORESEEN, "the manifest asks for no Neuron release", final=True)
+    return node.manifest.neuron
+
+
+STEP = Step(
+    name="neuron_host",
+    summary="the Neuron driver runs, and runtime, collectives and tools go with it",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    skip=skip,
+    timeout=1500,
+    retries=2,
+)
