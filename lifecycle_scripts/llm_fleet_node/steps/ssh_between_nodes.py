@@ -1,0 +1,93 @@
+"""SSH: users get from node to node without being asked anything, as debuggers and MPI launchers need it."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import EVERY_ROLE, Step
+from llm_fleet_node.users import host_keys
+from llm_fleet_node.users.as_user import as_user
+from llm_fleet_node.users.own_key import check_own_key, make_own_key
+from llm_fleet_node.users.places import check_mounted, home_place, homes
+
+
+def apply(node: Node) -> None:
+    """Tell the others this node's host keys, let ssh find theirs, and give each user a key to their own account."""
+    place = home_place(node)
+    check_mounted(node.host, place)
+    folder = host_keys.keys_folder(node, place)
+    if folder:
+        host_keys.publish(node.host, folder, host_keys.own_names(node))
+        _make_keys(node)
+    else:
+        node.say("no file system is shared by all nodes: users bring their keys by an agent (`ssh -A`)")
+    host_keys.put_client_config(node.host, folder)
+
+
+def verify(node: Node) -> None:
+    """Prove it by a login: of a user, to this node, with all checks on and nobody to answer a question."""
+    place = home_place(node)
+    check_mounted(node.host, place)
+    folder = host_keys.keys_folder(node, place)
+    if not folder:
+        _check_accepts_new(node.host)
+        return
+    host_keys.check_published(node.host, folder, host_keys.own_names(node))
+    for name, home in homes(node).items():
+        as_user(node.host, name, partial(check_own_key, home=home))
+    # One login proves sshd, host keys and the way of the keys; that each user has theirs has just been seen.
+    as_user(node.host, node.manifest.users[0].name, _log_in)
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do without users, or without ssh."""
+    if not node.manifest.users:
+        return "the fleet has no users; the platform lets its own user, e.g. ubuntu, from node to node"
+    return None if node.host.which("ssh") else "the node has no ssh"
+
+
+def _make_keys(node: Node) -> None:
+    cluster, this = node.manifest.cluster or node.manifest.fleet, os.uname().nodename
+    for name, home in homes(node).items():
+        work = partial(make_own_key, user=name, home=home, comment=f"{name}@{cluster}", node_name=this)
+        as_user(node.host, name, work)
+
+
+def _log_in(host: Host) -> None:
+    options = (
+        "BatchMode=yes",
+        "StrictHostKeyChecking=yes",
+        "UserKnownHostsFile=/dev/null",
+        "GlobalKnownHostsFile=/dev/null",
+        "UpdateHostKeys=no",
+        "ConnectTimeout=10",
+    )
+    command = ["ssh", *(word for option in options for word in ("-o", option)), os.uname().nodename, "true"]
+    try:
+        host.run(*command, timeout=30)
+    except CommandFailed as error:
+        fail(Code.SSH_BETWEEN_NODES, str(error.cause))
+
+
+def _check_accepts_new(host: Host) -> None:
+    if "stricthostkeychecking accept-new" not in host.run("ssh", "-G", "ip-10-0-0-1").splitlines():
+        fail(Code.SSH_BETWEEN_NODES, f"ssh does not go by {host_keys.CLIENT_CONFIG}: does ssh_config include it?")
+
+
+STEP = Step(
+    name="ssh_between_nodes",
+    summary="users get from node to node by ssh without being asked anything",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    needs=("users",),
+    after=("hosts", "mount_open_zfs", "mount_lustre"),
+    skip=skip,
+    timeout=120,
+    retries=2,
+)

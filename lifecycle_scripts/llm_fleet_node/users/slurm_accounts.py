@@ -1,0 +1,72 @@
+"""The users' accounts in Slurm's accounting, read and made by sacctmgr."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.manifest_parts import User
+
+_SETTING = re.compile(r"^(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
+
+
+def accounting_cluster(host: Host) -> Optional[str]:
+    """Return the name under which the running Slurm keeps its records; `None` when it keeps none."""
+    settings = dict(_SETTING.findall(host.run("scontrol", "show", "config")))
+    if settings.get("AccountingStorageType") != "accounting_storage/slurmdbd":
+        return None
+    return settings["ClusterName"]
+
+
+@dataclass(frozen=True)
+class Associations:
+    """Which users belong to which accounts in one cluster. A database may hold several clusters."""
+
+    cluster: str
+    accounts: frozenset[str]
+    members: frozenset[tuple[str, str]]
+    """Accounts with their users."""
+
+    @classmethod
+    def read(cls, host: Host, cluster: str) -> Associations:
+        """Ask slurmdbd. Raises `CommandFailed` when it does not answer."""
+        said = host.run(
+            "sacctmgr", "--noheader", "--parsable2", "show", "associations", f"cluster={cluster}",
+            "format=Account,User",
+        )  # fmt: skip
+        rows = [tuple(line.split("|")) for line in said.splitlines() if line.count("|") == 1]
+        return cls(
+            cluster,
+            frozenset(account for account, user in rows if not user),
+            frozenset((account, user) for account, user in rows if user),
+        )
+
+    def missing(self, users: Sequence[User]) -> tuple[list[str], list[tuple[str, str]]]:
+        """Return the accounts, and the accounts with users, that `users` are to have and do not have."""
+        wanted = [(user.slurm_account, user.name) for user in users if user.slurm_account]
+        accounts = dict.fromkeys(account for account, _ in wanted if account not in self.accounts)
+        return list(accounts), [pair for pair in wanted if pair not in self.members]
+
+
+def make_missing(host: Host, found: Associations, users: Sequence[User]) -> None:
+    """Make what `users` lack in the cluster of `found`. What else is there is left, a user's default account too."""
+    accounts, members = found.missing(users)
+    for account in accounts:
+        _add(host, found.cluster, "account", f"name={account}", what=f"made the Slurm account {account}")
+    for account, user in members:
+        _add(
+            host, found.cluster, "user", f"name={user}", f"account={account}",
+            what=f"put {user} into the Slurm account {account}",
+        )  # fmt: skip
+
+
+def _add(host: Host, cluster: str, *entity: str, what: str) -> None:
+    try:
+        host.run("sacctmgr", "--immediate", "add", *entity, f"cluster={cluster}", changes=what)
+    except CommandFailed as error:
+        # Another cluster of the same database, or an administrator, was quicker. `verify` has the last word.
+        if "othing new added" not in error.output:
+            raise
