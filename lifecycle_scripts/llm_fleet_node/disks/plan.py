@@ -1,0 +1,95 @@
+"""Decides where a node's large data goes. A pure function: what there is goes in, the decision comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from llm_fleet_node.disks.device import INSTANCE_STORE, Device
+from llm_fleet_node.mounts.table import Mounted
+
+DLAMI_NVME = "/opt/dlami/nvme"
+"""Where Deep Learning AMIs, HyperPod's among them, mount the instance store."""
+SECONDARY_EBS = "/opt/sagemaker"
+"""Where HyperPod mounts a group's secondary EBS volume."""
+OWN_NVME = "/opt/nvme"
+"""Where the step mounts an instance store that nobody else has set up."""
+ROOT = "/var/lib"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decision."""
+
+    place: str
+    kind: str
+    """`nvme`, `ebs` or `root`."""
+    why: str
+    """In words, for the log."""
+    build_from: tuple[str, ...] = ()
+    """Names of the unused instance-store disks that must be made into a file system at `place` first."""
+    idle: tuple[str, ...] = ()
+    """Names of instance-store disks that are neither mounted nor free for the taking."""
+
+
+def plan(devices: Sequence[Device], mounts: Sequence[Mounted], *, may_build: bool) -> Plan:
+    """Return where Docker, containerd, Enroot, caches and scratch shall be, all of them.
+
+    The instance store first: it is large, fast, and costs nothing more; then a secondary EBS volume; the root last,
+    for it fills up. `may_build`: whether unused disks of the instance store may be taken.
+    """
+    store = _instance_store(devices)
+    found = _mounted_store(devices, mounts, store)
+    if found is not None:
+        return Plan(found.path, "nvme", f"the instance store is mounted at {found.path} ({found.device})")
+    unused = tuple(device.name for device in store if _is_unused(device, mounts))
+    idle = tuple(device.name for device in store if device.name not in unused)
+    if unused and may_build:
+        return Plan(OWN_NVME, "nvme", f"the instance store has unused disks: {', '.join(unused)}", build_from=unused)
+    idle += unused
+    if any(there.path == SECONDARY_EBS for there in mounts):
+        return Plan(SECONDARY_EBS, "ebs", f"a secondary volume is mounted at {SECONDARY_EBS}", idle=idle)
+    return Plan(ROOT, "root", "the node has nothing but its root", idle=idle)
+
+
+def instance_store(devices: Sequence[Device]) -> tuple[str, ...]:
+    """Return the names of the instance store's disks."""
+    return tuple(device.name for device in _instance_store(devices))
+
+
+def _instance_store(devices: Sequence[Device]) -> list[Device]:
+    return [device for device in devices if device.model == INSTANCE_STORE]
+
+
+def _mounted_store(devices: Sequence[Device], mounts: Sequence[Mounted], store: list[Device]) -> Optional[Mounted]:
+    """Return where the instance store is mounted: the AMI's own path first, then the largest of it."""
+    if any(there.path == DLAMI_NVME for there in mounts):
+        return next(there for there in reversed(mounts) if there.path == DLAMI_NVME)
+    names = {device.name for device in store}
+    sizes = {
+        number: device.size
+        for device in devices
+        if _lies_on(device, devices, names)
+        for number in (device.number, *device.partitions)
+    }
+    candidates = [there for there in mounts if there.number in sizes and not _is_part_of_another(there)]
+    return max(candidates, key=lambda there: (sizes[there.number], -len(there.path)), default=None)
+
+
+def _lies_on(device: Device, devices: Sequence[Device], names: set[str]) -> bool:
+    """Return whether `device` is one of `names`, or made of nothing else: a RAID array or logical volume of them."""
+    if device.name in names:
+        return True
+    below = [other for other in devices if other.name in device.made_of]
+    return bool(below) and all(_lies_on(other, devices, names) for other in below)
+
+
+def _is_part_of_another(there: Mounted) -> bool:
+    """Return whether it shows only a part of a file system, such as a bind mount of a container's file."""
+    return there.path.startswith(("/proc", "/sys", "/run", "/dev", "/etc")) or there.path == "/"
+
+
+def _is_unused(device: Device, mounts: Sequence[Mounted]) -> bool:
+    numbers = {device.number, *device.partitions}
+    return not (device.partitions or device.holders or any(there.number in numbers for there in mounts))

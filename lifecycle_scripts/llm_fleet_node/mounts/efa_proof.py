@@ -1,0 +1,79 @@
+"""Proves by a transfer that EFA carries Lustre's data.
+
+Lustre falls back to TCP without a word: the mount looks the same and is several times slower. Only LNet's counters
+tell. Metadata goes over TCP in any case, so the transfer is large enough to need the storage servers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.mounts.lustre_efa import show_efa
+from llm_fleet_node.mounts.proof import own_file, removed_afterwards
+
+_MIB = 1 << 20
+_TRANSFER = 64 * _MIB
+_LEAST_MESSAGES = 4
+"""A transfer of 64 MiB takes at least this many: a message carries 16 MiB at most."""
+_COUNTER = re.compile(r"^\s*(send_count|recv_count):\s*(\d+)\s*$", re.MULTILINE)
+
+
+def prove_efa(host: Host, path: str) -> str:
+    """Write and read 64 MiB below `path` and return how EFA's counters rose. Raises `Failure` when they did not."""
+    before = _counters(host)
+    _transfer(host, f"{path}/{own_file(host)}-efa")
+    after = _counters(host)
+    risen = {name: after[name] - before[name] for name in before}
+    told = ", ".join(f"{name} rose by {number}" for name, number in sorted(risen.items()))
+    if min(risen.values()) < _LEAST_MESSAGES:
+        fail(Code.LUSTRE_TCP, f"64 MiB were written to and read from {path}, but on EFA LNet's {told}: it uses TCP")
+    return told
+
+
+def _counters(host: Host) -> dict[str, int]:
+    """Return LNet's messages over EFA, summed over its interfaces."""
+    told = show_efa(host)
+    if not told:
+        fail(Code.LUSTRE_TCP, "LNet has no network over EFA: `lnetctl net show --net efa` tells none")
+    totals = {"send_count": 0, "recv_count": 0}
+    for name, number in _COUNTER.findall(told):
+        totals[name] += int(number)
+    return totals
+
+
+def _transfer(host: Host, file: str) -> None:
+    """Write and read past the page cache, so that the data is on the wire; remove the file."""
+    import mmap  # only where there is EFA
+
+    with removed_afterwards(host, file), mmap.mmap(-1, _MIB) as page:  # aligned, as O_DIRECT asks for
+        page.write(os.urandom(_MIB))
+
+        def write(handle: int) -> int:
+            return os.writev(handle, [page])
+
+        def read(handle: int) -> int:
+            return os.readv(handle, [page])
+
+        try:
+            _through(host, file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, write)
+            _through(host, file, os.O_RDONLY, read)
+        except OSError as error:
+            fail(Code.STORAGE_UNFIT, f"64 MiB cannot be written to and read from {file}: {error.strerror}")
+
+
+def _through(host: Host, file: str, flags: int, move: Callable[[int], int]) -> None:
+    handle = os.open(host.path(file), flags | os.O_DIRECT, 0o600)
+    try:
+        moved = 0
+        while moved < _TRANSFER:
+            step = move(handle)
+            if step == 0:
+                fail(Code.STORAGE_UNFIT, f"{file} ends after {moved} of {_TRANSFER} bytes")
+            moved += step
+        os.fsync(handle)
+    finally:
+        os.close(handle)

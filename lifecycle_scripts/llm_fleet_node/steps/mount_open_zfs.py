@@ -1,0 +1,81 @@
+"""FSx for OpenZFS is mounted by NFS, writable, and lets root own files for others."""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.manifest_parts import Mount
+from llm_fleet_node.mounts.mounting import ensure_mounted, is_mounted
+from llm_fleet_node.mounts.of_group import mounts_of
+from llm_fleet_node.mounts.proof import own_file, prove_writable, removed_afterwards
+from llm_fleet_node.mounts.remote import Remote
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+_EXPORT = "/fsx"
+"""Path of the root volume of every OpenZFS file system."""
+_OPTIONS = (
+    "noatime,nfsvers=4.2,nconnect=16,rsize=1048576,wsize=1048576,hard,timeo=600,_netdev,x-systemd.mount-timeout=90"
+)
+"""`nconnect`: one TCP connection carries a fraction of what the server can do; 16 are the most that Linux makes."""
+_PORT = 2049
+_DEADLINE = 120.0
+_SOMEBODY = 65534
+
+
+def _apply(node: Node) -> None:
+    for mount in mounts_of(node, "open_zfs"):
+        ensure_mounted(node.host, _remote(mount), seconds=_DEADLINE)
+
+
+def _verify(node: Node) -> None:
+    for mount in mounts_of(node, "open_zfs"):
+        is_mounted(node.host, _remote(mount))
+        _prove_root(node.host, mount.mount_path)
+        prove_writable(node.host, mount.mount_path)
+
+
+def _remote(mount: Mount) -> Remote:
+    return Remote(
+        kind="nfs4",
+        server=mount.dns_name,
+        port=_PORT,
+        device=f"{mount.dns_name}:{_EXPORT}",
+        path=mount.mount_path,
+        options=_OPTIONS,
+    )
+
+
+def _prove_root(host: Host, path: str) -> None:
+    """Raise `Failure` unless root's files are root's, and root can give them away, as it must for people's homes."""
+    file = host.path(f"{path}/{own_file(host)}-root")
+    try:
+        with removed_afterwards(host, f"{path}/{file.name}"), open(file, "wb") as handle:
+            owner = os.fstat(handle.fileno()).st_uid
+            if owner != os.geteuid():
+                fail(Code.ROOT_SQUASH, f"a file that root makes in {path} belongs to {owner}")
+            os.fchown(handle.fileno(), _SOMEBODY, _SOMEBODY)
+    except PermissionError as error:
+        fail(Code.ROOT_SQUASH, f"root may not make a file in {path} and give it away: {error.strerror}")
+    except OSError as error:
+        fail(Code.STORAGE_UNFIT, f"{path} cannot be written: {error.strerror}")
+
+
+def _skip(node: Node) -> Optional[str]:
+    return None if mounts_of(node, "open_zfs") else f"group {node.group.name} has no OpenZFS file system"
+
+
+STEP = Step(
+    name="mount_open_zfs",
+    summary="OpenZFS file systems are mounted and writable, by root for others too",
+    roles=EVERY_ROLE,
+    needs=("hosts",),
+    skip=_skip,
+    apply=_apply,
+    verify=_verify,
+    timeout=300,
+    retries=1,
+)
