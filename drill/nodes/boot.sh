@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The first process of a node, in namespaces of its own: gives it network, mounts and root, then becomes its systemd.
-# Usage: boot.sh NODE_FOLDER, where node.env says the rest. It runs before the node has anything of its own, so it
-# sees the machine's files; whatever it mounts is seen by nobody else (the mount namespace is private).
+# Usage: boot.sh NODE_FOLDER SYSTEMD_ARGUMENT..., with the variables below. It runs before the node has anything of
+# its own, so it sees the machine's files; what it mounts nobody else sees (the mount namespace is private).
 set -euo pipefail
 
 folder="$1"
 shift
-# shellcheck source=/dev/null
-source "${folder}/node.env"
+name="${DRILL_NAME:?}" address="${DRILL_ADDRESS:?}" prefix="${DRILL_PREFIX:?}" gateway="${DRILL_GATEWAY:?}"
+cluster_netns="${DRILL_CLUSTER_NETNS:?}" cable="${DRILL_CABLE:?}" mac="${DRILL_MAC:?}"
 root="${folder}/root"
 
 # Outside, this process has another number: the machine's /proc, which is still the one mounted, tells it.
@@ -78,7 +78,7 @@ kernel() {
 
 # What the machine shares with the node (bound with everything below), and memory in place of instance storage.
 further() {
-  local line kind where what
+  local kind where what
   while IFS=$'\t' read -r kind where what; do
     mkdir -p "${root}${where}"
     case "${kind}" in
@@ -95,7 +95,8 @@ kernel
 control_groups
 devices
 mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "${root}/run"
-mkdir "${root}/run/lock"
+mkdir "${root}/run/lock" "${root}/run/notify"
+mount --bind "${folder}/notify" "${root}/run/notify"
 further
 printf '%s\n' "${outside}" >"${folder}/init.new"
 mv "${folder}/init.new" "${folder}/init"
@@ -105,7 +106,8 @@ mkdir -p .old
 pivot_root . .old
 umount -l /.old
 rmdir /.old
-# The node may not set the machine's clock or load modules into its kernel.
-exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio env -i container=llm-fleet-drill \
+# systemd says on the socket when it has booted. The node may not set the machine's clock or load modules into its kernel.
+exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio \
+  env -i container=llm-fleet-drill NOTIFY_SOCKET=/run/notify/socket \
   PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
   /lib/systemd/systemd "$@" </dev/null
