@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Finds a Python that the node's package runs on and hands over to it, or says with a code that there is none.
-# Usage: enter.sh OnInitComplete|OnCreate
+# Usage: enter.sh OnInitComplete|OnCreate|OnNodeConfigured [options, see llm_fleet_node/arguments.py]
 set -euo pipefail
 
 readonly OLDEST=9 NEWEST=13 # of Python 3
-hook="$1"
+hook="${1:-}"
 here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 
 # Prints the first usable Python: one named by LLM_FLEET_PYTHON alone, else the distribution's, else the newest.
@@ -47,4 +47,4 @@ refuse() {
 python="$(find_python)" || refuse
 cd "${here}"
 # -E, -s: nothing of the node's own settings leaks in. -B: the bundle stays as it was published.
-exec "${python}" -E -s -B -m llm_fleet_node "${hook}"
+exec "${python}" -E -s -S -B -m llm_fleet_node "$@"

@@ -1,4 +1,4 @@
-"""`python3 -m llm_fleet_node OnInitComplete|OnCreate`."""
+"""`python3 -m llm_fleet_node <hook> [options]`: see `arguments`."""
 
 import sys
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Optional
 
 from llm_fleet_node.addresses import local_addresses
-from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.manifest import Group, Manifest
+from llm_fleet_node.parallelcluster_files import read_cfnconfig, read_host_name
+from llm_fleet_node.parallelcluster_witnesses import by_host_name, by_node_type, by_queue
 from llm_fleet_node.places import Places
 from llm_fleet_node.platform_files import Instance, read_resource_config
+from llm_fleet_node.waiting import wait_for
 from llm_fleet_node.witnesses import (
     Testimony,
     by_address,
+    by_argument,
     by_controller_address,
     by_node_info,
     by_product_name,
     check_roles,
     listed_instance,
+    product_type,
     same_cluster,
 )
+
+PARALLELCLUSTER = "parallelcluster"
+"""The manifest's `platform` that is not HyperPod."""
+
+_HEALED_BY_TIME = (Code.PLATFORM_FILE, Code.NOBODY_KNOWS)
+"""A file is cut off while it is written, and old or empty until the platform knows the node."""
 
 _NEEDED = 2
 """How many witnesses that only narrow down are needed in place of one that names the node."""
@@ -39,16 +52,61 @@ class Identity:
     """Every instance of the cluster that the platform lists, this one too. The list may be old."""
     addresses: tuple[str, ...]
     testimonies: tuple[Testimony, ...]
+    is_complete: bool = True
+    """Whether the platform's list was there; without it there are no neighbours and no controllers."""
 
 
-def identify(places: Places, manifest: Manifest) -> Identity:
-    """Return who this node is. Raises `Failure` when witnesses contradict one another or too few know anything."""
+def identify_in_time(
+    places: Places, manifest: Manifest, *, seconds: float, given: Optional[str], say: Callable[[str], None]
+) -> Identity:
+    """Return who this node is, waiting up to `seconds` for the platform's files to be there and whole.
+
+    They may come late, be half written, or know this node only after a while. Raises `Failure` as `identify` does:
+    at once for what time does not heal, else with the last reason when the time is over.
+    """
+    reasons: list[Failure] = []
+
+    def try_it() -> tuple[Identity, ...]:
+        try:
+            found = identify(places, manifest, given)
+        except Failure as failure:
+            if failure.code not in _HEALED_BY_TIME:
+                raise Failure(failure.code, failure.cause, final=True) from failure
+            if not reasons or reasons[-1].cause != failure.cause:
+                say(f"waiting for the platform's files: {failure.cause}")
+                reasons.append(failure)
+            return ()
+        candidates[:] = [found]
+        return (found,) if found.is_complete else ()
+
+    candidates: list[Identity] = []
+    try:
+        return wait_for("platform's files", try_it, seconds=seconds, code=Code.NOBODY_KNOWS)[0]
+    except Failure as failure:
+        if failure.final:
+            raise
+        if candidates:
+            say(f"there is no {places.resource_config} after {seconds:g} s; going on with what others say")
+            return candidates[0]
+        last = reasons[-1]
+        raise Failure(last.code, f"{last.cause}; waited {seconds:g} s for better") from last
+
+
+def identify(places: Places, manifest: Manifest, given: Optional[str] = None) -> Identity:
+    """Return who this node is, by what there is now.
+
+    `given` is the group that the platform named on the command line; HyperPod names none. Raises `Failure` when
+    witnesses contradict one another or too few know anything.
+    """
     own = local_addresses(places.addresses)
+    if manifest.platform == PARALLELCLUSTER:
+        return _in_parallelcluster(places, manifest, given, own)
     config = read_resource_config(places.resource_config)
     if config is not None:
         same_cluster(config.cluster_name, manifest, "resource_config.json")
     check_roles(places, manifest)
     testimonies = (
+        by_argument(given),
         by_address(config, own),
         by_controller_address(config, own, manifest),
         by_node_info(places, own, manifest),
@@ -62,6 +120,30 @@ def identify(places: Places, manifest: Manifest) -> Identity:
         instance_type=instance.instance_type if instance else None,
         controllers=config.controller_addresses if config else (),
         neighbours=config.instances if config else (),
+        addresses=tuple(sorted(own)),
+        testimonies=testimonies,
+        is_complete=config is not None,
+    )
+
+
+def _in_parallelcluster(places: Places, manifest: Manifest, given: Optional[str], own: frozenset[str]) -> Identity:
+    config = read_cfnconfig(places.parallelcluster)
+    same_cluster(config.cluster_name, manifest, "cfnconfig")
+    host_name = read_host_name(places.host_name)
+    testimonies = (
+        by_argument(given),
+        by_node_type(config, manifest),
+        by_queue(config, manifest),
+        by_host_name(host_name, manifest),
+        by_product_name(places, manifest),
+    )
+    return Identity(
+        group=agree(testimonies, manifest),
+        instance_id=None,
+        instance_name=host_name,
+        instance_type=product_type(places),
+        controllers=(config.head_node,) if config.head_node else (),
+        neighbours=(),
         addresses=tuple(sorted(own)),
         testimonies=testimonies,
     )

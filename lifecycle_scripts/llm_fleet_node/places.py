@@ -27,6 +27,8 @@ class Places:
     """The kernel's table of IPv4 addresses."""
     parallelcluster: Path
     """Written by AWS ParallelCluster: the node's type and queue, as `name=value` lines. AWS calls it unsupported."""
+    host_name: Path
+    """The kernel's name of the node, of which ParallelCluster makes queue and number."""
     log_dir: Path
     """Where report and log go."""
     state_dir: Path
@@ -46,6 +48,7 @@ class Places:
             product_name=root / "sys/devices/virtual/dmi/id/product_name",
             addresses=root / "proc/net/fib_trie",
             parallelcluster=root / "etc/parallelcluster/cfnconfig",
+            host_name=root / "proc/sys/kernel/hostname",
             state_dir=root / "var/lib/llm-fleet",
             log_dir=Path(os.environ.get("LLM_FLEET_LOG_DIR", root / "var/log/llm-fleet")),
         )

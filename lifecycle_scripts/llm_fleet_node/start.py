@@ -2,99 +2,145 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import sys
+import time
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn, Optional
 
-from llm_fleet_node import checksums, manifest
-from llm_fleet_node.failures import Code, Failure, fail
-from llm_fleet_node.identity import Identity, identify
+from llm_fleet_node import arguments, report
+from llm_fleet_node.arguments import Arguments
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.limits import Limits
+from llm_fleet_node.log import Log, stamp
 from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.places import Places
-from llm_fleet_node.report import Log, now, python_version, write_report
+from llm_fleet_node.prepare import prepare, read_bundle
 
-HOOKS = ("OnInitComplete", "OnCreate")
-REPORT_VERSION = 1
+_OLDEST_START = 60
+"""Seconds after which the start that the entry point noted is no longer believed."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the hook named by `arguments`; return the exit code: 0 verified, 1 not."""
-    places = Places.of_this_node()
-    report: dict[str, Any] = {"schema_version": REPORT_VERSION, "started": now(), "python": python_version()}
+def main(given: Sequence[str]) -> int:
+    """Do what the arguments `given` ask for; return the exit code: 0 verified, 1 not."""
     try:
-        log = Log(places.log_dir)
-        failure = _attempt(arguments, places, report, log)
-        report["finished"] = now()
-        report["code"] = failure.code.code if failure else "OK"
-        if failure:
-            report["cause"] = failure.cause
-            report["remedy"] = failure.code.remedy
-        write_report(places.log_dir, report)
-    except Failure as error:
-        print(error, file=sys.stderr, flush=True)
+        asked = arguments.parse(given)
+        places = Places.of_this_node()
+        if asked.mode != arguments.RUN:
+            from llm_fleet_node.look import look
+
+            return look(asked, places)
+        return Start(asked, places).run()
+    except Failure as refused:
+        print(refused, file=sys.stderr, flush=True)
         return 1
-    return 1 if failure else 0
 
 
-def _attempt(arguments: Sequence[str], places: Places, report: dict[str, Any], log: Log) -> Failure | None:
-    """Run the hook, fill in `report`, and return what went wrong, told on standard error too."""
+class Start:
+    """One run of a hook, from the entry point to its exit code."""
+
+    def __init__(self, asked: Arguments, places: Places) -> None:
+        """Open the log. Raises `Failure` when that cannot be done."""
+        self._asked = asked
+        self._places = places
+        self._limits = Limits.of_this_node()
+        self._started = _start_time()
+        self._log = Log(places.log_dir, started=self._started, silent=asked.json)
+        self._manifest: Optional[Manifest] = None
+        self._story: dict[str, Any] = {
+            "schema_version": report.VERSION,
+            "hook": asked.hook,
+            "only": list(asked.only),
+            "started": stamp(self._started),
+            "python": report.python_version(),
+        }
+
+    def run(self) -> int:
+        """Run the hook and leave its report; return the exit code."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _stop)
+        failure = self._attempt()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        if failure and failure.code is Code.RUNNING:
+            return 1  # the report is the other run's
+        failure = failure or self._trouble()
+        self._tell(failure)
+        try:
+            report.write_report(self._places.log_dir, self._story)
+        except Failure as unwritten:
+            self._log.line(str(unwritten), error=True)
+            failure = failure or unwritten
+        self._notify()
+        if self._asked.json:
+            import json
+
+            print(json.dumps(self._story, indent=2), flush=True)
+        return 1 if failure else 0
+
+    def _attempt(self) -> Optional[Failure]:
+        """Run the hook and return what went wrong, told on standard error too."""
+        try:
+            return self._run()
+        except Failure as error:
+            failure = error
+        except Exception as error:
+            self._log.line(traceback.format_exc(), error=True)
+            failure = Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
+        self._log.line(str(failure), error=True)
+        return failure
+
+    def _run(self) -> Optional[Failure]:
+        say = self._log.line
+        self._manifest = told = read_bundle(self._places, self._asked.hook, say)
+        self._story["bundle"] = {"fleet": told.fleet, "cluster": told.cluster, "content_hash": told.content_hash}
+        prepared = prepare(self._asked, told, self._places, self._limits, say, self._story)
+        from llm_fleet_node.take_steps import take_steps  # what follows is not needed to say that a bundle is broken
+
+        return take_steps(prepared, self._asked, self._limits, self._log, self._started, self._story)
+
+    def _trouble(self) -> Optional[Failure]:
+        """Return why what was done could not be kept, on a disk that became full in the middle."""
+        if not self._log.trouble:
+            return None
+        failure = Failure(Code.REPORT, self._log.trouble)
+        self._log.line(str(failure), error=True)
+        return failure
+
+    def _tell(self, failure: Optional[Failure]) -> None:
+        self._story["finished"] = stamp(time.time())
+        self._story["seconds"] = round(time.time() - self._started, 3)
+        self._story["code"] = failure.code.code if failure else "OK"
+        self._story["cause"] = failure.cause if failure else None
+        self._story["remedy"] = failure.code.remedy if failure else None
+        self._log.line(f"{self._asked.hook}: {self._story['code']} after {self._story['seconds']:.2f} s")
+        self._log.sync()
+
+    def _notify(self) -> None:
+        if self._manifest is None or self._manifest.reports is None:
+            return
+        from llm_fleet_node.notify import notify
+
+        name = self._story.get("node", {}).get("instance_id") or socket.gethostname()
+        try:
+            notify(self._manifest, self._story, name, self._places, seconds=self._limits.reports, say=self._log.line)
+        except Exception:
+            self._log.line(traceback.format_exc())
+        self._log.sync()
+
+
+def _start_time() -> float:
+    """Return when the entry point began, in seconds since 1970: bash notes it before Python is there."""
+    now = time.time()
     try:
-        _run(arguments, places, report, log)
-    except Failure as error:
-        failure = error
-    except Exception as error:
-        log.line(traceback.format_exc(), error=True)
-        failure = Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
-    else:
-        return None
-    log.line(str(failure), error=True)
-    return failure
+        noted = float(os.environ.get("LLM_FLEET_STARTED", "").replace(",", "."))
+    except ValueError:
+        return now
+    return noted if 0 <= now - noted < _OLDEST_START else now
 
 
-def _run(arguments: Sequence[str], places: Places, report: dict[str, Any], log: Log) -> None:
-    hook = arguments[0] if len(arguments) == 1 else ""
-    if hook not in HOOKS:
-        fail(Code.ARGUMENTS, f"called with {list(arguments)}, not with one of {', '.join(HOOKS)}")
-    report["hook"] = hook
-    told = manifest.read(places.bundle)
-    report["bundle"] = {"fleet": told.fleet, "cluster": told.cluster, "content_hash": told.content_hash}
-    log.line(f"{hook}: fleet {told.fleet}, cluster {told.cluster or '(any)'}, bundle {told.content_hash[:16]}")
-    files = checksums.verify(places.bundle, told.scripts_sha256)
-    log.line(f"bundle: {files} files are what was published")
-    identity = identify(places, told)
-    report["node"] = _describe(identity)
-    log.line(f"node: {identity.group.role} of group {identity.group.name}")
-    _check_hook(hook, identity, told)
-
-
-def _check_hook(hook: str, identity: Identity, told: Manifest) -> None:
-    """Raise `Failure` when this hook is not the group's, or would leave the node unfit for work."""
-    if identity.group.hook != hook:
-        expected = identity.group.hook or "none"
-        fail(
-            Code.OTHER_HOOK,
-            f"group {identity.group.name} was started by {hook}, the bundle of {told.fleet} says {expected}",
-        )
-    if hook == "OnCreate":
-        # Nothing has configured Slurm in this mode, and we do not: such a node must never be green.
-        fail(Code.NO_STEPS, f"group {identity.group.name} asks this release to configure Slurm itself")
-
-
-def _describe(identity: Identity) -> dict[str, Any]:
-    return {
-        "group": identity.group.name,
-        "role": identity.group.role,
-        "partition": identity.group.partition,
-        "instance_id": identity.instance_id,
-        "instance_name": identity.instance_name,
-        "addresses": list(identity.addresses),
-        "witnesses": [
-            {
-                "witness": testimony.witness,
-                "groups": sorted(testimony.groups) if testimony.groups is not None else None,
-                "says": testimony.says,
-            }
-            for testimony in identity.testimonies
-        ],
-    }
+def _stop(number: int, _: object) -> NoReturn:
+    raise Failure(Code.STOPPED, f"the run was stopped by {signal.Signals(number).name}")

@@ -27,6 +27,14 @@ class Testimony:
     """Whether it names the node itself, rather than narrow down what it can be."""
 
 
+def by_argument(given: str | None) -> Testimony:
+    """The group that the platform was told to pass on, which is the same for all nodes of a group."""
+    witness = "argument --group"
+    if not given:
+        return Testimony(witness, None, "none was given")
+    return Testimony(witness, frozenset({given}), f"it is {given}", names=True)
+
+
 def listed_instance(config: ResourceConfig | None, own: frozenset[str]) -> Instance | None:
     """Return the instance of `config` with an address of this node; `None` when there is none.
 
@@ -84,17 +92,24 @@ def by_node_info(places: Places, own: frozenset[str], manifest: Manifest) -> Tes
 def by_product_name(places: Places, manifest: Manifest) -> Testimony:
     """The instance type that the firmware tells, which only some groups are made of."""
     witness = "instance type"
+    product = product_type(places)
+    if product is None:
+        return Testimony(witness, None, "the firmware does not tell it")
+    groups = frozenset(
+        group.name for group in manifest.groups if product in {kind.name for kind in group.instance_types}
+    )
+    if not groups:
+        return Testimony(witness, None, f"{product} is of no group of the manifest")
+    return Testimony(witness, groups, f"{product} is of {', '.join(sorted(groups))}")
+
+
+def product_type(places: Places) -> str | None:
+    """Return the instance type as the manifest writes it, e.g. `ml.m5.xlarge`; `None` where it is not told."""
     try:
         product = places.product_name.read_text(encoding="ascii", errors="replace").strip()
     except OSError:
-        return Testimony(witness, None, "the firmware does not tell it")
-    known = {kind.name for group in manifest.groups for kind in group.instance_types}
-    if f"ml.{product}" not in known:
-        return Testimony(witness, None, f"{product or 'nothing'} is of no group of the manifest")
-    groups = frozenset(
-        group.name for group in manifest.groups if f"ml.{product}" in {kind.name for kind in group.instance_types}
-    )
-    return Testimony(witness, groups, f"{product} is of {', '.join(sorted(groups))}")
+        return None
+    return f"ml.{product}" if product else None
 
 
 def check_roles(places: Places, manifest: Manifest) -> None:

@@ -150,7 +150,7 @@ def test_an_instance_type_alone_is_not_enough(node: Node) -> None:
 def test_a_type_that_contradicts_the_list_is_told(node: Node) -> None:
     node.is_of_type("m5.xlarge")
     node.has("resource_config.json", resource_config({"trn": [FIRST]}))
-    with pytest.raises(Failure, match=r"instance type: m5\.xlarge is of door, head") as caught:
+    with pytest.raises(Failure, match=r"instance type: ml\.m5\.xlarge is of door, head") as caught:
         _identify(node)
     assert caught.value.code.code == "LFN13"
 
@@ -171,13 +171,7 @@ def test_without_an_address_nobody_is_believed(node: Node) -> None:
 
 
 def _identify(node: Node) -> Identity:
-    places = Places(
-        bundle=node.bundle,
-        resource_config=node.config / "resource_config.json",
-        node_info=node.config / "nodeinfo.json",
-        provisioning_parameters=node.config / "provisioning_parameters.json",
-        product_name=node.root / "sys/devices/virtual/dmi/id/product_name",
-        addresses=node.root / "proc/net/fib_trie",
-        log_dir=node.logs,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLM_FLEET_ROOT", str(node.root))
+        places = Places.of_this_node()
     return identify(places, read(node.bundle))

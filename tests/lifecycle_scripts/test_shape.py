@@ -1,6 +1,7 @@
 """The scripts as they lie in the repository: what image and S3 do to them, and the oldest Python they must run on."""
 
 import ast
+import re
 import shutil
 import stat
 import subprocess
@@ -13,9 +14,14 @@ from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
 from llm_fleet.rules.bundle import scripts
 
 FOLDER = default_folder()
-MODULES = sorted((FOLDER / "llm_fleet_node").glob("*.py"))
+MODULES = sorted((FOLDER / "llm_fleet_node").rglob("*.py"))
 SHELL = sorted(FOLDER.glob("*.sh"))
 OLDEST = (3, 9)
+
+
+def _name_of(path: Path) -> str:
+    return path.relative_to(FOLDER).as_posix()
+
 
 # What came after 3.9 and that a syntax check does not see. Names of modules, of functions with the argument that is
 # newer, and of attributes.
@@ -38,12 +44,12 @@ def test_the_shipped_scripts_pass_our_own_rules() -> None:
     assert scripts(read_scripts(FOLDER), entry_points={"on_init_complete.sh", "on_create.sh"}) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", MODULES, ids=_name_of)
 def test_the_syntax_is_that_of_the_oldest_python(path: Path) -> None:
     ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", MODULES, ids=_name_of)
 def test_nothing_newer_than_the_oldest_python_is_used(path: Path) -> None:
     assert _newer(path.read_text(encoding="utf-8")) == []
 
@@ -72,7 +78,13 @@ def test_only_the_standard_library_is_imported() -> None:
 
 def test_the_scripts_never_sleep_for_a_fixed_time() -> None:
     for path in (*MODULES, *SHELL):
-        assert "sleep" not in path.read_text(encoding="utf-8"), path
+        if path.name != "waiting.py":
+            assert not re.search(r"\bsleep\b", path.read_text(encoding="utf-8")), path
+
+
+def test_waiting_always_has_a_deadline() -> None:
+    text = (FOLDER / "llm_fleet_node" / "waiting.py").read_text(encoding="utf-8")
+    assert re.findall(r"sleep\((.*)\)", text) == ["min(pause, left)"]
 
 
 @pytest.mark.parametrize("path", SHELL, ids=lambda path: path.name)

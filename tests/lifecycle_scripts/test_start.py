@@ -61,11 +61,12 @@ def test_the_resource_file_may_lie_where_the_platform_says(node: Node, tmp_path:
     assert node.run(SAGEMAKER_RESOURCE_CONFIG_PATH=str(elsewhere)).report["node"]["group"] == "trn"
 
 
-def test_on_create_is_never_green_without_steps(node: Node) -> None:
-    node.publish(LifecycleHook.ON_CREATE)
+@pytest.mark.parametrize("hook", list(LifecycleHook))
+def test_a_role_without_steps_is_never_green(node: Node, hook: LifecycleHook) -> None:
+    node.publish(hook, step_files={})
     node.has("resource_config.json", WORKER)
-    ended = node.run("on_create.sh")
-    _refused(ended, "LFN21", "asks this release to configure Slurm itself")
+    ended = node.run("on_create.sh" if hook is LifecycleHook.ON_CREATE else "on_init_complete.sh")
+    _refused(ended, "LFN21", f"a node of role Compute has no step to take in {hook.value}")
     assert ended.report["node"]["group"] == "trn"
 
 
@@ -114,7 +115,8 @@ def test_the_package_wants_to_be_told_its_hook(node: Node) -> None:
     ("changed", "code", "cause"),
     [
         ({"schema_version": 2}, "LFN04", "schema version 2, these scripts know 1"),
-        ({"steps": []}, "LFN03", "steps is not known"),
+        ({"steps": []}, "LFN03", "steps is [], not of type object"),
+        ({"stages": []}, "LFN03", "stages is not known"),
         ({"groups": []}, "LFN03", "groups has 0 items"),
         ({"scripts_sha256": "0" * 64}, "LFN07", "is of scripts 000"),
     ],

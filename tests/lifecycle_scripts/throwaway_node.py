@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from typing import Any
 
 from llm_fleet.lifecycle.content import checksums, content_hash, sha256
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, render
-from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
-from llm_fleet.rules.terms import LifecycleHook, NodeType
+from llm_fleet.lifecycle.script_folder import ScriptFile, default_folder, read_scripts
+from llm_fleet.rules.terms import LifecycleHook, NodeType, ParallelClusterHook
 
 OWN_ADDRESSES = ("10.1.0.12", "10.1.0.77")
 _FIB_TRIE = """\
@@ -44,6 +45,34 @@ class Ended:
     report: dict[str, Any]
 
 
+NOTHING_TO_DO = {
+    "nothing": """
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+STEP = Step(
+    name="nothing",
+    summary="nothing is to be done",
+    roles=EVERY_ROLE,
+    apply=lambda node: None,
+    verify=lambda node: None,
+)
+"""
+}
+
+
+def _files(steps: dict[str, str], scripts: dict[str, bytes]) -> list[ScriptFile]:
+    """The shipped files with other steps, and the fleet's own scripts."""
+    folder = "llm_fleet_node/steps/"
+    shipped = [file for file in read_scripts(default_folder()) if not _is_step(file.path, folder)]
+    added = {f"{folder}{name}.py": text.encode() for name, text in steps.items()} | scripts
+    made = [ScriptFile(path=path, data=data, executable=True) for path, data in added.items()]
+    return sorted([*shipped, *made], key=lambda file: file.path)
+
+
+def _is_step(path: str, folder: str) -> bool:
+    return path.startswith(folder) and path != f"{folder}__init__.py"
+
+
 class Node:
     """A node that runs the real scripts, as HyperPod would start them."""
 
@@ -57,9 +86,20 @@ class Node:
         (self.root / "proc/net/fib_trie").write_text(_FIB_TRIE.format(*OWN_ADDRESSES))
         self.publish()
 
-    def publish(self, hook: LifecycleHook | None = LifecycleHook.ON_INIT_COMPLETE, **changed: Any) -> None:
-        """Lay the bundle down; `changed` overrides what is in fleet.json."""
-        files = read_scripts(default_folder())
+    def publish(
+        self,
+        hook: LifecycleHook | ParallelClusterHook | None = LifecycleHook.ON_INIT_COMPLETE,
+        *,
+        step_files: dict[str, str] | None = None,
+        scripts: dict[str, bytes] | None = None,
+        **changed: Any,
+    ) -> None:
+        """Lay the bundle down.
+
+        `step_files` stand in for the shipped ones: text by name. `scripts` are the fleet's own files.
+        `changed` overrides what is in fleet.json.
+        """
+        files = _files(NOTHING_TO_DO if step_files is None else step_files, scripts or {})
         manifest = NodeManifest(
             fleet_name="demo",
             region="us-west-2",
@@ -80,6 +120,7 @@ class Node:
         named = content_hash(files, render(manifest, content_hash="", scripts_sha256=sha256(sums)))
         rendered = render(manifest, content_hash=named, scripts_sha256=sha256(sums)) | changed
         text = json.dumps(rendered, indent=2)
+        shutil.rmtree(self.bundle, ignore_errors=True)
         for file in files:
             path = self.bundle / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,12 +140,20 @@ class Node:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(product + "\n")
 
+    def environment(self) -> dict[str, str]:
+        """What moves the scripts onto this node, and lets them wait for nothing that does not come."""
+        return {
+            "LLM_FLEET_ROOT": str(self.root),
+            "LLM_FLEET_PYTHON": sys.executable,
+            "LLM_FLEET_PLATFORM_DEADLINE": "0.1",
+        }
+
     def run(self, script: str = "on_init_complete.sh", **environment: str) -> Ended:
         """Start `script` as HyperPod does and wait for its end."""
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         ended = subprocess.run(
             ["bash", str(self.bundle / script)],
-            env=inherited | {"LLM_FLEET_ROOT": str(self.root), "LLM_FLEET_PYTHON": sys.executable} | environment,
+            env=inherited | self.environment() | environment,
             capture_output=True,
             text=True,
             timeout=60,

@@ -1,0 +1,130 @@
+"""An attempt at a step, as the runner sees it: a process that speaks and ends, or is ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from llm_fleet_node import child
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import Step
+
+_GRACE = 2.0
+"""Seconds between asking an attempt to end and killing it."""
+_CHUNK = 65536
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of an attempt."""
+
+    changes: tuple[str, ...] = ()
+    failure: Optional[Failure] = None
+    repaired: bool = False
+    seconds: Optional[dict[str, float]] = None
+    """How long `apply` and `verify` took; `None` when it did not come to its end."""
+
+
+class Attempt:
+    """A running attempt at `step`, begun when it is made.
+
+    `output` and `process` are files to wait for: the one can be read when it has said something, the other when
+    its process has ended. `started` and `deadline` are seconds of the monotonic clock.
+    """
+
+    def __init__(self, step: Step, node: Node, how: str) -> None:
+        self.step = step
+        self.started = time.monotonic()
+        self.deadline = self.started + step.timeout
+        """When something must be done about it; see `end_in_time`."""
+        self.is_silent = False
+        """Whether nothing more can come from `output`, which then need not be waited for."""
+        self._late = False
+        self._line = b""
+        # A file in memory rather than a pipe: it takes results of any length without being read.
+        self._result = os.memfd_create("result")
+        self.output, said = os.pipe()
+        sys.stdout.flush()
+        runner = os.getpid()
+        self._pid = os.fork()
+        if not self._pid:
+            child.main(step, node, how, result=self._result, output=said, runner=runner)
+        os.close(said)
+        os.set_blocking(self.output, False)
+        self.process = os.pidfd_open(self._pid)
+
+    def lines(self, *, last: bool = False) -> list[str]:
+        """Return the lines that it has said since; the `last` one may lack its end."""
+        pieces = (self._line + self._read()).split(b"\n")
+        self._line = b"" if last else pieces.pop()
+        if last and not pieces[-1]:
+            pieces.pop()
+        return [piece.decode("utf-8", "replace").rstrip() for piece in pieces]
+
+    def end_in_time(self, now: float) -> None:
+        """When its time is over ask it to end, and when it does not, kill it."""
+        if now >= self.deadline:
+            self._signal(signal.SIGKILL if self._late else signal.SIGTERM)
+            self.deadline = now + _GRACE
+            self._late = True
+
+    def kill(self) -> None:
+        """End it at once with everything that it has started."""
+        self._signal(signal.SIGKILL)
+
+    def close(self) -> Result:
+        """Wait for its end and return what came of it."""
+        status = os.waitpid(self._pid, 0)[1]
+        told = self._told()
+        for file in (self._result, self.output, self.process):
+            os.close(file)
+        if self._late or told is None:
+            # What it left running would go on changing the node beside the next attempt.
+            self._signal(signal.SIGKILL)
+        if self._late:
+            return Result(failure=Failure(Code.TIMEOUT, f"it did not end within {self.step.timeout:g} s"))
+        if told is None:
+            return Result(failure=Failure(Code.KILLED, f"its process {_how_it_ended(status)}"))
+        failure = None
+        if told["failure"]:
+            code, cause, final = told["failure"]
+            failure = Failure(Code[code], cause, final=final)
+        return Result(tuple(told["changes"]), failure, told["repaired"], told["seconds"])
+
+    def _told(self) -> Optional[dict[str, Any]]:
+        try:
+            return json.loads(os.pread(self._result, os.fstat(self._result).st_size, 0))
+        except ValueError:
+            return None
+
+    def _read(self) -> bytes:
+        found = b""
+        while True:
+            try:
+                chunk = os.read(self.output, _CHUNK)
+            except BlockingIOError:
+                return found
+            if not chunk:
+                self.is_silent = True
+                return found
+            found += chunk
+
+    def _signal(self, number: int) -> None:
+        for send in (os.killpg, os.kill):  # it has no group of its own in its very first moment
+            try:
+                send(self._pid, number)
+            except ProcessLookupError:
+                continue
+            return
+
+
+def _how_it_ended(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"was killed by {signal.Signals(os.WTERMSIG(status)).name}"
+    return "ended without a word"

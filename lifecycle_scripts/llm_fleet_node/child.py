@@ -1,0 +1,106 @@
+"""One attempt at a step, in a process of its own: what it does, and what it tells the runner at its end."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn, Optional
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import Step
+
+APPLY, REPAIR, VERIFY = "apply", "repair", "verify"
+"""`apply` and verify; verify, and `repair` by applying where it is not so; `verify` only."""
+
+_PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h."""
+
+
+def main(step: Step, node: Node, how: str, *, result: int, output: int, runner: int) -> NoReturn:
+    """Attempt `step` as told by `how`, write what came of it to the file `result`, and end.
+
+    What it and its children print goes to the file `output`. It dies with the process `runner`.
+    """
+    try:
+        _detach(output, runner)
+        told = attempt(step, node, how)
+        with open(result, "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        sys.stdout.flush()
+    finally:
+        os._exit(0)
+
+
+def attempt(step: Step, node: Node, how: str) -> dict[str, Any]:
+    """Attempt `step`; return its changes, its failure or `None`, and how many seconds each part took."""
+    node.host.changes.clear()
+    seconds: dict[str, float] = {}
+    repaired = False
+    failure = _timed(seconds, "verify", step.verify, node) if how != APPLY else None
+    if how == APPLY or (how == REPAIR and failure):
+        repaired = failure is not None
+        if failure:
+            print(f"is not so any more: {failure.cause}", flush=True)
+        failure = _timed(seconds, "apply", step.apply, node) or _timed(seconds, "verify", step.verify, node)
+    return {
+        "changes": node.host.changes,
+        "failure": None if failure is None else [failure.code.name, failure.cause, failure.final],
+        "repaired": repaired,
+        "seconds": seconds,
+    }
+
+
+def _timed(seconds: dict[str, float], name: str, run: Callable[[Node], None], node: Node) -> Optional[Failure]:
+    """Run one part and return how it failed; add the time that it took to `seconds`."""
+    started = time.monotonic()
+    try:
+        run(node)
+    except Exception as error:
+        return _as_failure(error)
+    finally:
+        seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - started, 4)
+    return None
+
+
+def _as_failure(error: Exception) -> Failure:
+    if _is_full(error):
+        return Failure(Code.DISK_FULL, str(error) if isinstance(error, OSError) else getattr(error, "cause", ""))
+    if isinstance(error, Failure):
+        return error
+    traceback.print_exception(type(error), error, error.__traceback__)
+    return Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
+
+
+def _is_full(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return isinstance(error, Failure) and error.code is Code.COMMAND and os.strerror(errno.ENOSPC) in error.cause
+
+
+def _detach(output: int, runner: int) -> None:
+    """Become a process group of its own that ends with the runner, and speak into `output`."""
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, _end_with_all)
+    # Else a killed runner leaves its steps behind, still changing the node while the next run starts.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
+    if os.getppid() != runner:
+        os._exit(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+
+
+def _end_with_all(*_: object) -> None:
+    os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,157 @@
+"""Looks without touching: `--list` says which steps there are, `--dry-run` which of them would change something."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from llm_fleet_node.arguments import LIST, Arguments
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.graph import Graph, build
+from llm_fleet_node.host import Host
+from llm_fleet_node.identity import Identity
+from llm_fleet_node.limits import Limits
+from llm_fleet_node.log import Log
+from llm_fleet_node.manifest import Group, Manifest
+from llm_fleet_node.node import Node
+from llm_fleet_node.outcome import IS_SO, WOULD_BE_APPLIED
+from llm_fleet_node.places import Places
+from llm_fleet_node.prepare import Prepared, describe, known_steps, prepare, read_bundle, why_not_needed
+
+ALL_SO, NOT_SO = 0, 2
+"""Exit codes of a dry run: everything is so, or something would be applied. 1 when that cannot be told."""
+_NO_ROOT = "no-node"
+"""A root below the bundle that does not exist: without a node there is nothing to be found."""
+
+
+def look(asked: Arguments, places: Places) -> int:
+    """Say what `asked` asks for and return the exit code. Writes nothing to disk."""
+    log = Log(None, started=time.time(), silent=True)
+    told = read_bundle(places, asked.hook, log.line)
+    if asked.mode == LIST:
+        prepared = (
+            _on_paper(asked, told, places)
+            if asked.role
+            else prepare(asked, told, places, Limits.of_this_node(), log.line, {})
+        )
+        return _say(asked, _listed(prepared), _list_lines)
+    prepared = prepare(asked, told, places, Limits.of_this_node(), log.line, {})
+    return _dry_run(asked, prepared)
+
+
+def _on_paper(asked: Arguments, told: Manifest, places: Places) -> Prepared:
+    """Return what a node of the role takes, as far as the manifest alone tells."""
+    group = _group(asked, told)
+    identity = Identity(
+        group=group,
+        instance_id=None,
+        instance_name=None,
+        instance_type=None,
+        controllers=(),
+        neighbours=(),
+        addresses=(),
+        testimonies=(),
+    )
+    node = Node(told, identity, places, Host(places.bundle / _NO_ROOT), asked.hook, lambda _: None)
+    known = known_steps(places, told)
+    graph = build(known, group.role, asked.hook, told.steps.skip, lambda step: why_not_needed(step, node))
+    return Prepared(node, graph)
+
+
+def _group(asked: Arguments, told: Manifest) -> Group:
+    for group in told.groups:
+        if group.role == asked.role and asked.group in (None, group.name):
+            return group
+    named = ", ".join(f"{group.name} ({group.role})" for group in told.groups)
+    fail(
+        Code.ARGUMENTS,
+        f"the manifest has no group {asked.group or ''} of role {asked.role}; it has {named}",
+        final=True,
+    )
+
+
+def _listed(prepared: Prepared) -> dict[str, Any]:
+    graph = prepared.graph
+    return {
+        "node": describe(prepared.node.identity),
+        "hook": prepared.node.hook,
+        "waves": [[_step(graph, name) for name in wave] for wave in graph.waves()],
+        "skipped": graph.skipped,
+    }
+
+
+def _step(graph: Graph, name: str) -> dict[str, Any]:
+    step = graph.steps[name]
+    return {
+        "name": name,
+        "summary": step.summary,
+        "needs": sorted(graph.needs[name]),
+        "after": sorted(graph.after[name] - graph.needs[name]),
+        "timeout": step.timeout,
+        "retries": step.retries,
+    }
+
+
+def _list_lines(told: dict[str, Any]) -> list[str]:
+    node = told["node"]
+    lines = [f"{told['hook']} on a node of group {node['group']}, role {node['role']}:"]
+    for number, wave in enumerate(told["waves"], start=1):
+        for step in wave:
+            waits = [*step["needs"], *(f"({name})" for name in step["after"])]
+            lines.append(f"{number:>3}  {step['name']:<20}  {step['summary']}" + _after(waits))
+    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(told["skipped"].items())]
+
+
+def _after(waits: list[str]) -> str:
+    return f"; after {', '.join(waits)}" if waits else ""
+
+
+def _dry_run(asked: Arguments, prepared: Prepared) -> int:
+    from llm_fleet_node.child import VERIFY
+    from llm_fleet_node.run_steps import Runner
+
+    graph = prepared.graph.loose()
+    wanted = prepared.graph.with_needs(asked.only) if asked.only else graph.steps.keys()
+    runner = Runner(
+        graph,
+        prepared.node,
+        how=dict.fromkeys(wanted, VERIFY),
+        side_by_side=Limits.of_this_node().side_by_side,
+        clock=time.monotonic,
+        changed=lambda _: None,
+    )
+    runner.run()
+    steps: list[dict[str, Any]] = []
+    for name in prepared.graph.steps:
+        if name in runner.outcomes:
+            failure = runner.outcomes[name].failure
+            steps.append(
+                {
+                    "name": name,
+                    "state": WOULD_BE_APPLIED if failure else IS_SO,
+                    "code": failure.code.code if failure else None,
+                    "why": failure.cause if failure else None,
+                }
+            )
+    told = {"node": describe(prepared.node.identity), "hook": asked.hook, "steps": steps}
+    _say(asked, told, _dry_lines)
+    return NOT_SO if any(step["why"] for step in steps) else ALL_SO
+
+
+def _dry_lines(told: dict[str, Any]) -> list[str]:
+    return [
+        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "") for step in told["steps"]
+    ]
+
+
+def _say(asked: Arguments, told: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
+    if asked.json:
+        import json
+
+        print(json.dumps(told, indent=2))
+    else:
+        print("\n".join(lines(told)))
+    sys.stdout.flush()
+    return 0

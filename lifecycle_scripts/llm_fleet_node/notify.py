@@ -1,0 +1,126 @@
+"""Tells the world of a start: report and log in S3, and of a failure a metric and an event.
+
+The platform ships the log too, but by an agent that is gone with the node, soon after a failing exit. What is sent
+here is there before that exit. None of it may hide the failure, so its own trouble is a line in the log and no more.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
+
+from llm_fleet_node import log, report
+from llm_fleet_node.manifest import Manifest
+from llm_fleet_node.places import Places
+
+_SOURCE, _DETAIL_TYPE = "llm-fleet.node", "LLM Fleet Node Failed"
+_METRIC = "NodeStartFailures"
+_PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
+Say = Callable[[str], None]
+
+
+def notify(told: Manifest, story: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
+    """Send what the manifest asks for, side by side, within `seconds`; `story` is the report, `name` the node's."""
+    if told.reports is None:
+        return
+    aws = shutil.which("aws", path=_PATH) if str(places.root) == "/" else shutil.which("aws")
+    if aws is None:
+        say("report: this node has no `aws` command, so nothing is sent")
+        return
+    commands = {"report": _copy(told.reports.s3_uri, name, story["started"], places)}
+    if story["code"] != "OK":
+        if told.reports.metric_namespace:
+            commands["metric"] = _metric(told, told.reports.metric_namespace, story)
+        if told.reports.event_bus:
+            commands["event"] = _event(told, told.reports.event_bus, story, name, commands["report"][-1])
+    base = [aws, "--region", told.region, "--output", "json"]
+    _run({what: [*base, *command] for what, command in commands.items()}, seconds, say)
+
+
+def _copy(s3_uri: str, name: str, started: str, places: Places) -> list[str]:
+    target = f"{s3_uri.rstrip('/')}/{name}/{started}/"
+    wanted = ["--exclude", "*", "--include", report.NAME, "--include", log.NAME]
+    return [
+        "s3",
+        "cp",
+        "--recursive",
+        "--only-show-errors",
+        "--no-follow-symlinks",
+        *wanted,
+        str(places.log_dir),
+        target,
+    ]
+
+
+def _metric(told: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
+    dimensions = f"Cluster={told.cluster or told.fleet},Group={_group(story)},Code={story['code']}"
+    value = ["--metric-name", _METRIC, "--value", "1", "--unit", "Count", "--dimensions", dimensions]
+    return ["cloudwatch", "put-metric-data", "--namespace", namespace, *value]
+
+
+def _event(told: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
+    detail = {
+        "fleet": told.fleet,
+        "cluster": told.cluster,
+        "group": _group(story),
+        "node": name,
+        "hook": story["hook"],
+        "code": story["code"],
+        "cause": story["cause"][:1000],
+        "remedy": story["remedy"],
+        "report": f"{copied_to}{report.NAME}",
+    }
+    entry = {"Source": _SOURCE, "DetailType": _DETAIL_TYPE, "Detail": json.dumps(detail), "EventBusName": bus}
+    return ["events", "put-events", "--entries", json.dumps([entry])]
+
+
+def _group(story: dict[str, Any]) -> str:
+    return story.get("node", {}).get("group", "unknown")
+
+
+def _run(commands: dict[str, list[str]], seconds: float, say: Say) -> None:
+    """Run all `commands` side by side, and end those that are not done within `seconds`."""
+    deadline = time.monotonic() + seconds
+    running = {what: _start(command, say) for what, command in commands.items()}
+    for what, process in running.items():
+        if process is None:
+            continue
+        try:
+            output, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            say(f"{what}: not sent within {seconds:g} s")
+            continue
+        trouble = _trouble(process.returncode, output.strip())
+        say(f"{what}: not sent: {trouble}" if trouble else f"{what}: sent")
+
+
+def _start(command: Sequence[str], say: Say) -> Optional[subprocess.Popen[str]]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as error:
+        say(f"{command[0]} cannot be run: {error.strerror}")
+        return None
+
+
+def _trouble(code: int, output: str) -> str:
+    if code:
+        return output or f"ended with {code}"
+    try:
+        refused = json.loads(output).get("FailedEntryCount", 0) if output else 0
+    except (ValueError, AttributeError):
+        return ""
+    # EventBridge refuses single events with a call that succeeds.
+    return output if refused else ""

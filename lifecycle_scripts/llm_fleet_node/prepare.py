@@ -1,0 +1,111 @@
+"""What a start must know before it changes anything: is the bundle whole, who am I, which steps do I take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from llm_fleet_node import checksums, manifest
+from llm_fleet_node.arguments import Arguments
+from llm_fleet_node.failures import Code, Failure, fail
+from llm_fleet_node.graph import Graph, build
+from llm_fleet_node.host import Host
+from llm_fleet_node.identity import Identity, identify_in_time
+from llm_fleet_node.limits import Limits
+from llm_fleet_node.manifest import Manifest
+from llm_fleet_node.node import Node
+from llm_fleet_node.own_steps import own_steps
+from llm_fleet_node.places import Places
+from llm_fleet_node.step import Step
+from llm_fleet_node.steps import every_step
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A node that knows what to do."""
+
+    node: Node
+    graph: Graph
+
+
+def read_bundle(places: Places, hook: str, say: Say) -> Manifest:
+    """Return the manifest of the bundle. Raises `Failure` unless the bundle is the one that was published."""
+    told = manifest.read(places.bundle)
+    say(f"{hook}: fleet {told.fleet}, cluster {told.cluster or '(any)'}, bundle {told.content_hash[:16]}")
+    files = checksums.verify(places.bundle, told.scripts_sha256)
+    say(f"bundle: {files} files are what was published")
+    return told
+
+
+def prepare(
+    asked: Arguments, told: Manifest, places: Places, limits: Limits, say: Say, story: dict[str, Any]
+) -> Prepared:
+    """Find out who this node is, which goes into `story`, and which steps it takes.
+
+    Raises `Failure` where either cannot be told for sure.
+    """
+    known = known_steps(places, told)
+    identity = identify_in_time(places, told, seconds=limits.platform, given=asked.group, say=say)
+    say(f"node: {identity.group.role} of group {identity.group.name}")
+    story["node"] = describe(identity)
+    _check_hook(asked.hook, identity, told)
+    node = Node(told, identity, places, Host(places.root), asked.hook, say)
+    graph = build(known, node.role, asked.hook, told.steps.skip, lambda step: why_not_needed(step, node))
+    strangers = sorted(set(asked.only) - graph.steps.keys())
+    if strangers:
+        reasons = "; ".join(f"{name}: {graph.skipped.get(name, 'no such step')}" for name in strangers)
+        fail(Code.STEP_UNKNOWN, f"--only names what this node does not take ({reasons})")
+    return Prepared(node, graph)
+
+
+def known_steps(places: Places, told: Manifest) -> dict[str, Step]:
+    """Return the shipped steps and the fleet's own. Raises `Failure` when one cannot be read."""
+    try:
+        shipped = every_step()
+    except Exception as error:
+        raise Failure(Code.STEP_BROKEN, f"{type(error).__name__}: {error}") from error
+    return {**shipped, **own_steps(places.bundle, told.steps.own, shipped)}
+
+
+def why_not_needed(step: Step, node: Node) -> Optional[str]:
+    """Return why `node` does not need `step`; `None` when it does. Raises `Failure` when the step cannot say."""
+    try:
+        return step.skip(node)
+    except Failure:
+        raise
+    except Exception as error:
+        raise Failure(Code.STEP_BROKEN, f"{step.name} cannot say whether it is needed: {error!r}") from error
+
+
+def describe(identity: Identity) -> dict[str, Any]:
+    """Return who the node is, as the report has it."""
+    return {
+        "group": identity.group.name,
+        "role": identity.group.role,
+        "partition": identity.group.partition,
+        "instance_id": identity.instance_id,
+        "instance_name": identity.instance_name,
+        "instance_type": identity.instance_type,
+        "addresses": list(identity.addresses),
+        "witnesses": [
+            {
+                "witness": testimony.witness,
+                "groups": sorted(testimony.groups) if testimony.groups is not None else None,
+                "says": testimony.says,
+            }
+            for testimony in identity.testimonies
+        ],
+    }
+
+
+def _check_hook(hook: str, identity: Identity, told: Manifest) -> None:
+    """Raise `Failure` when this hook is not the group's."""
+    if identity.group.hook != hook:
+        expected = identity.group.hook or "none"
+        fail(
+            Code.OTHER_HOOK,
+            f"group {identity.group.name} was started by {hook}, the bundle of {told.fleet} says {expected}",
+        )

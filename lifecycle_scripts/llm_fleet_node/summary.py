@@ -1,0 +1,50 @@
+"""A run on one screen: a line a step, then what went wrong and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from llm_fleet_node.outcome import DONE, FAILED, NOT_REACHED, Outcome
+
+_MARKS = {DONE: "ok", FAILED: "FAILED", NOT_REACHED: "-"}
+
+
+def lines(outcomes: Iterable[Outcome], slowest: list[str]) -> list[str]:
+    """Return a line for each step, in the order in which they began."""
+    in_order = sorted(outcomes, key=lambda outcome: (outcome.started is None, outcome.started or 0.0))
+    width = max((len(outcome.step.name) for outcome in in_order), default=0)
+    told = [_line(outcome, width) for outcome in in_order]
+    return [*told, f"slowest path: {' > '.join(slowest)}"] if slowest else told
+
+
+def failures(outcomes: Iterable[Outcome], log: Path) -> list[str]:
+    """Return what went wrong in each step, and what to do about it."""
+    told: list[str] = []
+    for outcome in outcomes:
+        if outcome.failure:
+            told.append(f"{outcome.failure.code.code}  {outcome.step.name}: {outcome.failure.cause}")
+            told.append(f"  remedy: {outcome.failure.code.remedy}")
+    return [*told, f"  the whole story: {log}"] if told else []
+
+
+def _line(outcome: Outcome, width: int) -> str:
+    mark = _MARKS.get(outcome.state, outcome.state)
+    seconds = "" if outcome.started is None or outcome.ended is None else f"{outcome.ended - outcome.started:.2f}"
+    return f"{mark:>6}  {outcome.step.name:<{width}}  {seconds:>7}  {_what(outcome)}".rstrip()
+
+
+def _what(outcome: Outcome) -> str:
+    if outcome.failure:
+        return (
+            f"{outcome.failure.code.code} after {outcome.attempts} attempts"
+            if outcome.attempts > 1
+            else (outcome.failure.code.code)
+        )
+    if outcome.state == NOT_REACHED:
+        return outcome.why
+    if outcome.verified_only:
+        return "looked at only"
+    changes = f"{len(outcome.changes)} changes" if outcome.changes else "nothing to change"
+    attempts = f", {outcome.attempts} attempts" if outcome.attempts > 1 else ""
+    return f"{'repaired: ' if outcome.repaired else ''}{changes}{attempts}"

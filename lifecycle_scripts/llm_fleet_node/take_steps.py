@@ -1,0 +1,106 @@
+"""Takes the steps of a node that is prepared, keeps what it has done, and tells the story."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Optional
+
+from llm_fleet_node import state as states
+from llm_fleet_node import summary
+from llm_fleet_node.arguments import Arguments
+from llm_fleet_node.child import APPLY, REPAIR, VERIFY
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.graph import Graph
+from llm_fleet_node.limits import Limits
+from llm_fleet_node.lock import Lock
+from llm_fleet_node.log import NAME as LOG
+from llm_fleet_node.log import Log, stamp
+from llm_fleet_node.outcome import DONE, FAILED, RUNNING, Outcome
+from llm_fleet_node.prepare import Prepared
+from llm_fleet_node.run_steps import Runner
+from llm_fleet_node.state import State, boot_id
+from llm_fleet_node.timeline import slowest_path
+
+_STATES = {RUNNING: states.RUNNING, DONE: states.DONE, FAILED: states.FAILED}
+
+
+def take_steps(
+    prepared: Prepared, asked: Arguments, limits: Limits, log: Log, started: float, story: dict[str, Any]
+) -> Optional[Failure]:
+    """Take the steps; put them into `story` and return the first failure, told on standard error with all others.
+
+    `started` is the run's start in seconds since 1970. Raises `Failure` when another run is under way.
+    """
+    node, graph = prepared.node, prepared.graph
+    lock = Lock(node.places.state_dir, seconds=limits.lock)
+    state = State(node.places.state_dir, bundle=node.manifest.content_hash, boot=boot_id(node.places.root))
+    if state.remark:
+        log.line(f"state: {state.remark}")
+    how = _how(graph, asked, state, log)
+    runner = Runner(
+        graph,
+        node,
+        how=how,
+        side_by_side=limits.side_by_side,
+        clock=lambda: time.time() - started,
+        changed=lambda outcome: _changed(outcome, state, log),
+    )
+    for name, outcome in runner.outcomes.items():
+        outcome.verified_only = how[name] == VERIFY
+    try:
+        runner.run()
+    finally:
+        state.save(sync=True)
+        failures = _tell(graph, runner, log, node.places.log_dir / LOG, started, story)
+    del lock
+    return failures or (Failure(Code.STATE, state.trouble) if state.trouble else None)
+
+
+def _how(graph: Graph, asked: Arguments, state: State, log: Log) -> dict[str, str]:
+    """Return which steps to run, and how each."""
+    if asked.only:
+        return {name: APPLY if name in asked.only else VERIFY for name in graph.with_needs(asked.only)}
+    for name in graph.steps:
+        if state.was_stopped(name):
+            log.line(f"state: an earlier run was killed in {name}, which is applied again")
+    return {name: REPAIR if state.was_done(name) else APPLY for name in graph.steps}
+
+
+def _changed(outcome: Outcome, state: State, log: Log) -> None:
+    """Keep and say that a step began or ended."""
+    name = outcome.step.name
+    if outcome.state in _STATES and not outcome.verified_only:
+        state.note(name, _STATES[outcome.state], attempts=outcome.attempts, at=stamp(time.time()))
+        state.save()
+    if outcome.state == RUNNING:
+        log.line(f"[{name}] begins: {outcome.step.summary}")
+        return
+    if outcome.failure and outcome.verified_only:
+        cause = f"{name} is needed and not so: {outcome.failure.code.code}  {outcome.failure.cause}"
+        outcome.failure = Failure(Code.NEED_NOT_SO, cause)
+    for change in outcome.changes:
+        log.line(f"[{name}] {change}")
+    log.line(f"[{name}] {outcome.state}" + (f": {outcome.why}" if outcome.why else ""))
+    log.sync()
+
+
+def _tell(
+    graph: Graph, runner: Runner, log: Log, log_file: Any, started: float, story: dict[str, Any]
+) -> Optional[Failure]:
+    """Tell what came of the steps, in the report and on one screen; return the first failure."""
+    outcomes = list(runner.outcomes.values())
+    slowest = slowest_path(graph, runner.outcomes)
+    failed = sorted((one for one in outcomes if one.failure), key=lambda one: one.ended or 0.0)
+    story["steps"] = [outcome.describe(started) for outcome in outcomes]
+    story["skipped"] = graph.skipped
+    story["slowest_path"] = slowest
+    story["failures"] = [
+        {"step": one.step.name, "code": one.failure.code.code, "cause": one.failure.cause}
+        for one in failed
+        if one.failure
+    ]
+    for line in summary.lines(outcomes, slowest):
+        log.line(line)
+    for line in summary.failures(failed, log_file):
+        log.line(line, error=True)
+    return failed[0].failure if failed else None
