@@ -1,14 +1,29 @@
 """What the nodes are told of their fleet: `fleet.json`, the only contract between the CDK side and the nodes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.neuron_host import NeuronHost
+from llm_fleet.lifecycle.node_accounting import NodeAccounting
+from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.lifecycle.render_parts import (
+    render_accounting,
+    render_instance_type,
+    render_neuron,
+    render_own_step,
+    render_reports,
+    render_s3_mount,
+    render_user,
+)
+from llm_fleet.lifecycle.report_place import ReportPlace
+from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.rules.manifest import manifest as manifest_rules
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.terms import LifecycleHook, NodeType
+from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 
 SCHEMA_VERSION = 1
 """Raised when a node of the older version could misread a newer manifest."""
@@ -23,18 +38,18 @@ class NodeGroup:
     role: NodeType
     """What its nodes do in Slurm."""
     instance_types: Sequence[str]
-    """The `ml.` names that it may be made of, by priority."""
+    """The `ml.` names that it may be made of, by priority; on ParallelCluster EC2's own, without `ml.`."""
     partition: str | None = None
     """Slurm partition; `None` on controller and login groups."""
-    hook: LifecycleHook | None = LifecycleHook.ON_INIT_COMPLETE
+    hook: LifecycleHook | ParallelClusterHook | None = LifecycleHook.ON_INIT_COMPLETE
     """When its nodes run the bundle; `None` when the AMI does all and they never do."""
     script: str | None = None
-    """File name of the script that HyperPod is told to run. Default: the hook's own, e.g. `on_init_complete.sh`."""
+    """File name of the script that the platform is told to run. Default: the hook's own, e.g. `on_init_complete.sh`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeMount:
-    """A file system that every node mounts. Names may be tokens: they are resolved when the bundle is deployed."""
+    """A file system that nodes mount. Names may be tokens: they are resolved when the bundle is deployed."""
 
     kind: Literal["lustre", "open_zfs"]
     """Which of the two file systems it is."""
@@ -46,6 +61,8 @@ class NodeMount:
     """Lustre's generated name; `None` for OpenZFS."""
     efa: bool | None = None
     """Whether EFA must be used where the node has it; `None` when nobody knows (an imported file system)."""
+    groups: Sequence[str] | None = None
+    """Names of the groups that mount it. Default: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +75,33 @@ class NodeManifest:
     """Region of the cluster; may be a token."""
     groups: Sequence[NodeGroup]
     """All instance groups, so that every node knows every other's role."""
+    platform: NodePlatform = NodePlatform.HYPERPOD
+    """Who starts the nodes."""
     cluster_name: str | None = None
     """`ClusterName`. `None` (a generated name) makes nodes skip the check that they are in the right cluster."""
     mounts: Sequence[NodeMount] = ()
     """File systems, each on a path of its own."""
+    s3_mounts: Sequence[S3Mount] = ()
+    """Buckets shown as folders, each on a path of its own."""
+    accounting: NodeAccounting | None = field(default_factory=NodeAccounting.local)
+    """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
+    users: Sequence[ClusterUser] = ()
+    """Users of the nodes. Default: only those of the image."""
+    neuron: NeuronHost | None = None
+    """Release of the Neuron SDK that hosts carry. Default: whichever the image has."""
+    downloads: Downloads = field(default_factory=Downloads.none)
+    """What nodes may fetch. Default: nothing."""
+    reports: ReportPlace | None = None
+    """Where nodes leave reports. Default: only on the node, and in its log group."""
+    skip_steps: Sequence[str] = ()
+    """Names of steps that no node takes."""
+    own_steps: Sequence[OwnStep] = ()
+    """Steps of one's own; a `LifecycleBundle` needs their folder as `own_scripts`."""
 
     def __post_init__(self) -> None:
-        raise_problems(manifest_rules(self), subject=f"node manifest of {self.fleet_name}")
+        problems = manifest_rules(self)
+        problems += [problem.under("downloads") for problem in self.downloads.problems()]
+        raise_problems(problems, subject=f"node manifest of {self.fleet_name}")
 
 
 def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) -> dict[str, Any]:
@@ -77,19 +114,22 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "package_version": package_version(),
         "content_hash": content_hash,
         "scripts_sha256": scripts_sha256,
-        "platform": "hyperpod",
+        "platform": manifest.platform.value,
         "fleet": manifest.fleet_name,
         "cluster": manifest.cluster_name,
         "region": manifest.region,
-        "groups": [_render_group(group) for group in manifest.groups],
+        "groups": [_render_group(group, manifest.platform) for group in manifest.groups],
         "mounts": [_render_mount(mount) for mount in manifest.mounts],
-        "s3_mounts": [],
-        "accounting": None,
-        "users": [],
-        "neuron": None,
-        "downloads": {"source": "none", "mirror_s3_uri": None, "files": []},
-        "reports": None,
-        "steps": {"skip": [], "own": []},
+        "s3_mounts": [render_s3_mount(mount) for mount in manifest.s3_mounts],
+        "accounting": render_accounting(manifest.accounting),
+        "users": [render_user(user) for user in manifest.users],
+        "neuron": render_neuron(manifest.neuron),
+        "downloads": manifest.downloads.rendered(),
+        "reports": render_reports(manifest.reports),
+        "steps": {
+            "skip": list(manifest.skip_steps),
+            "own": [render_own_step(step) for step in manifest.own_steps],
+        },
     }
 
 
@@ -101,24 +141,13 @@ def package_version() -> str:
         return "0"
 
 
-def _render_group(group: NodeGroup) -> dict[str, Any]:
+def _render_group(group: NodeGroup, platform: NodePlatform) -> dict[str, Any]:
     return {
         "name": group.name,
         "role": group.role.value,
         "hook": group.hook.value if group.hook else None,
         "partition": group.partition,
-        "instance_types": [_render_instance_type(name) for name in group.instance_types],
-    }
-
-
-def _render_instance_type(name: str) -> dict[str, Any]:
-    """What a node of this type is expected to have; `None` for what nobody told."""
-    instance = facts_of(name)
-    return {
-        "name": str(name),
-        "accelerator": instance.accelerator if instance else None,
-        "accelerators": instance.accelerators if instance else None,
-        "efa_interfaces": instance.efa_interfaces if instance else None,
+        "instance_types": [render_instance_type(name, platform) for name in group.instance_types],
     }
 
 
@@ -129,5 +158,5 @@ def _render_mount(mount: NodeMount) -> dict[str, Any]:
         "mount_name": mount.mount_name,
         "mount_path": mount.mount_path,
         "efa": mount.efa,
-        "groups": None,
+        "groups": None if mount.groups is None else list(mount.groups),
     }

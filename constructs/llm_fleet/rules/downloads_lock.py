@@ -56,7 +56,7 @@ def _kind(value: Any) -> str | None:
 
 def _system(value: Any) -> str | None:
     facts = load("downloads")
-    if value is None or isinstance(value, str) and re.fullmatch(facts["system_pattern"], value):
+    if value is None or (isinstance(value, str) and re.fullmatch(facts["system_pattern"], value)):
         return None
     return f"a system is called like {facts['system_examples'][0]}, or null for any"
 

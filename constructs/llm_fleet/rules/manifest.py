@@ -2,72 +2,86 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, Protocol
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.manifest_protocols import ManifestGroupLike, ManifestLike, ManifestMountLike
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.node_settings import NodeSettings, check_node_settings
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import NodeType
+from llm_fleet.rules.terms import LifecycleHook, NodePlatform, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
 
-
-class ManifestGroupLike(Protocol):
-    """A group, as its nodes need to know it."""
-
-    @property
-    def name(self) -> str:
-        """`InstanceGroupName`."""
-        ...
-
-    @property
-    def role(self) -> NodeType:
-        """What its nodes do in Slurm."""
-        ...
-
-    @property
-    def instance_types(self) -> Sequence[str]:
-        """The `ml.` names that it may be made of."""
-        ...
-
-
-class ManifestMountLike(Protocol):
-    """A file system, as the nodes need to know it."""
-
-    @property
-    def kind(self) -> Literal["lustre", "open_zfs"]:
-        """Which of the two file systems it is."""
-        ...
-
-    @property
-    def mount_path(self) -> str:
-        """Absolute path on the node."""
-        ...
-
-    @property
-    def mount_name(self) -> str | None:
-        """Lustre's generated name."""
-        ...
-
-
-class ManifestLike(Protocol):
-    """What the nodes are told of their fleet."""
-
-    @property
-    def groups(self) -> Sequence[ManifestGroupLike]:
-        """All instance groups."""
-        ...
-
-    @property
-    def mounts(self) -> Sequence[ManifestMountLike]:
-        """All file systems."""
-        ...
+_HOOKS: dict[NodePlatform, type[LifecycleHook] | type[ParallelClusterHook]] = {
+    NodePlatform.HYPERPOD: LifecycleHook,
+    NodePlatform.PARALLELCLUSTER: ParallelClusterHook,
+}
 
 
 def manifest(given: ManifestLike) -> list[Problem]:
-    """Return what is wrong with `given`: groups first, then mounts."""
-    problems = _groups(given.groups)
+    """Return what is wrong with `given`: groups first, then mounts, then all else that nodes are told."""
+    names = [group.name for group in given.groups]
+    problems = _groups(given.groups) + _platform(given)
     for index, mount in enumerate(given.mounts):
-        problems += [problem.under("mounts", index) for problem in _mount(mount)]
-    return problems + _shared_paths(given.mounts)
+        problems += [problem.under("mounts", index) for problem in [*_mount(mount), *_mount_groups(mount, names)]]
+    return problems + _shared_paths(given.mounts) + check_node_settings(_settings(given))
+
+
+def _settings(given: ManifestLike) -> NodeSettings:
+    return NodeSettings(
+        users=given.users,
+        s3_mounts=given.s3_mounts,
+        neuron_release=given.neuron.release if given.neuron is not None else None,
+        skip_steps=given.skip_steps,
+        own_steps=given.own_steps,
+        group_names=[group.name for group in given.groups],
+        instance_types=[name for group in given.groups for name in group.instance_types],
+        mount_paths=[mount.mount_path for mount in given.mounts],
+        nodes=[(group.name, group.role, group.hook) for group in given.groups if group.hook is not None],
+    )
+
+
+def _platform(given: ManifestLike) -> list[Problem]:
+    hooks = _HOOKS[given.platform]
+    problems: list[Problem] = []
+    for index, group in enumerate(given.groups):
+        if group.hook is not None and not isinstance(group.hook, hooks):
+            problems.append(
+                Problem(
+                    code=Code.MANIFEST_PLATFORM,
+                    message=f"{given.platform.value} never runs {group.hook.value}, so these nodes would stay bare",
+                    value=group.hook.value,
+                    allowed=", ".join(hooks),
+                    path=("groups", index, "hook"),
+                    remedy=f"write {next(iter(hooks)).value}, or change the platform",
+                )
+            )
+        for place, name in enumerate(group.instance_types):
+            if given.platform is NodePlatform.HYPERPOD and not is_unresolved(name) and not name.startswith("ml."):
+                problems.append(
+                    Problem(
+                        code=Code.MANIFEST_PLATFORM,
+                        message="HyperPod's instance types begin with ml., and its nodes are compared with them",
+                        value=name,
+                        path=("groups", index, "instance_types", place),
+                        remedy=f"write 'ml.{name}'",
+                    )
+                )
+    return problems
+
+
+def _mount_groups(mount: ManifestMountLike, known: Sequence[str]) -> list[Problem]:
+    return [
+        Problem(
+            code=Code.MANIFEST_MOUNT,
+            message=f"there is no group {name!r} to mount it",
+            value=name,
+            allowed=", ".join(known),
+            path=("groups", index),
+            remedy=did_you_mean(name, known, otherwise="name one of the groups, or leave them out for all"),
+        )
+        for index, name in enumerate(mount.groups or ())
+        if name not in known
+    ]
 
 
 def _groups(groups: Sequence[ManifestGroupLike]) -> list[Problem]:

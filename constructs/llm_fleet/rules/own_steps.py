@@ -31,17 +31,22 @@ def check_skipped_steps(skip: Sequence[str]) -> list[Problem]:
     ]
 
 
-def check_own_steps(steps: Sequence[OwnStepLike], *, scripts: Mapping[str, bytes] | None) -> list[Problem]:
-    """Return what is wrong with a user's own `steps`, each under its index.
-
-    `scripts`: the files of the folder of own scripts, by their paths below it; `None` when no folder is given.
-    """
+def check_own_steps(steps: Sequence[OwnStepLike]) -> list[Problem]:
+    """Return what is wrong with a user's own `steps`, each under its index, whatever is in their scripts."""
     names = Counter(step.name for step in steps)
     problems: list[Problem] = []
     for index, step in enumerate(steps):
-        found = [*check_step_form(step), *_name(step.name, names), *_needs(step, names), *_script(step.script, scripts)]
+        found = [*check_step_form(step), *_name(step.name, names), *_needs(step, names)]
         problems += [problem.under(index) for problem in found]
     return [*problems, *_circle(steps)]
+
+
+def check_own_scripts(steps: Sequence[OwnStepLike], scripts: Mapping[str, bytes] | None) -> list[Problem]:
+    """Return which scripts of `steps` a node could not run, each step under its index.
+
+    `scripts`: the files of the folder of own scripts, by their paths below it; `None` when no folder is given.
+    """
+    return [problem.under(index) for index, step in enumerate(steps) for problem in _script(step.script, scripts)]
 
 
 def check_roles_have_steps(

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_storage import check_mount_path
+from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_protocols import S3MountLike
 from llm_fleet.rules.problem import Problem
@@ -21,7 +22,11 @@ def check_s3_mounts(
     problems: list[Problem] = []
     for index, mount in enumerate(mounts):
         earlier = [*taken_paths, *(other.mount_path for other in mounts[:index])]
-        found = [*_path(mount.mount_path, earlier), *_prefix(mount.prefix), *_groups(mount.groups, group_names)]
+        found = [
+            *_path(mount.mount_path, earlier),
+            *check_key_prefix(mount.prefix, Code.S3_MOUNT),
+            *_groups(mount.groups, group_names),
+        ]
         problems += [problem.under(index) for problem in found]
     return problems
 
@@ -39,31 +44,6 @@ def _path(path: str, earlier: Sequence[str]) -> Iterator[Problem]:
             remedy="mount them side by side, e.g. below /s3",
             path=("mount_path",),
             value=path,
-        )
-
-
-def _prefix(prefix: str | None) -> Iterator[Problem]:
-    if prefix is None or is_unresolved(prefix):
-        return
-    fault = (
-        "is empty"
-        if not prefix.strip("/")
-        else "begins with a slash, as no key does"
-        if prefix.startswith("/")
-        else "is an address, not a part of the bucket's keys"
-        if "://" in prefix
-        else "has an empty part, `.` or `..` in it, which no folder can show"
-        if {"", ".", ".."} & set(prefix.removesuffix("/").split("/"))
-        else None
-    )
-    if fault is not None:
-        mended = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix.strip("/")
-        yield Problem(
-            code=Code.S3_MOUNT,
-            message=f"the prefix {fault}",
-            remedy=f"write {mended!r}" if mended and ".." not in mended else "leave it out for the whole bucket",
-            path=("prefix",),
-            value=prefix,
         )
 
 
