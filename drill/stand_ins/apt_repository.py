@@ -1,0 +1,165 @@
+"""A signed apt repository of stub packages, as a vendor's: real dpkg-deb, real signatures, in a folder of one's own."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from pathlib import Path
+
+from llm_fleet.catalog.neuron_release import DRIVER, neuron_releases
+
+NEEDED = ("dpkg-deb", "gpg", "gpgconf")
+"""Programs that it takes."""
+_PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class StubPackage:
+    """A package that holds hardly anything."""
+
+    name: str
+    version: str
+    architecture: str = "amd64"
+    depends: str = ""
+    """As in a control file, e.g. `libc6 (>= 2.36)`."""
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Programs in it: text by absolute path."""
+    scripts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Maintainer scripts: text by name, e.g. `postinst`."""
+
+    @property
+    def file_name(self) -> str:
+        """What its file is called; a version's epoch is not in it."""
+        return f"{self.name}_{self.version.split(':')[-1]}_{self.architecture}.deb"
+
+
+@dataclass(frozen=True)
+class AptRepository:
+    """A repository in a folder."""
+
+    folder: Path
+    suite: str
+    keyring: Path
+    """Its public key, in binary form, as `signed-by` takes it."""
+
+    @property
+    def source(self) -> str:
+        """The line of a `sources.list` that names it."""
+        return f"deb file:{self.folder} {self.suite} main"
+
+
+def neuron_packages() -> list[StubPackage]:
+    """Return stubs of the host's packages of every Neuron release in the catalog, named as the vendor names them.
+
+    Versions have a last part that the release notes do not tell, as the vendor's have; the driver's have none.
+    """
+    found: dict[tuple[str, str], StubPackage] = {}
+    for release in neuron_releases().values():
+        for name, version in release.host.items():
+            full = version if name == DRIVER else f"{version}-{hashlib.sha256(version.encode()).hexdigest()[:9]}"
+            found[name, version] = StubPackage(
+                name,
+                full,
+                architecture="all" if name == DRIVER else "amd64",
+                files=_neuron_files(name, version),
+            )
+    return list(found.values())
+
+
+def build(folder: Path, packages: Iterable[StubPackage], *, suite: str = "stable") -> AptRepository:
+    """Make a repository of `packages` in `folder`, which must not exist, signed with a new key. Takes about 1 s."""
+    for program in NEEDED:
+        if shutil.which(program) is None:
+            raise FileNotFoundError(f"{program} is needed to make a package repository")
+    pool = folder / "pool"
+    pool.mkdir(parents=True)
+    records = [_record(folder, _pack(pool, package)) for package in packages]
+    lists = folder / "dists" / suite
+    index = lists / "main" / "binary-amd64"
+    index.mkdir(parents=True)
+    text = "\n".join(records).encode()
+    (index / "Packages").write_bytes(text)
+    (index / "Packages.gz").write_bytes(gzip.compress(text, mtime=0))
+    (lists / "Release").write_text(_release(lists, suite))
+    keyring = folder / "key.gpg"
+    _sign(lists, keyring)
+    return AptRepository(folder=folder, suite=suite, keyring=keyring)
+
+
+def _neuron_files(name: str, version: str) -> dict[str, str]:
+    if name == "aws-neuronx-tools":
+        return {"/opt/aws/neuron/bin/neuron-ls": (_PROGRAMS / "neuron-ls").read_text(encoding="utf-8")}
+    return {f"/opt/aws/neuron/share/{name}": f"{version}\n"}
+
+
+def _pack(pool: Path, package: StubPackage) -> Path:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place, "root")
+        control = root / "DEBIAN"
+        control.mkdir(parents=True)
+        root.chmod(0o755)
+        depends = f"Depends: {package.depends}\n" if package.depends else ""
+        (control / "control").write_text(
+            f"Package: {package.name}\nVersion: {package.version}\nArchitecture: {package.architecture}\n"
+            f"Maintainer: drill <drill@example.com>\n{depends}Description: stub for drills\n"
+        )
+        for path, text in package.files.items():
+            _write(root / path.lstrip("/"), text)
+        for script, text in package.scripts.items():
+            _write(control / script, text)
+        target = pool / package.file_name
+        _run("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(target))
+    return target
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def _record(folder: Path, deb: Path) -> str:
+    """Return the package's record for the index: its control file, where it is, and its checksum."""
+    content = deb.read_bytes()
+    return (
+        _run("dpkg-deb", "--field", str(deb))
+        + f"Filename: {deb.relative_to(folder)}\nSize: {len(content)}\nSHA256: {hashlib.sha256(content).hexdigest()}\n"
+    )
+
+
+def _release(lists: Path, suite: str) -> str:
+    files = sorted(path for path in lists.rglob("Packages*"))
+    lines = "".join(
+        f" {hashlib.sha256(path.read_bytes()).hexdigest()} {path.stat().st_size} {path.relative_to(lists)}\n"
+        for path in files
+    )
+    return (
+        f"Origin: drill\nSuite: {suite}\nCodename: {suite}\nArchitectures: amd64\nComponents: main\n"
+        f"Date: {formatdate(usegmt=True)}\nSHA256:\n{lines}"
+    )
+
+
+def _sign(lists: Path, keyring: Path) -> None:
+    """Sign the release as apt wants it. The private key is thrown away."""
+    with tempfile.TemporaryDirectory(prefix="gpg-") as home:  # The agent's socket lies in it: its path must be short.
+        gpg = ("gpg", "--homedir", home, "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback")
+        try:
+            _run(*gpg, "--passphrase", "", "--quick-generate-key", "drill <drill@example.com>", "ed25519", "sign")
+            _run(*gpg, "--export", "--output", str(keyring))
+            _run(*gpg, "--clearsign", "--output", str(lists / "InRelease"), str(lists / "Release"))
+            _run(*gpg, "--detach-sign", "--armor", "--output", str(lists / "Release.gpg"), str(lists / "Release"))
+        finally:
+            subprocess.run(("gpgconf", "--homedir", home, "--kill", "gpg-agent"), check=False, capture_output=True)
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"`{' '.join(command)}` ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
