@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from drill.image.aws_cli import SERVICES, fetch_aws_cli
+from drill.image.aws_cli import fetch_aws_cli
 from drill.image.distribution import Distribution, distributions
 from drill.image.prerequisites import provide
 
 RECIPE = Path(__file__).parent / "recipe"
 _LAYER = Path(__file__).parent / "layer.sh"
+_AWS_CLI = Path(__file__).with_name("aws_cli.py")
 _BASE = ("base.packages", "base.sh", "last.sh", "aws-cli.txt", "files/base")
 _SLURM = ("slurm.packages", "slurm.sh", "last.sh", "files/slurm")
 VARIANTS = ("slurm", "bare")
@@ -103,7 +104,7 @@ def recipe_keys(release: Distribution) -> tuple[str, str]:
 
     What the distribution's archive changes is not in them: delete the folder to build anew.
     """
-    base = _digest(_BASE, [*release.sources, platform.machine(), *SERVICES])
+    base = _digest(_BASE, [_AWS_CLI.read_text(), *release.sources, platform.machine()])
     return base, _digest(_SLURM, [base])
 
 
