@@ -35,6 +35,8 @@ def main(step: Step, node: Node, how: str, *, result: int, output: int, runner: 
         with open(result, "w", encoding="utf-8") as file:
             json.dump(told, file)
         sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(0)
 
@@ -98,8 +100,8 @@ def _detach(output: int, runner: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    # New streams: the runner's may believe that they are files, and fail over what is a pipe now.
+    sys.stdout = sys.stderr = open(1, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
 def _end_with_all(*_: object) -> None:
