@@ -1,0 +1,53 @@
+"""Enroot: keeps images and containers on the disk that has room for them."""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from llm_fleet_node import disks
+from llm_fleet_node.containers import enroot
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+
+def apply(node: Node) -> None:
+    """Set the paths in Enroot's configuration, and nothing else in it."""
+    enroot.put_settings(node.host, disks.read(node.host))
+
+
+def verify(node: Node) -> None:
+    """Prove that no file of Enroot's says otherwise, that Enroot goes by them, and that they are on that disk."""
+    host, layout = node.host, disks.read(node.host)
+    problems = enroot.contradictions(host, layout)
+    device = os.stat(host.path(layout.place)).st_dev
+    for value in enroot.wanted(layout).values():
+        folder = host.path(value.split("/user-")[0])
+        if not folder.is_dir():
+            problems.append(f"there is no folder {value}")
+        elif folder.stat().st_dev != device:
+            problems.append(f"{value} is on another disk than {layout.place}")
+    if problems:
+        fail(Code.CONTAINER_DISK, "; ".join(problems))
+    try:
+        enroot.try_it(host)
+    except CommandFailed as error:
+        fail(Code.CONTAINER_DISK, f"Enroot does not go by {enroot.CONF}: {error.output.strip()}")
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do where there is no Enroot: it is part of the AMI, or absent."""
+    return None if node.host.which("enroot") else "the node has no Enroot"
+
+
+STEP = Step(
+    name="enroot",
+    summary="Enroot keeps images and containers on the disk that has room for them",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    needs=("disks",),
+    skip=skip,
+)

@@ -1,0 +1,77 @@
+"""Exporters: what the image carries of them runs, and Prometheus gets metrics from it. Nothing is downloaded."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from llm_fleet_node.exporters.kinds import EXPORTERS, Exporter
+from llm_fleet_node.exporters.scrape import metrics
+from llm_fleet_node.failures import Code
+from llm_fleet_node.node import Node
+from llm_fleet_node.services import is_active, reload_units, run_unit
+from llm_fleet_node.step import EVERY_ROLE, Step
+from llm_fleet_node.waiting import wait_for
+
+_FOLDER = "/etc/systemd/system"
+_SECONDS = 20
+
+
+def apply(node: Node) -> None:
+    """Start each exporter that this node can have. A port that serves metrics already is left to who serves it."""
+    for exporter in EXPORTERS:
+        absent = exporter.absent(node.host)
+        if absent:
+            node.say(f"{exporter.name} exporter: absent, {absent}")
+        elif _is_anothers(node, exporter):
+            node.say(f"{exporter.name} exporter: port {exporter.port} serves metrics already, by another's unit")
+        else:
+            _start(node, exporter)
+
+
+def verify(node: Node) -> None:
+    """Prove that each answers with metrics."""
+    for exporter in EXPORTERS:
+        if exporter.absent(node.host) is None:
+            _check(node, exporter)
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do where the image carries none; the log of a node that carries some tells which are absent."""
+    absent = {exporter.name: exporter.absent(node.host) for exporter in EXPORTERS}
+    if not all(absent.values()):
+        return None
+    return "no exporter: " + "; ".join(f"{name}: {why}" for name, why in absent.items())
+
+
+def _start(node: Node, exporter: Exporter) -> None:
+    host, unit = node.host, exporter.unit(node.host)
+    if unit == exporter.own_unit:
+        path, text = f"{_FOLDER}/{unit}", exporter.unit_file(host)
+        if host.read(path) not in (None, text) and is_active(host, unit):
+            # Before the file is written: a run that is killed in between finds it stopped, and starts it anew.
+            host.run("systemctl", "stop", unit, changes=f"stopped {unit}")
+        host.write(path, text)
+        # Also when the file is right: whoever wrote it may have been killed before systemd read it.
+        reload_units(host)
+    run_unit(host, unit)
+
+
+def _is_anothers(node: Node, exporter: Exporter) -> bool:
+    return metrics(exporter.port) > 0 and not is_active(node.host, exporter.unit(node.host))
+
+
+def _check(node: Node, exporter: Exporter) -> None:
+    what = f"metric on port {exporter.port} ({exporter.unit(node.host)})"
+    wait_for(what, lambda: metrics(exporter.port), seconds=_SECONDS, code=Code.EXPORTER)
+
+
+STEP = Step(
+    name="exporters",
+    summary="exporters that the image carries serve their metrics",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    after=("neuron_devices", "gpu_devices", "efa_devices"),
+    skip=skip,
+    timeout=120,
+)

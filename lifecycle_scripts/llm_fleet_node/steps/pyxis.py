@@ -1,0 +1,77 @@
+"""Pyxis: `srun --container-image` works on every node.
+
+On the controller it comes before slurmctld starts, whose copy of `plugstack.conf` all nodes get; on the others after
+slurmd has fetched it, since srun can be asked only then.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from llm_fleet_node.containers.plugstack import find_plugin, put_pyxis, times_loaded
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.node import Node
+from llm_fleet_node.services import is_active
+from llm_fleet_node.slurm import conf_file, installation
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+_TOLD_LATER = "/var/lib/llm-fleet/pyxis-not-yet-told"
+"""There while plugstack.conf was changed and the running slurmctld may not have been told: also after a kill."""
+
+
+def apply(node: Node) -> None:
+    """Load pyxis once, where Slurm's configuration is kept. Elsewhere it comes from the controller."""
+    host = node.host
+    path, plugin = _plugstack(host), find_plugin(host)
+    if path is None or plugin is None:
+        return
+    if len(times_loaded(host, path)) != 1:
+        host.write(_TOLD_LATER, "")
+        put_pyxis(host, path, plugin)
+    if host.read(_TOLD_LATER) is not None:
+        if is_active(host, "slurmctld.service"):
+            host.run("scontrol", "reconfigure", changes="told slurmctld of plugstack.conf")
+        host.remove(_TOLD_LATER)
+
+
+def verify(node: Node) -> None:
+    """Prove that srun knows pyxis's options, which it does only when the plugin fits Slurm and is loaded once."""
+    host = node.host
+    path = _plugstack(host)
+    loaded = times_loaded(host, path) if path else []
+    if path and len(loaded) != 1:
+        where = ", ".join(f"{item.line.path}:{item.line.number + 1}" for item in loaded) or "nowhere"
+        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where})")
+    try:
+        said = host.run("srun", "--help")
+    except CommandFailed as error:
+        fail(Code.PYXIS, f"srun does not start: {error.output.strip()}")
+    if "--container-image" not in said:
+        fail(Code.PYXIS, "srun knows no --container-image")
+
+
+def skip(node: Node) -> Optional[str]:
+    """Nothing to do where there is no pyxis: it is part of the AMI, or absent."""
+    return None if find_plugin(node.host) else "the node has no pyxis"
+
+
+def _plugstack(host: Host) -> Optional[str]:
+    """Return the path of `plugstack.conf`; `None` on a node that gets its configuration from the controller."""
+    etc = installation.found(host).etc
+    conf = conf_file.read(host, etc)
+    if conf is None:
+        return None
+    return conf.value("PlugStackConfig") or f"{etc}/plugstack.conf"
+
+
+STEP = Step(
+    name="pyxis",
+    summary="srun knows --container-image",
+    roles=EVERY_ROLE,
+    apply=apply,
+    verify=verify,
+    needs=("slurm_packages", "slurm_conf", "slurmd"),
+    after=("docker", "enroot"),
+    skip=skip,
+)
