@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.manifest import NAME as MANIFEST
 
 NAME = "SHA256SUMS"
+_PACKAGE = "llm_fleet_node"
 
 
 def verify(bundle: Path, scripts_sha256: str) -> int:
     """Compare every file with its checksum, and the list with the manifest's `scripts_sha256`; return how many files.
 
-    Raises `Failure` when a file is missing or changed, or when scripts and manifest are not of one bundle.
+    Raises `Failure` when a file is missing, changed or a stranger, or when scripts and manifest are not of one bundle.
     """
     sums = _read(bundle)
     wrong = [problem for path, digest in sums.items() for problem in _compare(bundle, path, digest)]
+    wrong += [f"{path} was never published" for path in _code(bundle) if path not in sums]
     if wrong:
         fail(Code.FILE_CHANGED, f"of the bundle in {bundle}: {'; '.join(wrong)}")
     scripts = "".join(f"{digest}  {path}\n" for path, digest in sorted(sums.items()) if path != MANIFEST)
@@ -25,6 +28,14 @@ def verify(bundle: Path, scripts_sha256: str) -> int:
     if MANIFEST not in sums or found != scripts_sha256:
         fail(Code.BUNDLE_MIXED, f"the scripts in {bundle} are {found}, but {MANIFEST} is of scripts {scripts_sha256}")
     return len(sums)
+
+
+def _code(bundle: Path) -> list[str]:
+    """Return all of the package's files: a strange one would be run, a step even without being asked for."""
+    found: list[str] = []
+    for folder, _, names in os.walk(bundle / _PACKAGE):
+        found += [os.path.relpath(os.path.join(folder, name), bundle) for name in names if name.endswith(".py")]
+    return sorted(found)
 
 
 def _read(bundle: Path) -> dict[str, str]:
