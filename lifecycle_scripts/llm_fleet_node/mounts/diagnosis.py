@@ -13,7 +13,12 @@ from llm_fleet_node.names import addresses_of
 _DNS_SECONDS, _CONNECT_SECONDS = 5.0, 5.0
 _NO_CLIENT = ("unknown filesystem type", "modules loaded?", "no such device", "protocol not supported")
 """What mount(8), mount.lustre and mount.nfs say when the kernel lacks the client."""
-_NO_SHARE = ("filesystem name correct?", "no such file or directory", "access denied by server")
+_NO_SHARE = (
+    "filesystem name correct?",
+    "correct filesystem name?",
+    "no such file or directory",
+    "access denied by server",
+)
 """What mount.lustre and mount.nfs say after the server has answered that it has no such share for this node."""
 
 

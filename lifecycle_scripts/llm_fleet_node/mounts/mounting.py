@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from llm_fleet_node.failures import Code, Failure, fail
+from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.marked_block import get_block, put_block
 from llm_fleet_node.mounts.diagnosis import why_not_mounted
+from llm_fleet_node.mounts.identity import check_device
 from llm_fleet_node.mounts.remote import Remote
-from llm_fleet_node.mounts.table import Mounted, mounted_at
-from llm_fleet_node.names import addresses_of
+from llm_fleet_node.mounts.table import mounted_at
 
 FSTAB = "/etc/fstab"
 _ONE_TRY = 60.0
@@ -37,16 +37,6 @@ def ensure_mounted(host: Host, remote: Remote, *, seconds: float) -> None:
     _mount(host, remote, seconds)
 
 
-def check_device(host: Host, remote: Remote, there: Mounted) -> None:
-    """Raise `Failure` unless `there` is `remote`."""
-    if not (_right_device(host, remote, there) and _right_kind(host, remote, there)):
-        fail(
-            Code.STORAGE_UNFIT,
-            f"at {remote.path} there is {there.device} of type {there.kind}, not {remote.device} of type {remote.kind}",
-            final=True,
-        )
-
-
 def _mount(host: Host, remote: Remote, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while True:
@@ -69,29 +59,3 @@ def _somebody_else_lists(host: Host, remote: Remote) -> bool:
         if len(words) > 1 and words[1].rstrip("/") == remote.path.rstrip("/") and line not in ours:
             return True
     return False
-
-
-def _right_device(host: Host, remote: Remote, there: Mounted) -> bool:
-    """Return whether it is the same share of the same server. Lustre tells addresses in place of the name."""
-    server, found, share = there.device.rpartition(":/")
-    if not found or "/" + share.rstrip("/") != remote.share.rstrip("/"):
-        return False
-    servers = {part.split("@")[0] for part in server.replace(",", ":").split(":")}
-    return remote.server in servers or bool(servers & set(addresses_of(host, remote.server)))
-
-
-def _right_kind(host: Host, remote: Remote, there: Mounted) -> bool:
-    """Return whether it is of the right type. Where the kernel has no such type, the mount program had its reasons."""
-    known = {line.split()[-1] for line in (host.read("/proc/filesystems") or "").splitlines() if line.split()}
-    return there.kind == remote.kind or remote.kind not in known
-
-
-def is_mounted(host: Host, remote: Remote) -> Mounted:
-    """Return what is mounted at the path. Raises `Failure` unless that is `remote`, and read-write."""
-    there = mounted_at(host, remote.path)
-    if there is None:
-        raise Failure(Code.STORAGE_UNFIT, f"nothing is mounted at {remote.path}")
-    check_device(host, remote, there)
-    if "ro" in there.options:
-        fail(Code.STORAGE_UNFIT, f"{remote.path} is mounted read-only: {','.join(there.options)}")
-    return there

@@ -7,8 +7,9 @@ from typing import Optional
 from llm_fleet_node.manifest_parts import Mount
 from llm_fleet_node.mounts import lustre_efa
 from llm_fleet_node.mounts.efa_proof import prove_efa
+from llm_fleet_node.mounts.identity import is_mounted
 from llm_fleet_node.mounts.lustre_tuning import tune, write_module_options
-from llm_fleet_node.mounts.mounting import ensure_mounted, is_mounted
+from llm_fleet_node.mounts.mounting import ensure_mounted
 from llm_fleet_node.mounts.of_group import mounts_of
 from llm_fleet_node.mounts.proof import prove_writable
 from llm_fleet_node.mounts.remote import Remote

@@ -8,7 +8,8 @@ from typing import Optional
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.manifest_parts import Mount
-from llm_fleet_node.mounts.mounting import ensure_mounted, is_mounted
+from llm_fleet_node.mounts.identity import is_mounted
+from llm_fleet_node.mounts.mounting import ensure_mounted
 from llm_fleet_node.mounts.of_group import mounts_of
 from llm_fleet_node.mounts.proof import own_file, prove_writable, removed_afterwards
 from llm_fleet_node.mounts.remote import Remote

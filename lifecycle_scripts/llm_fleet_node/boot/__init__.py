@@ -1,0 +1,1 @@
+"""What a node needs to prove itself again after a reboot."""

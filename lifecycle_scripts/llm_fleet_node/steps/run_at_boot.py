@@ -1,0 +1,79 @@
+"""After a reboot the node proves itself again: HyperPod runs lifecycle scripts once, and /tmp does not stay."""
+
+from __future__ import annotations
+
+from llm_fleet_node import checksums, services
+from llm_fleet_node.boot.kept_bundles import FOLDER, keep
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import EVERY_ROLE, Step
+
+UNIT = "llm-fleet.service"
+_PATH = f"/etc/systemd/system/{UNIT}"
+_AFTER = (
+    "network-online.target remote-fs.target munge.service slurmdbd.service slurmctld.service slurmd.service "
+    "docker.service containerd.service dlami-nvme.service"
+)
+"""The run looks at what these have started, and starts what they have not. It must not come before one of them:
+`systemctl start` would wait for a unit that waits for this one."""
+
+
+def _apply(node: Node) -> None:
+    bundle = keep(node.host, node.places.bundle, node.manifest)
+    changed = node.host.write(_PATH, _unit(bundle, node.hook))
+    # What `systemctl enable` would do. It is not started: this is the run.
+    changed |= node.host.link(f"/etc/systemd/system/multi-user.target.wants/{UNIT}", _PATH)
+    if changed:
+        services.reload_units(node.host)
+
+
+def _unit(bundle: str, hook: str) -> str:
+    return f"""[Unit]
+Description=Prove this node again after a reboot (llm-fleet)
+Wants=network-online.target
+After={_AFTER}
+ConditionPathExists={bundle}/enter.sh
+
+[Service]
+Type=oneshot
+ExecStart=/bin/bash {bundle}/enter.sh {hook}
+TimeoutStartSec=3600
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _verify(node: Node) -> None:
+    kept = node.host.path(f"{FOLDER}/{node.manifest.content_hash}")
+    checksums.verify(kept, node.manifest.scripts_sha256)
+    node.host.run("systemctl", "is-enabled", UNIT)
+    if node.host.read(_PATH) != _unit(f"{FOLDER}/{node.manifest.content_hash}", node.hook):
+        fail(Code.FILE_CHANGED, f"{_PATH} does not run {kept}")
+
+
+STEP = Step(
+    name="run_at_boot",
+    summary="the node proves itself again after a reboot",
+    roles=EVERY_ROLE,
+    after=(
+        "health_check",
+        "slurm_ready",
+        "slurm_accounts",
+        "exporters",
+        "pyxis",
+        "mount_lustre",
+        "mount_open_zfs",
+        "mount_s3",
+        "neuron_devices",
+        "gpu_devices",
+        "efa_devices",
+        "ssh_between_nodes",
+        "log_rotation",
+        "clock",
+    ),
+    apply=_apply,
+    verify=_verify,
+    timeout=60,
+    retries=1,
+)
