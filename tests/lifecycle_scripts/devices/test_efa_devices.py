@@ -1,0 +1,113 @@
+"""The step efa_devices."""
+
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.manifest_parts import InstanceType
+from llm_fleet_node.steps.efa_devices import STEP
+from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
+from tools.synth_environment import ROOT
+
+STAND_IN = ROOT / "drill/stand_ins/programs/fi_info"
+
+
+def interfaces(root: Path, *names: str, vendor: str = "0x1d0f", device: str = "0xefa1") -> None:
+    for name in names:
+        file(root, f"/sys/class/infiniband/{name}/device/vendor", f"{vendor}\n")
+        file(root, f"/sys/class/infiniband/{name}/device/device", f"{device}\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    interfaces(tmp_path, *(f"rdmap{number}s27" for number in range(8)))
+    return tmp_path
+
+
+def fi_info(root: Path, count: int) -> None:
+    body = f"""
+assert a == ['-p', 'efa'], a
+for n in range({count}):
+    for kind in ('rdm', 'dgrm'):
+        print(f'provider: efa\\n    fabric: efa\\n    domain: rdmap{{n}}s27-{{kind}}\\n    version: 122.0')
+"""
+    program(root, "fi_info", body)
+
+
+def test_all_interfaces_are_there(root: Path) -> None:
+    fi_info(root, 8)
+    said = Said()
+    node = make(root, TRN1, said=said)
+    assert STEP.skip(node) is None
+    STEP.apply(node)
+    STEP.verify(node)
+    assert said.lines == ["8 EFA interfaces, all usable by libfabric"]
+
+
+def test_a_second_time_nothing_changes(root: Path) -> None:
+    STEP.apply(make(root, TRN1))
+    again = make(root, TRN1)
+    STEP.apply(again)
+    STEP.verify(again)
+    assert again.host.changes == []
+
+
+def test_old_names_count_and_other_cards_do_not(tmp_path: Path) -> None:
+    (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
+    interfaces(tmp_path, "mlx5_0", vendor="0x15b3", device="0x101e")
+    interfaces(tmp_path, "ena_0", vendor="0x1d0f", device="0xec20")
+    node = make(tmp_path, TRN1)
+    STEP.apply(node)
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.cause == "ml.trn1.32xlarge has 8 EFA interfaces, the kernel has 1 (efa_0)"
+    assert failure.value.code is Code.EFA_DEVICES
+
+
+def test_no_interface_at_all_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="interfaces, the kernel has 0\n"):
+        STEP.verify(make(tmp_path, TRN1))
+
+
+def test_interfaces_that_libfabric_cannot_use_are_told(root: Path) -> None:
+    fi_info(root, 7)
+    with pytest.raises(Failure, match="libfabric can use 7") as failure:
+        STEP.verify(make(root, TRN1))
+    assert failure.value.code is Code.EFA_DEVICES
+
+
+def test_a_libfabric_that_finds_nothing_is_told(root: Path) -> None:
+    program(root, "fi_info", "sys.exit('fi_getinfo: -61 (No data available)')")
+    with pytest.raises(Failure, match="libfabric can use 0"):
+        STEP.verify(make(root, TRN1))
+
+
+def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
+    text = STAND_IN.read_text().replace("#!/usr/bin/env bash", f"#!/bin/bash\nFI_STAND_IN_ROOT={root}")
+    file(root, "/opt/amazon/efa/bin/fi_info", text)
+    (root / "opt/amazon/efa/bin/fi_info").chmod(0o755)
+    said = Said()
+    node = make(root, TRN1, said=said)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert said.lines == ["8 EFA interfaces, all usable by libfabric"]
+    assert not node.host.succeeds("fi_info", "-p", "tcp9")
+    assert not node.host.succeeds("fi_info", "-x")
+
+
+def test_memory_that_may_not_be_locked_is_told(root: Path) -> None:
+    STEP.apply(make(root, TRN1))
+    file(root, "/etc/security/limits.d/90-llm-fleet-efa.conf", "* hard memlock 64\n")
+    with pytest.raises(Failure) as failure:
+        STEP.verify(make(root, TRN1))
+    assert failure.value.code is Code.ACCELERATOR_SETTINGS
+
+
+@pytest.mark.parametrize("kind", [M5, InstanceType("ml.new.xlarge", None, None, None)], ids=lambda kind: str(kind.name))
+def test_other_nodes_are_skipped(tmp_path: Path, kind: InstanceType) -> None:
+    assert STEP.skip(make(tmp_path, kind)) == f"{kind.name} has no EFA interfaces"
+
+
+def test_a_mixed_group_is_skipped(tmp_path: Path) -> None:
+    assert STEP.skip(make(tmp_path, TRN1, M5, is_told=False)) == "the group, of mixed types, has no EFA interfaces"

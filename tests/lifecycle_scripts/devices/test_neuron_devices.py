@@ -1,0 +1,175 @@
+"""The step neuron_devices: counts what is there, by two accounts, and keeps ports free."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node import waiting
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.manifest_parts import InstanceType
+from llm_fleet_node.steps import neuron_devices
+from llm_fleet_node.steps.neuron_devices import STEP
+from tests.lifecycle_scripts.moved_node import M5, P5, TRN1, TRN2, Said, devices, file, make, program
+from tools.synth_environment import ROOT
+
+STAND_IN = ROOT / "drill/stand_ins/programs/neuron-ls"
+RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    file(tmp_path, RESERVED, "\n")
+    devices(tmp_path, range(16))
+    return tmp_path
+
+
+def neuron_ls(root: Path, body: str) -> None:
+    program(root, "neuron-ls", f"assert a == ['--json-output'], a\n{body}")
+
+
+def listed(count: int, cores: int = 2) -> str:
+    return json.dumps([{"neuron_device": number, "nc_count": cores, "memory_size": 1} for number in range(count)])
+
+
+@pytest.mark.parametrize("kind", [TRN1, TRN2], ids=lambda kind: str(kind.name))
+def test_all_devices_are_there(root: Path, kind: InstanceType) -> None:
+    said = Said()
+    neuron_ls(root, f"print({listed(16)!r})")
+    node = make(root, kind, said=said)
+    assert STEP.skip(node) is None
+    STEP.apply(node)
+    STEP.verify(node)
+    assert said.lines == ["Neuron driver 2.26.10.0: 16 devices"]
+
+
+def test_a_second_time_nothing_changes(root: Path) -> None:
+    STEP.apply(make(root, TRN1))
+    again = make(root, TRN1)
+    STEP.apply(again)
+    STEP.verify(again)
+    assert again.host.changes == []
+
+
+def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
+    """The stand-in takes what we ask, refuses what the real one would, and tells in the real one's form."""
+    text = STAND_IN.read_text().replace(
+        "#!/usr/bin/env bash", f"#!/bin/bash\nNEURON_STAND_IN_ROOT={root}\nPATH=/usr/bin:/bin"
+    )
+    file(root, "/opt/aws/neuron/bin/neuron-ls", text)
+    (root / "opt/aws/neuron/bin/neuron-ls").chmod(0o755)
+    said = Said()
+    node = make(root, TRN1, said=said)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert "unknown form" not in said.text
+    (root / "dev/neuron3").unlink()
+    assert len(json.loads(node.host.run("neuron-ls", "-j"))) == 15
+    with pytest.raises(Failure, match="unknown flag"):
+        node.host.run("neuron-ls", "--jsn")
+
+
+def test_a_lost_device_is_told_with_numbers(root: Path) -> None:
+    (root / "dev/neuron7").unlink()
+    node = make(root, TRN1)
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.ACCELERATORS
+    assert failure.value.cause.startswith("ml.trn1.32xlarge has 16 Neuron devices, /dev has 15 (neuron0, 1, 2")
+    assert "7" not in failure.value.cause.split("neuron0")[1].split(", ")
+
+
+def test_devices_that_do_not_come_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neuron_devices, "_SECONDS", 0.2)
+    (root / "dev/neuron7").unlink()
+    with pytest.raises(Failure, match=r"no 16 Neuron devices \(there are 15\) within 0.2 s"):
+        STEP.apply(make(root, TRN1))
+
+
+def test_devices_that_come_late_are_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "dev/neuron7").unlink()
+
+    def come(seconds: float) -> None:
+        devices(root, [7])
+
+    monkeypatch.setattr(waiting.time, "sleep", come)
+    STEP.apply(make(root, TRN1))
+    STEP.verify(make(root, TRN1))
+
+
+def test_more_devices_than_the_type_has_are_told(root: Path) -> None:
+    devices(root, [16])
+    with pytest.raises(Failure, match="has 16 Neuron devices, /dev has 17"):
+        STEP.verify(make(root, TRN1))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"print({listed(15)!r})", "has 16 Neuron devices, neuron-ls shows 15"),
+        ("sys.exit('No neuron device found')", "No neuron device found"),
+        (f"print({json.dumps([{'nc_count': n % 2} for n in range(16)])!r})", "unlike numbers of cores"),
+    ],
+)
+def test_what_neuron_ls_misses_is_told(root: Path, body: str, told: str) -> None:
+    neuron_ls(root, body)
+    STEP.apply(make(root, TRN1))
+    with pytest.raises(Failure, match=told) as failure:
+        STEP.verify(make(root, TRN1))
+    assert failure.value.code is Code.ACCELERATORS
+
+
+@pytest.mark.parametrize("told", ["no json", '{"devices": 16}', "[1, 2]"])
+def test_an_unknown_form_of_neuron_ls_is_told_but_no_failure(root: Path, told: str) -> None:
+    neuron_ls(root, f"print({told!r})")
+    said = Said()
+    node = make(root, TRN1, said=said)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert "unknown form, so only /dev was counted" in said.text
+
+
+def test_a_driver_that_does_not_run_is_told(tmp_path: Path) -> None:
+    file(tmp_path, RESERVED, "")
+    node = make(tmp_path, TRN1)
+    STEP.apply(node)
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.NEURON_DRIVER
+
+
+def test_a_driver_without_any_device_is_told(tmp_path: Path) -> None:
+    devices(tmp_path, [])
+    with pytest.raises(Failure, match=r"no Neuron device: /dev has 0 \(neuron none\)"):
+        STEP.verify(make(tmp_path, InstanceType("ml.trn9.xlarge", "neuron", None, None)))
+
+
+def test_ports_reserved_by_others_stay_reserved(root: Path) -> None:
+    file(root, RESERVED, "30000-30002,44000\n")
+    STEP.apply(make(root, TRN1))
+    assert (root / RESERVED.lstrip("/")).read_text() == "30000-30002,41000,44000,48620"
+    assert (root / "etc/sysctl.d/90-llm-fleet-neuron.conf").read_text().splitlines()[1] == (
+        "net.ipv4.ip_local_reserved_ports = 30000-30002,41000,44000,48620"
+    )
+    assert "* hard nofile 65535" in (root / "etc/security/limits.d/90-llm-fleet-neuron.conf").read_text()
+
+
+def test_ports_given_away_again_are_told(root: Path) -> None:
+    STEP.apply(make(root, TRN1))
+    file(root, RESERVED, "44000\n")
+    with pytest.raises(Failure, match="does not keep the ports 41000,48620 free") as failure:
+        STEP.verify(make(root, TRN1))
+    assert failure.value.code is Code.ACCELERATOR_SETTINGS
+
+
+@pytest.mark.parametrize("kind", [P5, M5], ids=lambda kind: str(kind.name))
+def test_other_nodes_are_skipped(root: Path, kind: InstanceType) -> None:
+    assert STEP.skip(make(root, kind)) == f"{kind.name} has no neuron devices"
+
+
+def test_a_mixed_group_is_checked_without_a_number(root: Path) -> None:
+    (root / "dev/neuron7").unlink()
+    node = make(root, TRN1, TRN2, is_told=False)
+    assert STEP.skip(node) is None
+    STEP.apply(node)
+    STEP.verify(node)
