@@ -1,7 +1,6 @@
 """A fleet file, deployed to the embedded AWS: where the drill gets groups, nodes and scripts from."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -17,11 +16,11 @@ class NotDeployed(Exception):
 
 
 class EmbeddedAws:
-    """The embedded AWS with one fleet in it, for as long as its context lasts."""
+    """The embedded AWS, for as long as its context lasts."""
 
-    def __init__(self, fleet_file: Path) -> None:
-        """Take the fleet file whose cluster is to be drilled."""
-        self._fleet_file = fleet_file
+    def __init__(self) -> None:
+        """Prepare; it starts on entering the context."""
+        self._is_bootstrapped = False
         self._aws = LocalAws()
         self._hashes: dict[str, str] = {}
 
@@ -43,18 +42,18 @@ class EmbeddedAws:
         """Return a boto3 client that may do everything."""
         return self._aws.client(service)
 
-    def deploy(self, say: Callable[[str], None] = lambda _: None) -> None:
-        """Synthesize the fleet and deploy all its stacks. Raises `NotDeployed`."""
+    def deploy(self, fleet_file: Path) -> None:
+        """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`."""
         from llm_fleet.config.load import load_fleet  # brings the CDK: only where it is needed
 
-        fleet = load_fleet(self._fleet_file)
+        fleet = load_fleet(fleet_file)
         self._aws.region = fleet.region
-        self._aws.bootstrap()
+        if not self._is_bootstrapped:
+            self._aws.bootstrap()
+            self._is_bootstrapped = True
         with TemporaryDirectory(prefix="drill-synth-") as folder:
-            say("synthesizing")
             assembly = _synthesize(fleet, Path(folder, "cdk.out"), self._aws.account)
-            self._hashes = _content_hashes(assembly)
-            say("deploying to the embedded AWS")
+            self._hashes |= _content_hashes(assembly)
             report = self._aws.deploy(assembly)
         if not report.succeeded:
             raise NotDeployed(str(report))
@@ -77,6 +76,11 @@ class EmbeddedAws:
             groups=tuple(_group(group) for group in told["InstanceGroups"]),
             instances=tuple(_instances(details)),
         )
+
+    def subnet(self, name: str) -> str:
+        """Return the addresses of the subnet that the nodes of the cluster `name` are in, e.g. `10.1.192.0/18`."""
+        (subnet,) = self.client("sagemaker").describe_cluster(ClusterName=name)["VpcConfig"]["Subnets"]
+        return self.client("ec2").describe_subnets(SubnetIds=[subnet])["Subnets"][0]["CidrBlock"]
 
     def file_systems(self) -> list[FileSystem]:
         """Return the file systems that exist: what the stand-ins for their servers serve."""

@@ -29,6 +29,8 @@ class Journal:
         """Write to `path`, which may hold an earlier part of the same run."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
+        self.folder = path.parent
+        """Where the run leaves what it leaves."""
         self._listener = listener
         self._lock = threading.Lock()
         self.entries: list[Entry] = []

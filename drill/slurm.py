@@ -90,6 +90,14 @@ class Slurm:
                 raise NotInTime(f"not {state} within {seconds:g} s: {self.states()}, reasons {self.reasons()}")
             time.sleep(_PAUSE)
 
+    def wait_for_file(self, path: str, *, seconds: float) -> None:
+        """Wait until the node has the file `path`. Raises `NotInTime`."""
+        deadline = time.monotonic() + seconds
+        while self._node.run("test", "-e", path, check=False).returncode:
+            if time.monotonic() > deadline:
+                raise NotInTime(f"no {path} within {seconds:g} s")
+            time.sleep(_PAUSE)
+
     def wait_for_job(self, job_id: str, *states: str, seconds: float, restarts: int = 0) -> Job:
         """Wait until the job is in one of `states`, restarted `restarts` times or more. Raises `NotInTime`."""
         deadline = time.monotonic() + seconds

@@ -27,7 +27,7 @@ class NodeFile:
 def put(node: Node, files: Iterable[NodeFile], *, then: str = "true") -> None:
     """Put `files` on `node` and run the shell command `then`. Raises `CommandError`."""
     packed = base64.b64encode(_tar(files)).decode()
-    node.run("sh", "-ec", f"base64 -d | tar -xp -C / ; {then}", input=packed)
+    node.run("sh", "-ec", f"base64 -d | tar -xzp -C / ; {then}", input=packed)
 
 
 def _tar(files: Iterable[NodeFile]) -> bytes:

@@ -7,12 +7,13 @@ Slurm calls it down, so that what Slurm does about the loss is seen first.
 """
 
 import threading
+import time
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol
 
 from drill.nodes.node import CommandError, Node
-from drill.slurm import Slurm
+from drill.slurm import NotInTime, Slurm
 
 REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
 _PAUSE = 0.5
@@ -58,6 +59,18 @@ class Recovery(AbstractContextManager["Recovery"]):
         self._thread = threading.Thread(target=self._watch, name="recovery", daemon=True)
         self.error: BaseException | None = None
         """What ended the watcher before its time."""
+        self.healed: list[str] = []
+        """Names of the nodes that it gave back, in order."""
+
+    def wait_for(self, name: str, *, seconds: float) -> None:
+        """Wait until the node was healed by the watcher. Raises what ended the watcher, or `NotInTime`."""
+        deadline = time.monotonic() + seconds
+        while name not in self.healed:
+            if self.error is not None:
+                raise self.error
+            if time.monotonic() > deadline:
+                raise NotInTime(f"{name} was not healed within {seconds:g} s")
+            time.sleep(_PAUSE / 5)
 
     def __enter__(self) -> "Recovery":
         self._thread.start()
@@ -87,10 +100,14 @@ class Recovery(AbstractContextManager["Recovery"]):
         for host, name in self._cluster.host_names.items():
             if reasons.get(host) == REBOOT:
                 self._cluster.reboot(name)
-                self._cluster.resume(name)
+                self._give_back(name)
             elif reasons.get(host) == REPLACE or self._is_lost(name, states.get(host, "")):
                 self._cluster.replace(name)
-                self._cluster.resume(name)
+                self._give_back(name)
+
+    def _give_back(self, name: str) -> None:
+        self._cluster.resume(name)
+        self.healed.append(name)
 
     def _is_lost(self, name: str, state: str) -> bool:
         return state.startswith("down") and not self._cluster.node(name).running

@@ -1,0 +1,89 @@
+"""Opens a cluster of the drill with everything around it, and takes it all away at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import yaml
+
+from drill.cluster import DrillCluster
+from drill.embedded_aws import EmbeddedAws
+from drill.image.image import Image, Images
+from drill.journal import Entry, Journal
+from drill.nodes.backend import Backend
+from drill.nodes.unshare import UnshareBackend
+from drill.work_folder import image_folder, work_folder
+
+FLEET = Path(__file__).parent.parent / "examples" / "hyperpod-drill.yaml"
+"""What is brought up unless another fleet is named."""
+
+
+@contextmanager
+def open_cluster(
+    fleet_file: Path = FLEET,
+    *,
+    workers: int | None = None,
+    backend: str = "auto",
+    listener: Callable[[Entry], None] = lambda _: None,
+) -> Generator[DrillCluster]:
+    """Deploy the fleet to an embedded AWS and yield its first cluster, whose nodes are not booted yet.
+
+    `workers`: how many, in place of what the fleet file says. `listener` is told what happens.
+    """
+    journal = Journal(run_folder() / "journal.jsonl", listener)
+    with TemporaryDirectory(prefix="drill-fleet-") as folder, EmbeddedAws() as aws:
+        journal.note("deploy", f"deploying {fleet_file.name} to the embedded AWS")
+        aws.deploy(fleet_file if workers is None else with_workers(fleet_file, workers, Path(folder)))
+        with open_on(aws, aws.clusters()[0], journal, backend=backend) as cluster:
+            yield cluster
+
+
+@contextmanager
+def open_on(
+    aws: EmbeddedAws, name: str, journal: Journal, *, backend: str = "auto", variant: str = "slurm"
+) -> Generator[DrillCluster]:
+    """Yield the cluster `name` of what was deployed to `aws`, whose nodes are not booted yet."""
+    say = partial(_note, journal)
+    image = Images(image_folder(), say).provide(variant)
+    with _backend(backend, image, aws.subnet(name), say) as made:
+        cluster = DrillCluster(aws, name, made, journal)
+        journal.note("deployed", cluster.proof[-1])
+        try:
+            yield cluster
+        finally:
+            cluster.services.stop()
+
+
+def _note(journal: Journal, text: str) -> None:
+    journal.note("machine", text)
+
+
+def _backend(name: str, image: Image, subnet: str, say: Callable[[str], None]) -> Backend:
+    return UnshareBackend(image, work_folder(), subnet=subnet, say=say)
+
+
+def with_workers(fleet_file: Path, workers: int, folder: Path) -> Path:
+    """Write the fleet with `workers` nodes in its first Compute group into `folder`; return the file."""
+    fleet = cast("dict[str, Any]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
+    groups = next(iter(fleet["clusters"].values()))["groups"]
+    next(group for group in groups.values() if group["role"] == "compute")["count"] = workers
+    target = folder / fleet_file.name
+    target.write_text(yaml.safe_dump(fleet, sort_keys=False), encoding="utf-8")
+    return target
+
+
+def run_folder() -> Path:
+    """Return a new folder for what a run leaves behind."""
+    folder = work_folder() / "runs" / time.strftime("%Y%m%d-%H%M%S")
+    number = 1
+    while folder.exists():
+        folder = folder.with_name(f"{folder.name.partition('.')[0]}.{number}")
+        number += 1
+    folder.mkdir(parents=True)
+    return folder

@@ -1,0 +1,64 @@
+"""How the command talks to the process that keeps a cluster: requests and lines of answers over a Unix socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
+from typing import Any
+
+Say = Callable[[str], None]
+Answer = Callable[[Sequence[str], Say], int]
+"""Takes the words of a request and what says a line to who asked; returns the exit code."""
+
+
+class NobodyThere(Exception):
+    """No cluster is kept."""
+
+
+def ask(place: Path, words: Sequence[str], say: Say) -> int:
+    """Send `words` to who listens at `place`, hand each line of the answer to `say`, and return the exit code.
+
+    Raises `NobodyThere`.
+    """
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(place))
+        except OSError as error:
+            raise NobodyThere(str(place)) from error
+        connection.sendall(json.dumps(list(words)).encode() + b"\n")
+        for line in connection.makefile(encoding="utf-8"):
+            told: dict[str, Any] = json.loads(line)
+            if "exit" in told:
+                return int(told["exit"])
+            say(str(told["line"]))
+    raise NobodyThere("it ended before it had answered")
+
+
+def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
+    """Return a server at `place` that answers by `answer`; its `serve_forever` is the caller's to run."""
+
+    class Handler(StreamRequestHandler):
+        """One request."""
+
+        def handle(self) -> None:
+            """Answer it."""
+            words: list[str] = json.loads(self.rfile.readline())
+
+            def tell(**told: object) -> None:
+                self.wfile.write(json.dumps(told).encode() + b"\n")
+                self.wfile.flush()
+
+            try:
+                code = answer(words, lambda line: tell(line=line))
+            except Exception as error:
+                tell(line=f"{type(error).__name__}: {error}")
+                code = 1
+            tell(exit=code)
+
+    place.unlink(missing_ok=True)
+    server = ThreadingUnixStreamServer(str(place), Handler)
+    server.daemon_threads = True
+    return server
