@@ -35,6 +35,8 @@ FEATURE_SETS = {
         read_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::demo-data"),),
         write_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::demo-models", prefix="train", key_arn=f"{_KEY}models"),),
         reports=BucketAccess(bucket_arn="arn:aws:s3:::demo-reports", prefix="train", key_arn=f"{_KEY}reports"),
+        report_events=True,
+        mirror=BucketAccess(bucket_arn="arn:aws:s3:::demo-mirror", prefix="packages"),
         accounting_secret=SecretAccess(
             secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf", key_arn=f"{_KEY}secret"
         ),
@@ -81,9 +83,10 @@ def test_star_resources_only_where_the_service_knows_no_resource() -> None:
     for one in permissions(FEATURE_SETS["all"], PLACE):
         for action in one.actions:
             kinds = _known_resources(action)
-            # PutMetricData takes a data set since 2026, which HyperPod does not name; its namespace limits it.
+            # PutMetricData takes a data set since 2026, which nobody here names; its namespace limits it.
             if action == "cloudwatch:PutMetricData":
-                assert one.conditions["StringEquals"]["cloudwatch:namespace"] == "/aws/sagemaker/Clusters"
+                namespace = {"PlatformMetrics": "/aws/sagemaker/Clusters", "FailureMetric": "LlmFleet/Nodes"}[one.sid]
+                assert one.conditions["StringEquals"]["cloudwatch:namespace"] == namespace
             else:
                 assert (one.resources == ("*",)) == (not kinds), f"{action} knows {kinds}"
 
@@ -120,6 +123,23 @@ def test_the_bundle_can_be_read_and_not_written() -> None:
         for action in one.actions
     }
     assert actions == {"s3:GetObject", "s3:ListBucket"}
+
+
+def test_failed_starts_are_told_in_one_namespace_and_one_name_only() -> None:
+    made = {one.sid: one for one in permissions(NodeFeatures(report_events=True), PLACE)}
+    event = made["FailureEvent"]
+    assert event.resources == ("arn:aws:events:us-west-2:111122223333:event-bus/default",)
+    assert event.conditions["ForAllValues:StringEquals"] == {"events:source": "llm-fleet.node"}
+    assert event.conditions["Null"] == {"events:source": "false"}, "an event without a source must not slip through"
+    assert made["FailureMetric"].conditions == {"StringEquals": {"cloudwatch:namespace": "LlmFleet/Nodes"}}
+
+
+def test_reports_are_written_and_never_read() -> None:
+    reports = BucketAccess(bucket_arn="arn:aws:s3:::sagemaker-demo", prefix="reports/demo/train")
+    touching = [one for one in permissions(NodeFeatures(reports=reports), PLACE) if "demo" in "".join(one.resources)]
+    assert [(one.actions, one.resources) for one in touching] == [
+        (("s3:PutObject",), ("arn:aws:s3:::sagemaker-demo/reports/demo/train/*",))
+    ]
 
 
 def test_a_whole_bucket_is_listed_without_a_condition() -> None:

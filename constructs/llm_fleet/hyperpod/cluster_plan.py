@@ -11,6 +11,8 @@ from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
 from llm_fleet.hyperpod.construct_checks import cluster_problems
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.hyperpod.node_checks import node_problems
+from llm_fleet.hyperpod.node_setup import NodeSetup
 from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
@@ -32,6 +34,7 @@ class ClusterPlan:
     lustre: MountableLustre | None
     open_zfs: MountableOpenZfs | None
     lifecycle: LifecycleScripts | None
+    setup: NodeSetup
 
     @classmethod
     def make(
@@ -52,6 +55,7 @@ class ClusterPlan:
         node_recovery: NodeRecovery,
         slurm_config_strategy: SlurmConfigStrategy | None,
         accounting_database: AccountingDatabase | None,
+        setup: NodeSetup,
         tags: Mapping[str, str],
     ) -> "ClusterPlan":
         """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
@@ -80,6 +84,7 @@ class ClusterPlan:
             api_driven=lifecycle is None or not lifecycle.legacy,
         )
         problems += cluster_problems(shape, lifecycle)
+        problems += node_problems(shape, setup, lifecycle)
         if network is not None and not problems:
             # Only a cluster that can exist takes addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(claims(resolved, cluster=scope.node.id))
@@ -92,6 +97,7 @@ class ClusterPlan:
             lustre=lustre,
             open_zfs=open_zfs,
             lifecycle=lifecycle,
+            setup=setup,
         )
 
 

@@ -13,6 +13,8 @@ from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.access import BucketAccess, SecretAccess
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.node_role import NodeRole
+from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.rules.terms import NodeReports
 
 
 def add_node_role(
@@ -32,14 +34,27 @@ def add_node_role(
             bundle=scripts.access if scripts else None,
             vpc=plan.network is not None,
             efa_file_system=plan.lustre is not None and plan.lustre.efa_enabled,
-            read_buckets=tuple(map(BucketAccess.of, read_buckets)),
-            write_buckets=tuple(map(BucketAccess.of, write_buckets)),
+            read_buckets=(*map(BucketAccess.of, read_buckets), *_mounted(plan, read_only=True)),
+            write_buckets=(*map(BucketAccess.of, write_buckets), *_mounted(plan, read_only=False)),
+            mirror=_mirror(plan.setup.downloads),
+            reports=scripts.reports if scripts else None,
+            report_events=plan.lifecycle is not None and plan.lifecycle.reports is NodeReports.ALL,
             accounting_secret=SecretAccess.of(cast(secretsmanager.ISecret, database.secret)) if database else None,
             rollback_alarms=_alarms(plan),
         ),
     )
     _allow_volume_keys(node_role, plan)
     return node_role
+
+
+def _mounted(plan: ClusterPlan, *, read_only: bool) -> list[BucketAccess]:
+    """Return the parts of buckets that nodes see as folders."""
+    mounts = [mount for mount in plan.setup.s3_mounts if mount.read_only is read_only]
+    return [BucketAccess.of(mount.bucket, prefix=mount.key_prefix) for mount in mounts]
+
+
+def _mirror(downloads: Downloads) -> BucketAccess | None:
+    return BucketAccess.of(downloads.bucket, prefix=downloads.key_prefix) if downloads.bucket is not None else None
 
 
 def _alarms(plan: ClusterPlan) -> tuple[str, ...]:

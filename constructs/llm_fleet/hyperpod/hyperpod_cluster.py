@@ -22,8 +22,13 @@ from llm_fleet.hyperpod.cluster_wiring import open_ports, security_groups_of, wa
 from llm_fleet.hyperpod.imported_cluster import ImportedCluster
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.hyperpod.node_setup import NodeSetup
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
+from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.neuron_host import NeuronHost
+from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -60,6 +65,10 @@ class HyperPodCluster(ClusterBase):
         node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC,
         slurm_config_strategy: SlurmConfigStrategy | None = None,
         accounting_database: AccountingDatabase | None = None,
+        users: Sequence[ClusterUser] = (),
+        s3_mounts: Sequence[S3Mount] = (),
+        neuron: NeuronHost | None = None,
+        downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
         role: iam.IRole | iam.Role | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
@@ -94,6 +103,14 @@ class HyperPodCluster(ClusterBase):
 
         `accounting_database`: default, a database on the controller.
 
+        `users`: people with the same ids on every node, and their Slurm accounts. Default: the image's own user.
+
+        `s3_mounts`: buckets that nodes see as folders. Default: none.
+
+        `neuron`: the Neuron SDK's release that hosts carry. Default: whichever the image has.
+
+        `downloads`: what nodes may fetch when they start. Default: nothing but the scripts.
+
         `role`: what nodes may do. Default: a role with what the features in use need, and nothing else.
 
         `read_buckets`, `write_buckets`: data for the nodes; with a `role` of your own, grant it yourself.
@@ -118,6 +135,7 @@ class HyperPodCluster(ClusterBase):
             node_recovery=node_recovery,
             slurm_config_strategy=slurm_config_strategy,
             accounting_database=accounting_database,
+            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, downloads=downloads),
             tags=tags or {},
         )
         self.cluster_name: str = plan.cluster_name

@@ -1,12 +1,14 @@
 """Which scripts the nodes run when they start, and where these lie."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.rules.terms import LifecycleHook, NodeReports
 
 _LEGACY_FILE = "provisioning_parameters.json"
 """Where HyperPod looks for it: beside the entry point."""
@@ -24,9 +26,20 @@ class LifecycleScripts:
     """When they run, for groups that do not say it themselves.
 
     `ON_INIT_COMPLETE`: after the AMI has configured Slurm, Docker, Enroot, Pyxis and accounting from the API's values;
-    no node needs the internet for it. `ON_CREATE`: in place of the AMI's configuration: the script installs and starts
-    what the AMI would have.
+    no node needs the internet for it. `ON_CREATE`: in place of the AMI's configuration: the script configures and
+    starts what the AMI would have.
     """
+    skip_steps: Sequence[str] = ()
+    """Names of shipped steps that no node takes. Default: none are skipped."""
+    own_steps: Sequence[OwnStep] = ()
+    """Steps of your own among the shipped ones. Default: none."""
+    own_scripts: Path | None = None
+    """The folder with the scripts of `own_steps`, uploaded beside the shipped ones. Default: none."""
+    reports: NodeReports = NodeReports.ALL
+    """What a node leaves behind of its start.
+
+    Default: report and log in the scripts' bucket, below `reports/`; a metric and an event when it failed. In a
+    network without internet an event needs the interface endpoint `events`."""
     bucket: s3.IBucket | None = None
     """A bucket whose name begins with `sagemaker-`. Default: one is made, and retained with its old bundles."""
     scripts: Path | None = None

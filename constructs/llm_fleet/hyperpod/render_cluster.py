@@ -8,6 +8,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.hyperpod.accounting_schema import schema_of
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
@@ -61,17 +62,8 @@ def _accounting(scope: Construct, database: AccountingDatabase) -> dict[str, Any
     rendered: dict[str, Any] = {
         "endpoint": database.endpoint,
         "secretArn": database.secret_arn,
-        "name": database.database_name or _schema_of_stack(scope),
+        "name": schema_of(scope, database),
     }
     if database.port is not None:
         rendered["port"] = database.port
     return rendered
-
-
-def _schema_of_stack(scope: Construct) -> str:
-    """Name a schema by the first block of the stack's GUID.
-
-    CloudFormation's default is one name for all clusters, and slurmdbd refuses a schema with another cluster's id.
-    """
-    guid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Stack.of(scope).stack_id))
-    return f"slurm_acct_db_{cdk.Fn.select(0, cdk.Fn.split('-', guid))}"

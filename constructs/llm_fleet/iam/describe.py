@@ -10,8 +10,8 @@ def describe(permissions: Iterable[Permission]) -> str:
     lines = ["| statement | actions | on | why |", "|---|---|---|---|"]
     for permission in permissions:
         limits = [
-            f"only if {key} is {_shown(value)}"
-            for keys in permission.conditions.values()
+            f"only if {key} is {'there' if operator == 'Null' else _shown(value)}"
+            for operator, keys in permission.conditions.items()
             for key, value in keys.items()
         ]
         cells = (

@@ -23,6 +23,10 @@ class NodeFeatures:
     """Data that jobs read, write and delete, e.g. checkpoints."""
     reports: BucketAccess | None = None
     """Where nodes put the report of their start; write only."""
+    report_events: bool = False
+    """Nodes count failed starts in a metric of llm-fleet's own namespace, and tell each by an event."""
+    mirror: BucketAccess | None = None
+    """The mirror of what nodes fetch when they start."""
     accounting_secret: SecretAccess | None = None
     """Password of the external accounting database."""
     rollback_alarms: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ statements are here, narrowed to the account and region. Which actions know reso
 authorization reference; a test compares it with the copy in cfn-lint.
 """
 
+from llm_fleet.catalog.data_file import load
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.bucket_permissions import change_bucket, read_bucket, write_only
 from llm_fleet.iam.features import NodeFeatures
@@ -23,7 +24,9 @@ def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
         *(network(place) if features.vpc else ()),
         *efa_file_system(features),
         *data_buckets(features),
+        *mirror(features),
         *reports(features),
+        *failures(features, place),
         *accounting(features),
         *rollback_alarms(features, place),
         *private_images(features),
@@ -116,6 +119,40 @@ def reports(features: NodeFeatures) -> tuple[Permission, ...]:
         return ()
     return write_only(
         "Reports", features.reports, reason="a node leaves the report of its start where it outlives the node"
+    )
+
+
+def mirror(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Fetch what the image lacks."""
+    if features.mirror is None:
+        return ()
+    return read_bucket("Mirror", features.mirror, reason="a starting node fetches pinned packages from the mirror")
+
+
+def failures(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Tell that a start failed."""
+    if not features.report_events:
+        return ()
+    facts = load("lifecycle")
+    return (
+        Permission(
+            sid="FailureMetric",
+            actions=("cloudwatch:PutMetricData",),
+            resources=("*",),
+            conditions={"StringEquals": {"cloudwatch:namespace": facts["metric_namespace"]}},
+            reason="a node counts its failed starts; metrics have no ARN, so the namespace is what limits it",
+        ),
+        Permission(
+            sid="FailureEvent",
+            actions=("events:PutEvents",),
+            resources=(place.arn("events", f"event-bus/{facts['event_bus']}"),),
+            # A request holds several events, so the key has several values; one without any must not slip through.
+            conditions={
+                "ForAllValues:StringEquals": {"events:source": facts["event_source"]},
+                "Null": {"events:source": "false"},
+            },
+            reason="a node tells that its start failed, in its own name only, so that rules can act on it",
+        ),
     )
 
 

@@ -13,13 +13,15 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from llm_fleet.catalog.data_file import load
+from llm_fleet.config.own_scripts import own_scripts as read_own_scripts
 from llm_fleet.lifecycle.bundle_publisher import BundlePublisher
 from llm_fleet.lifecycle.content import checksums, content_hash, sha256, write_zip
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render
-from llm_fleet.lifecycle.script_folder import ScriptFile, default_folder, read_scripts
+from llm_fleet.lifecycle.script_folder import ScriptFile, bundle_files, default_folder
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.bundle import scripts as script_rules
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -42,18 +44,21 @@ class LifecycleBundle(Construct):
         bucket: s3.IBucket,
         manifest: NodeManifest,
         scripts: Path | None = None,
+        own_scripts: Path | None = None,
         log_encryption_key: kms.IKey | None = None,
     ) -> None:
         """Publish `manifest` with the scripts to `bucket`.
 
         `bucket`: its name must begin with `sagemaker-`; see `LifecycleBucket`. `scripts`: default, llm-fleet's own
-        folder. `log_encryption_key`: default, CloudWatch's own encryption of the publisher's log.
+        folder. `own_scripts`: a folder with the scripts of the manifest's `own_steps`, laid beside those of `scripts`;
+        default, none. `log_encryption_key`: default, CloudWatch's own encryption of the publisher's log.
         Raises `FleetError` with everything that is wrong with scripts and bucket, and `NotADirectoryError` when
-        `scripts` is no folder.
+        `scripts` or `own_scripts` is no folder.
         """
         super().__init__(scope, id)
-        files = read_scripts(scripts or default_folder())
+        files = bundle_files(scripts or default_folder(), own_scripts)
         problems = [problem.under("scripts") for problem in script_rules(files, entry_points=_entry_points(manifest))]
+        problems += [problem.under("own_steps") for problem in _own_script_problems(manifest, own_scripts)]
         problems += [problem.under("bucket") for problem in bucket_name(bucket.bucket_name)]
         raise_problems(problems, subject=self.node.path)
 
@@ -125,6 +130,12 @@ def _entry_points(manifest: NodeManifest) -> set[str]:
     """Return the scripts that HyperPod is told to run on some group."""
     names = load("lifecycle")["entry_points"]
     return {group.script or cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}
+
+
+def _own_script_problems(manifest: NodeManifest, folder: Path | None) -> list[Problem]:
+    """Return what is wrong with the scripts of the manifest's own steps."""
+    scripts = read_own_scripts(folder, {step.script for step in manifest.own_steps}) if folder else None
+    return check_own_scripts(manifest.own_steps, scripts)
 
 
 def _name(given: str | None, construct: Construct) -> str:

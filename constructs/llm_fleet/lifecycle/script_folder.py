@@ -2,8 +2,10 @@
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from llm_fleet.catalog.data_file import load
 
 _FOLDER = "lifecycle_scripts"
 _PACKAGE = Path(__file__).parents[1]
@@ -45,6 +47,19 @@ def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:
         raise NotADirectoryError(f"no folder of lifecycle scripts at {folder}")
     found = [_read(folder, path) for path in _walk(folder)]
     return tuple(sorted(found, key=lambda file: file.path))
+
+
+def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
+    """Return the files of `scripts`, with those of `own` in a folder of theirs, in the order of their paths.
+
+    Raises `NotADirectoryError` when either is no folder.
+    """
+    files = read_scripts(scripts)
+    if own is None:
+        return files
+    below = load("lifecycle")["own_steps_folder"]
+    beside = [replace(file, path=f"{below}/{file.path}") for file in read_scripts(own)]
+    return tuple(sorted([*files, *beside], key=lambda file: file.path))
 
 
 def _walk(folder: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """What must hold of the lifecycle bundle and of the bucket that holds it."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -89,8 +90,9 @@ def _s3_objection(name: str) -> str | None:
 
 def scripts(files: Sequence[ScriptLike], *, entry_points: Collection[str]) -> list[Problem]:
     """Return what is wrong with the bundle's `files`, of which HyperPod is told to run `entry_points`."""
-    present = {file.path for file in files}
+    present = Counter(file.path for file in files)
     problems = [_missing(entry) for entry in sorted(entry_points) if entry not in present]
+    problems += [_twice(path) for path, count in present.items() if count > 1]
     for file in files:
         problems += _file(file)
     total = sum(len(file.data) for file in files)
@@ -106,6 +108,16 @@ def _missing(entry: str) -> Problem:
         message=f"the bundle has no {entry}, which HyperPod is told to run on every node",
         path=(entry,),
         remedy=f"put {entry} at the top of the scripts' folder, or leave `scripts` out to ship llm-fleet's own",
+    )
+
+
+def _twice(path: str) -> Problem:
+    return Problem(
+        code=Code.BUNDLE_NAME,
+        message="both folders of scripts bring this file, and a bundle has room for one",
+        value=path,
+        path=(path,),
+        remedy="rename one of the two",
     )
 
 

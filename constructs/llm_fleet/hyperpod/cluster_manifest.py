@@ -1,0 +1,100 @@
+"""What the nodes of a cluster are told."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
+from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.hyperpod.accounting_schema import schema_of
+from llm_fleet.hyperpod.cluster_plan import ClusterPlan
+from llm_fleet.hyperpod.cluster_shape import MountShape
+from llm_fleet.hyperpod.instance_group import InstanceGroup
+from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.lifecycle.node_accounting import NodeAccounting
+from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
+from llm_fleet.lifecycle.report_place import ReportPlace
+from llm_fleet.rules.terms import LifecycleHook, NodeReports
+from llm_fleet.rules.tokens import is_unresolved
+
+
+def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
+    """Return what the nodes of `plan` are told; they leave their reports in `bucket`."""
+    lifecycle = plan.lifecycle or LifecycleScripts()
+    return NodeManifest(
+        fleet_name=plan.fleet_name,
+        cluster_name=plan.cluster_name,
+        region=plan.shape.region or cdk.Aws.REGION,
+        groups=[_group(group) for group in plan.shape.groups],
+        mounts=[_mount(mount, plan) for mount in plan.shape.mounts],
+        s3_mounts=plan.setup.s3_mounts,
+        accounting=_accounting(scope, plan.shape.accounting_database),
+        users=plan.setup.users,
+        neuron=plan.setup.neuron,
+        downloads=plan.setup.downloads,
+        reports=_reports(scope, plan, lifecycle.reports, bucket),
+        skip_steps=lifecycle.skip_steps,
+        own_steps=lifecycle.own_steps,
+    )
+
+
+def hook_of(group: InstanceGroup) -> LifecycleHook | None:
+    """Return when the nodes of `group` run the bundle; `None` for never."""
+    if group.on_create is not None:
+        return LifecycleHook.ON_CREATE
+    return LifecycleHook.ON_INIT_COMPLETE if group.on_init_complete is not None else None
+
+
+def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
+    """Return the part of the scripts' bucket below which the nodes of `plan` leave reports; no slash at either end."""
+    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, plan.cluster_name)]
+    return "/".join([load("lifecycle")["reports_prefix"], *names])
+
+
+def _group(group: InstanceGroup) -> NodeGroup:
+    return NodeGroup(
+        name=group.name,
+        role=group.node_type,
+        # Not as plain strings: a type made by `InstanceType.of` brings its own facts.
+        instance_types=tuple(group.instance_types or (group.instance_type or "",)),
+        partition=group.partition,
+        hook=hook_of(group),
+        script=group.on_create or group.on_init_complete,
+    )
+
+
+def _mount(mount: MountShape, plan: ClusterPlan) -> NodeMount:
+    mounting = [group.name for group in plan.shape.groups if group.mounts(mount.kind)]
+    return NodeMount(
+        kind=mount.kind,
+        dns_name=mount.dns_name,
+        mount_path=mount.mount_path,
+        mount_name=mount.mount_name,
+        efa=mount.efa,
+        groups=None if len(mounting) == len(plan.shape.groups) else mounting,
+    )
+
+
+def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAccounting:
+    if database is None:
+        return NodeAccounting.local()
+    return NodeAccounting.external(
+        endpoint=database.endpoint,
+        port=database.port or hyperpod_facts().accounting_port,
+        database=schema_of(scope, database),
+        secret_arn=database.secret_arn,
+    )
+
+
+def _reports(scope: Construct, plan: ClusterPlan, wanted: NodeReports, bucket: s3.IBucket) -> ReportPlace | None:
+    if wanted is NodeReports.NONE:
+        return None
+    facts = load("lifecycle")
+    told = wanted is NodeReports.ALL
+    return ReportPlace(
+        s3_uri=f"s3://{bucket.bucket_name}/{reports_prefix(scope, plan)}/",
+        metric_namespace=facts["metric_namespace"] if told else None,
+        event_bus=facts["event_bus"] if told else None,
+    )

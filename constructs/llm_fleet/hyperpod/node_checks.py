@@ -1,0 +1,91 @@
+"""What is wrong with what a cluster's nodes are told, by the parameters of the cluster."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from llm_fleet.config.own_scripts import own_scripts
+from llm_fleet.hyperpod.cluster_shape import ClusterShape
+from llm_fleet.hyperpod.instance_group import InstanceGroup
+from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
+from llm_fleet.hyperpod.node_setup import NodeSetup
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
+from llm_fleet.rules.nodes_told import check_nodes_told
+from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import LifecycleHook
+
+_OF_LIFECYCLE = ("skip_steps", "own_steps")
+
+
+def node_problems(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
+    """Return everything that is wrong with `setup` and with the steps of `lifecycle`."""
+    scripts = lifecycle or LifecycleScripts()
+    settings = NodeSettings(
+        users=setup.users,
+        s3_mounts=setup.s3_mounts,
+        neuron_release=setup.neuron.release if setup.neuron else None,
+        skip_steps=scripts.skip_steps,
+        own_steps=scripts.own_steps,
+        group_names=[group.name for group in cluster.groups],
+        instance_types=[name for group in cluster.groups for name in _types(group)],
+        mount_paths=[mount.mount_path for mount in cluster.mounts],
+        nodes=[node for group in cluster.groups for node in _nodes(group)],
+    )
+    found = [
+        *check_node_settings(settings),
+        *(problem.under("own_steps") for problem in _scripts(scripts)),
+        *(problem.under("downloads") for problem in setup.downloads.problems()),
+        *_untold(cluster, setup, lifecycle),
+    ]
+    return [problem.under("lifecycle") if problem.path[0] in _OF_LIFECYCLE else problem for problem in found]
+
+
+def _types(group: InstanceGroup) -> tuple[str, ...]:
+    return tuple(group.instance_types or (group.instance_type or "",))
+
+
+def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
+    if group.on_create is not None:
+        yield group.name, group.node_type, LifecycleHook.ON_CREATE.value
+    elif group.on_init_complete is not None:
+        yield group.name, group.node_type, LifecycleHook.ON_INIT_COMPLETE.value
+
+
+def _scripts(lifecycle: LifecycleScripts) -> list[Problem]:
+    folder = lifecycle.own_scripts
+    named = {step.script for step in lifecycle.own_steps}
+    if folder is not None and not folder.is_dir():
+        return [_no_folder(folder)]
+    return check_own_scripts(lifecycle.own_steps, None if folder is None else own_scripts(folder, named))
+
+
+def _no_folder(folder: Path) -> Problem:
+    return Problem(
+        code=Code.STEP_SCRIPT,
+        message="there is no such folder of own scripts",
+        remedy="give the path of a folder as `own_scripts`",
+        value=str(folder),
+    )
+
+
+def _untold(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
+    scripts = lifecycle or LifecycleScripts()
+    return check_nodes_told(
+        {
+            ("users",): bool(setup.users),
+            ("s3_mounts",): bool(setup.s3_mounts),
+            ("neuron",): setup.neuron is not None,
+            ("downloads",): setup.downloads.source != "none",
+            ("skip_steps",): bool(scripts.skip_steps),
+            ("own_steps",): bool(scripts.own_steps),
+        },
+        any_script=lifecycle is not None and any(map(_has_script, cluster.groups)),
+        scripts_lie_in_s3=scripts.prefix is not None,
+        own_folder=scripts.scripts is not None,
+        steps=[(name,) for name in _OF_LIFECYCLE],
+    )
+
+
+def _has_script(group: InstanceGroup) -> bool:
+    return group.on_create is not None or group.on_init_complete is not None
