@@ -5,13 +5,14 @@ SHELL := /bin/bash
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 FLEET ?= examples/hyperpod-trn1.yaml
+DRILL_FLEET ?= examples/hyperpod-drill.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop test lint types bench golden generated clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test lint types bench golden clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -23,6 +24,15 @@ demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and show w
 
 demo-stop: ## stop the embedded AWS of the demo
 	@.venv/bin/python -m tools.demo stop
+
+drill: setup ## as root: bring up a real Slurm cluster on this machine with the nodes' own scripts, lose a node, heal
+	@.venv/bin/python -m drill show --fleet $(DRILL_FLEET)
+
+drill-stop: ## remove whatever killed drills have left behind
+	@[ ! -x .venv/bin/python ] || .venv/bin/python -m drill sweep
+
+scenarios: setup ## as root: every scenario of the drill
+	@.venv/bin/python -m pytest drill/scenarios
 
 test: setup ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile
@@ -37,14 +47,15 @@ lint: setup ## formatting, lint, import rules, shell
 types: setup ## strict types
 	@.venv/bin/pyright
 
-bench: setup ## speed of synth, as medians of interleaved runs
+bench: setup ## speed of synth, and as root of the nodes: from the start of the scripts to the first srun
 	@.venv/bin/python -m tools.bench
+	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m drill bench; else echo "the nodes' speed is measured as root"; fi
 
 golden: setup ## write the golden templates and generated files anew
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
 
-clean: ## remove what setup and synth made
-	rm -rf .tools .venv node_modules cdk.out dist .demo
+clean: drill-stop ## remove what setup, synth and drills made
+	rm -rf --one-file-system .tools .venv node_modules cdk.out dist .demo .drill
 
 $(uv):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "llm-fleet needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": name another with PYTHON=python3.11")'
