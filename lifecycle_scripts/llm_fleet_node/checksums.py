@@ -20,13 +20,15 @@ def verify(bundle: Path, scripts_sha256: str) -> int:
     """
     sums = _read(bundle)
     wrong = [problem for path, digest in sums.items() for problem in _compare(bundle, path, digest)]
-    wrong += [f"{path} was never published" for path in _code(bundle) if path not in sums]
     if wrong:
         fail(Code.FILE_CHANGED, f"of the bundle in {bundle}: {'; '.join(wrong)}")
     scripts = "".join(f"{digest}  {path}\n" for path, digest in sorted(sums.items()) if path != MANIFEST)
     found = hashlib.sha256(scripts.encode()).hexdigest()
     if MANIFEST not in sums or found != scripts_sha256:
         fail(Code.BUNDLE_MIXED, f"the scripts in {bundle} are {found}, but {MANIFEST} is of scripts {scripts_sha256}")
+    strange = [path for path in _code(bundle) if path not in sums]
+    if strange:
+        fail(Code.FILE_CHANGED, f"{', '.join(strange)} in {bundle} was never published")
     return len(sums)
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn, Optional
 
 from llm_fleet_node.failures import Code, Failure
@@ -31,7 +32,7 @@ def main(step: Step, node: Node, how: str, *, result: int, output: int, runner: 
     """
     try:
         _detach(output, runner)
-        told = attempt(step, node, how)
+        told = attempt(step, replace(node, say=_say), how)
         with open(result, "w", encoding="utf-8") as file:
             json.dump(told, file)
         sys.stdout.flush()
@@ -102,6 +103,10 @@ def _detach(output: int, runner: int) -> None:
         os.dup2(source, target)
     # New streams: the runner's may believe that they are files, and fail over what is a pipe now.
     sys.stdout = sys.stderr = open(1, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 def _end_with_all(*_: object) -> None:

@@ -77,6 +77,7 @@ def _listed(prepared: Prepared) -> dict[str, Any]:
     return {
         "node": describe(prepared.node.identity),
         "hook": prepared.node.hook,
+        "bundle": prepared.node.manifest.content_hash,
         "waves": [[_step(graph, name) for name in wave] for wave in graph.waves()],
         "skipped": graph.skipped,
     }

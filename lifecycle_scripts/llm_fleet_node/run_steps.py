@@ -62,6 +62,7 @@ class Runner:
         finally:
             for attempt in self._running:
                 attempt.kill()
+                self._hear(attempt)
                 attempt.close()
 
     def _begin(self) -> None:

@@ -43,7 +43,8 @@ def test_what_is_synthesized_is_what_a_node_runs(
     assert written["mounts"][0]["dns_name"] == "fs-1.example"
     ended = _start(copied, tmp_path / "root")
     assert ended.returncode == 0, ended.stderr
-    assert f"bundle {bundle.content_hash[:16]}" in ended.stdout
+    listed = json.loads(ended.stdout)
+    assert (listed["bundle"], listed["node"]["group"]) == (bundle.content_hash, "head")
 
 
 def _deploy(app: cdk.App, stack: cdk.Stack, to: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -80,7 +81,7 @@ def _filled_in(value: Any) -> str:
 
 
 def _start(bundle: Path, root: Path) -> subprocess.CompletedProcess[str]:
-    """Start the controller's script as HyperPod does."""
+    """Start the controller's script as HyperPod does, but to say what it would do: this machine is no node."""
     (root / "opt/ml/config").mkdir(parents=True)
     (root / "proc/net").mkdir(parents=True)
     (root / "proc/net/fib_trie").write_text("     |-- 10.1.0.5\n        /32 host LOCAL\n")
@@ -91,5 +92,9 @@ def _start(bundle: Path, root: Path) -> subprocess.CompletedProcess[str]:
     (root / "opt/ml/config/resource_config.json").write_text(json.dumps(config))
     environment = {"PATH": os.environ["PATH"], "LLM_FLEET_ROOT": str(root), "LLM_FLEET_PYTHON": sys.executable}
     return subprocess.run(
-        ["bash", str(bundle / "on_init_complete.sh")], env=environment, capture_output=True, text=True, timeout=60
+        ["bash", str(bundle / "on_init_complete.sh"), "--list", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lifecycle_scripts.throwaway_node import Node
+from tests.lifecycle_scripts.throwaway_node import OWN_ADDRESSES, Node, resource_config
 
 SCRIPTS = str(Path(__file__).parents[2] / "lifecycle_scripts")
 if SCRIPTS not in sys.path:
@@ -16,3 +16,10 @@ if SCRIPTS not in sys.path:
 def node(tmp_path: Path) -> Node:
     """A node without any file of the platform."""
     return Node(tmp_path)
+
+
+@pytest.fixture
+def worker(node: Node) -> Node:
+    """A worker that knows who it is."""
+    node.has("resource_config.json", resource_config({"trn": [OWN_ADDRESSES[0]]}))
+    return node

@@ -148,20 +148,25 @@ class Node:
             "LLM_FLEET_PLATFORM_DEADLINE": "0.1",
         }
 
-    def run(self, script: str = "on_init_complete.sh", **environment: str) -> Ended:
-        """Start `script` as HyperPod does and wait for its end."""
+    def start(self, script: str = "on_init_complete.sh", *arguments: str, **how: Any) -> subprocess.Popen[str]:
+        """Start `script` as the platform does; `how` are arguments of Popen, `env` is added to the environment."""
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        ended = subprocess.run(
-            ["bash", str(self.bundle / script)],
-            env=inherited | self.environment() | environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            cwd=self.bundle,
+        env = inherited | self.environment() | how.pop("env", {})
+        return subprocess.Popen(
+            ["bash", str(self.bundle / script), *arguments], env=env, text=True, cwd=self.bundle, **how
         )
+
+    def run(self, script: str = "on_init_complete.sh", *arguments: str, **environment: str) -> Ended:
+        """Start `script` as the platform does and wait for its end."""
+        pipe = subprocess.PIPE
+        with self.start(script, *arguments, env=environment, stdout=pipe, stderr=pipe) as process:
+            out, err = process.communicate(timeout=60)
+        return Ended(process.returncode, out, err, self.report())
+
+    def report(self) -> dict[str, Any]:
+        """What the last run left; empty when there is no report."""
         report = self.logs / "report.json"
-        told: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {}
-        return Ended(ended.returncode, ended.stdout, ended.stderr, told)
+        return json.loads(report.read_text()) if report.exists() else {}
 
 
 def resource_config(

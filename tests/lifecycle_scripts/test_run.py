@@ -1,0 +1,237 @@
+"""The runner from outside: what it does with steps that work, fail, hang, die, and with steps of both kinds at once."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lifecycle_scripts.step_files import step
+from tests.lifecycle_scripts.throwaway_node import Ended, Node
+
+
+def test_steps_are_applied_in_the_order_of_their_needs_and_each_is_reported(worker: Node) -> None:
+    worker.publish(step_files={"last": step("last", needs=("first",)), "first": step("first")})
+    ended = worker.run()
+    assert (ended.code, ended.err) == (0, "")
+    first, last = by_name(ended)["first"], by_name(ended)["last"]
+    assert first["ended"] <= last["started"]
+    assert first["changes"] == ["wrote /made/first"]
+    assert (first["state"], first["attempts"], first["code"], first["repaired"]) == ("done", 1, None, False)
+    assert first["started_at"].endswith("Z")
+    assert first["duration"] == pytest.approx(first["ended"] - first["started"], abs=0.002)
+    assert set(first["seconds"]) == {"apply", "verify"}
+    assert ended.report["slowest_path"] == ["first", "last"]
+    assert ended.report["failures"] == []
+
+
+def test_what_waits_for_nothing_runs_side_by_side(worker: Node) -> None:
+    names = ("a", "b", "c", "d")
+    meet = f"meet(node, {names})"
+    worker.publish(step_files={name: step(name, apply=meet, verify="pass") for name in names})
+    assert worker.run().code == 0
+
+
+def test_what_comes_after_waits_even_for_what_fails_and_is_taken_nonetheless(worker: Node) -> None:
+    failing = step("failing", apply="fail(Code.COMMAND, 'it cannot be done')")
+    worker.publish(step_files={"failing": failing, "later": step("later", after=("failing",))})
+    ended = worker.run()
+    assert ended.code == 1
+    assert by_name(ended)["later"]["state"] == "done"
+    assert by_name(ended)["later"]["started"] >= by_name(ended)["failing"]["ended"]
+
+
+def test_a_failure_stops_what_needs_it_and_nothing_else_and_all_failures_are_told(worker: Node) -> None:
+    broken = "fail(Code.COMMAND, f'{name} cannot be done')"
+    worker.publish(
+        step_files={
+            "one": step("one", apply=broken),
+            "two": step("two", apply=broken, after=("one",)),
+            "needs_one": step("needs_one", needs=("one",)),
+            "needs_that": step("needs_that", needs=("needs_one",)),
+            "free": step("free"),
+        }
+    )
+    ended = worker.run()
+    assert ended.code == 1
+    states = {name: told["state"] for name, told in by_name(ended).items()}
+    assert states == {
+        "one": "failed",
+        "two": "failed",
+        "needs_one": "not_reached",
+        "needs_that": "not_reached",
+        "free": "done",
+    }
+    assert (ended.report["code"], ended.report["cause"]) == ("LFN31", "one cannot be done")
+    assert [told["step"] for told in ended.report["failures"]] == ["one", "two"]
+    assert by_name(ended)["needs_that"]["why"] == "it needs needs_one"
+    assert "LFN31  one: one cannot be done" in ended.err
+    assert "LFN31  two: two cannot be done" in ended.err
+    assert f"the whole story: {worker.logs / 'llm-fleet.log'}" in ended.err
+
+
+def test_what_apply_does_not_bring_about_is_a_failure(worker: Node) -> None:
+    worker.publish(step_files={"idle": step("idle", apply="pass")})
+    ended = worker.run()
+    assert (ended.code, by_name(ended)["idle"]["cause"]) == (1, "/made/idle is not as it should be")
+
+
+def test_a_step_that_heals_is_tried_again_after_growing_pauses(worker: Node) -> None:
+    apply = "if count(node, 'tries') < 3: fail(Code.COMMAND, 'not yet')"
+    worker.publish(step_files={"slow": step("slow", apply=apply, verify="pass", more="'retries': 2")})
+    ended = worker.run()
+    assert (ended.code, by_name(ended)["slow"]["attempts"]) == (0, 3)
+    assert by_name(ended)["slow"]["duration"] > 1.4
+    assert "[slow] LFN31  not yet; again in 0.5 s" in ended.out
+    assert "[slow] LFN31  not yet; again in 1 s" in ended.out
+
+
+@pytest.mark.parametrize(("final", "tries"), [(False, 2), (True, 1)])
+def test_a_final_failure_is_not_tried_again(worker: Node, final: bool, tries: int) -> None:
+    apply = f"count(node, 'tries'); fail(Code.COMMAND, 'no', final={final})"
+    worker.publish(step_files={"hard": step("hard", apply=apply, more="'retries': 1")})
+    assert by_name(worker.run())["hard"]["attempts"] == tries
+    assert (worker.root / "tries.hard").read_text() == "x" * tries
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_step_that_hangs_is_ended_with_everything_it_started(worker: Node, tmp_path: Path, deaf: bool) -> None:
+    shell = f"{'trap : TERM; ' if deaf else ''}echo $$ >{tmp_path}/pid; while :; do read -t 1 <> <(:) || :; done"
+    apply = f"print('before', flush=True); subprocess.run(['bash', '-c', {shell!r}])"
+    worker.publish(step_files={"hangs": step("hangs", apply=apply, more="'timeout': 0.5")})
+    ended = worker.run()
+    told = by_name(ended)["hangs"]
+    assert (ended.code, told["code"], told["cause"]) == (1, "LFN32", "it did not end within 0.5 s")
+    assert told["output"] == ["before"]
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_step_that_is_killed_is_told(worker: Node) -> None:
+    worker.publish(step_files={"dies": step("dies", apply="os.kill(os.getpid(), 9)")})
+    told = by_name(worker.run())["dies"]
+    assert (told["code"], told["cause"]) == ("LFN33", "its process was killed by SIGKILL")
+
+
+def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
+    apply = "with open('/dev/full', 'w') as file: file.write('x')"
+    command = "node.host.path('/bin').mkdir(exist_ok=True); node.host.path('/bin/fill').symlink_to('/bin/bash'); "
+    command += "node.host.run('fill', '-c', 'echo x >/dev/full')"
+    worker.publish(step_files={"own": step("own", apply=apply), "other": step("other", apply=command)})
+    ended = worker.run()
+    assert {told["code"] for told in by_name(ended).values()} == {"LFN46"}, ended.err
+    assert "No space left on device" in by_name(ended)["own"]["cause"]
+
+
+def test_what_nobody_foresaw_in_a_step_is_told_with_its_traceback_in_the_log(worker: Node) -> None:
+    worker.publish(step_files={"odd": step("odd", apply="{}['key']")})
+    ended = worker.run()
+    assert (by_name(ended)["odd"]["code"], by_name(ended)["odd"]["cause"]) == ("LFN99", "KeyError: 'key'")
+    assert "[odd] Traceback (most recent call last):" in (worker.logs / "llm-fleet.log").read_text()
+
+
+def test_what_a_step_says_is_in_the_log_line_by_line_and_its_end_in_the_report(worker: Node) -> None:
+    apply = "for number in range(30): print('line', number)\nos.system('echo from below >&2'); print('no end', end=' ')"
+    worker.publish(step_files={"talks": step("talks", apply=apply, verify="node.say('and verified')")})
+    ended = worker.run()
+    log = (worker.logs / "llm-fleet.log").read_text()
+    assert all(f"Z  [talks] line {number}\n" in log for number in range(30))
+    assert by_name(ended)["talks"]["output"][-3:] == ["line 29", "from below", "no end and verified"]
+    assert log.count("and verified") == 1
+    assert len(by_name(ended)["talks"]["output"]) == 20
+
+
+def test_a_result_longer_than_a_pipe_holds_arrives(worker: Node) -> None:
+    apply = "node.host.changes += [f'{number:0100}' for number in range(5000)]"
+    worker.publish(step_files={"long": step("long", apply=apply, verify="pass")})
+    assert len(by_name(worker.run())["long"]["changes"]) == 5000
+
+
+def test_a_step_that_leaves_a_daemon_behind_holds_nobody_up(worker: Node) -> None:
+    apply = "subprocess.Popen(['bash', '-c', 'read -t 20 <> <(:)'], start_new_session=True)"
+    worker.publish(step_files={"starts": step("starts", apply=apply, verify="pass")})
+    began = time.monotonic()
+    assert worker.run().code == 0
+    assert time.monotonic() - began < 10
+
+
+def test_output_into_files_is_written_too(worker: Node, tmp_path: Path) -> None:
+    worker.publish(step_files={"talks": step("talks", apply="print('hello')", verify="pass")})
+    with (tmp_path / "out").open("w") as out:
+        assert worker.start(stdout=out, stderr=out).wait(60) == 0
+    assert "[talks] hello" in (tmp_path / "out").read_text()
+
+
+def test_the_run_is_told_on_one_screen(worker: Node) -> None:
+    broken = step("broken", apply="fail(Code.COMMAND, 'no')")
+    worker.publish(step_files={"broken": broken, "good": step("good"), "after": step("after", needs=("broken",))})
+    ended = worker.run()
+    screen = [" ".join(line.split()[1:]) for line in ended.out.splitlines()]
+    assert any(line.startswith("FAILED broken") and line.endswith("LFN31") for line in screen), screen
+    assert any(line.startswith("ok good") and line.endswith("1 changes") for line in screen)
+    assert "- after it needs broken" in screen
+
+
+def test_json_is_all_that_is_said_on_standard_output_when_asked_for(worker: Node) -> None:
+    worker.publish(step_files={"one": step("one", apply="print('noise')", verify="pass")})
+    ended = worker.run("on_init_complete.sh", "--json")
+    assert json.loads(ended.out) == ended.report
+
+
+def test_only_applies_what_is_named_and_verifies_what_that_needs(worker: Node) -> None:
+    files = {"base": step("base"), "top": step("top", needs=("base",)), "other": step("other")}
+    worker.publish(step_files=files)
+    refused = worker.run("on_init_complete.sh", "--only", "top")
+    assert (refused.code, refused.report["code"]) == (1, "LFN36")
+    assert "base is needed and not so: LFN31  /made/base is not as it should be" in refused.report["cause"]
+    assert by_name(refused)["top"]["state"] == "not_reached"
+    assert not (worker.root / "made").exists()
+
+    assert worker.run("on_init_complete.sh", "--only", "base").code == 0
+    ended = worker.run("on_init_complete.sh", "--only", "top")
+    assert (ended.code, set(by_name(ended))) == (0, {"base", "top"})
+    assert by_name(ended)["base"]["verified_only"]
+    assert sorted(path.name for path in (worker.root / "made").iterdir()) == ["base", "top"]
+
+
+def test_only_wants_steps_that_the_node_takes(worker: Node) -> None:
+    worker.publish(step_files={"one": step("one"), "head": step("head", more="'roles': frozenset({CONTROLLER})")})
+    ended = worker.run("on_init_complete.sh", "--only", "head", "nothing")
+    assert ended.report["code"] == "LFN23"
+    assert "head: not for the role Compute; nothing: no such step" in ended.report["cause"]
+
+
+def test_a_stopped_run_ends_its_steps_and_says_so(worker: Node, tmp_path: Path) -> None:
+    apply = f"Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid())); wait_for('end', lambda: 0, seconds=60, "
+    worker.publish(step_files={"long": step("long", apply=f"{apply}code=Code.COMMAND)")})
+    process = worker.start()
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    process.terminate()
+    assert process.wait(20) == 1
+    assert worker.report()["code"] == "LFN34"
+    assert worker.report()["steps"][0]["state"] == "running"
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {told["name"]: told for told in ended.report["steps"]}
+
+
+def wait_until(look: Any, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not look():
+        assert time.monotonic() < deadline, "in vain"
+        time.sleep(0.02)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether the process ends within moments; one that nobody has waited for is as good as gone."""
+
+    def gone() -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+
+    wait_until(gone, 10)
+    return True
