@@ -11,7 +11,9 @@ class Distribution:
     """One release of a distribution, as mmdebstrap is told of it."""
 
     name: str
-    """Also the name of the recipe's folder with its Dockerfile, e.g. `debian-13`."""
+    """E.g. `debian-13`."""
+    container: str
+    """The image that its Dockerfile starts from, e.g. `debian:13`."""
     suite: str
     sources: tuple[str, ...]
     """Lines of sources.list, or addresses of archives."""
@@ -22,17 +24,17 @@ class Distribution:
 
 
 def _debian(mirror: str) -> Distribution:
-    return Distribution("debian-13", "trixie", (f"deb {mirror} trixie main",), "3.13", "24.11.5")
+    return Distribution("debian-13", "debian:13", "trixie", (f"deb {mirror} trixie main",), "3.13", "24.11.5")
 
 
 def _ubuntu(version: str, suite: str, mirror: str, python: str, slurm: str) -> Distribution:
     pockets = ("", "-updates", "-security")
     lines = tuple(f"deb {mirror} {suite}{pocket} main universe" for pocket in pockets)
-    return Distribution(f"ubuntu-{version}", suite, lines, python, slurm)
+    return Distribution(f"ubuntu-{version}", f"ubuntu:{version}", suite, lines, python, slurm)
 
 
 def distributions() -> dict[str, Distribution]:
-    """Return them by name. Only debian-13, the default, is built by the project's own tests.
+    """Return them by name. Only debian-13, the default, is built by the project; Ubuntu's were not built by it.
 
     The archives are Debian's and Ubuntu's own, or those that LLM_FLEET_DRILL_DEBIAN_MIRROR and
     LLM_FLEET_DRILL_UBUNTU_MIRROR name.

@@ -32,6 +32,12 @@ systemctl mask --quiet \
   prometheus-node-exporter-mellanox-hca-temp.timer prometheus-node-exporter-nvme.timer \
   prometheus-node-exporter-smartmon.timer
 
+# Programs that systemd asks, at boot and at each reload, for units of hardware that a node here does not have.
+mkdir -p /etc/systemd/system-generators
+for generator in rpc-pipefs-generator systemd-{debug,getty,gpt-auto,hibernate-resume,rc-local,run,ssh,system-update,tpm2}-generator; do
+  ln -sf /dev/null "/etc/systemd/system-generators/${generator}"
+done
+
 # Sessions are managed once somebody asks for one, not at each boot.
 mkdir -p /etc/systemd/system/multi-user.target.wants
 ln -sf /dev/null /etc/systemd/system/multi-user.target.wants/systemd-logind.service
@@ -42,7 +48,8 @@ systemctl enable --quiet ssh-host-keys.service
 # What each node makes for itself, or is given by the platform.
 rm -f /etc/ssh/ssh_host_* /var/lib/dbus/machine-id
 : >/etc/machine-id
-rm -f /etc/resolv.conf
+# An engine that builds images has its own over it, and gives each container another.
+mountpoint -q /etc/resolv.conf || rm -f /etc/resolv.conf
 : >/etc/resolv.conf
 printf '127.0.0.1 localhost\n' >/etc/hosts
 : >/etc/fstab
