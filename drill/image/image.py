@@ -23,6 +23,7 @@ _LAYER = Path(__file__).parent / "layer.sh"
 _AWS_CLI = Path(__file__).with_name("aws_cli.py")
 _BASE = ("base.packages", "base.sh", "last.sh", "aws-cli.txt", "files/base")
 _SLURM = ("slurm.packages", "slurm.sh", "last.sh", "files/slurm")
+_ALONE = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "bash")
 VARIANTS = ("slurm", "bare")
 
 
@@ -123,10 +124,10 @@ def _digest(parts: Iterable[str], further: Iterable[str]) -> str:
 
 def _run_layer(kind: str, out: Path, *arguments: str) -> None:
     log = out.parent / f"{out.name.removeprefix('.building-')}.log"
-    alone = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "bash")
+
     with open(log, "wb") as file:
         done = subprocess.run(
-            [*alone, str(_LAYER), kind, str(RECIPE), str(out), *arguments],
+            [*_ALONE, str(_LAYER), kind, str(RECIPE), str(out), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
