@@ -7,7 +7,6 @@ from typing import Optional
 
 from llm_fleet_node.host import Host
 
-
 _PLACES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 

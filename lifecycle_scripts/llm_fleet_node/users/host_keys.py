@@ -31,7 +31,10 @@ _LOOK_UP = """\
 case "$1" in
   "" | .* | *[!A-Za-z0-9.:-]*) exit 0 ;;
 esac
-[ -r {folder}/"$1" ] && cat {folder}/"$1"
+[ -f {folder}/"$1" ] || exit 0
+while IFS= read -r line; do
+  printf '%s\\n' "$line"
+done <{folder}/"$1"
 exit 0
 """
 _SHARED = f"""\

@@ -1,0 +1,88 @@
+"""What is done in a user's home is done as that user: a link set by them leads to nothing that they may not touch."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure, fail
+from llm_fleet_node.host import Host
+from llm_fleet_node.users.as_user import as_user, in_process_of
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+NOBODY = (65534, 65534)
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Path:
+    """A folder that anybody reaches: pytest's own are root's alone."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder == Path("/tmp"):
+            break
+        folder.chmod(folder.stat().st_mode | 0o011)
+    tmp_path.chmod(0o777)
+    return tmp_path
+
+
+def test_files_belong_to_the_user_and_changes_are_kept(open_folder: Path) -> None:
+    host = Host()
+    file = open_folder / "made"
+
+    def work(host: Host) -> None:
+        file.write_text("hello")
+        host.changes.append("made it")
+
+    in_process_of(host, NOBODY, "/nowhere", work)
+    assert (file.stat().st_uid, file.stat().st_gid) == NOBODY
+    assert host.changes == ["made it"]
+
+
+def test_roots_files_are_out_of_reach(open_folder: Path) -> None:
+    secret = open_folder / "of-root"
+    secret.write_text("root's")
+    secret.chmod(0o600)
+    (open_folder / "authorized_keys").symlink_to(secret)
+    with pytest.raises(Failure, match="Permission denied") as failure:
+        in_process_of(Host(), NOBODY, "/", lambda host: _write(open_folder / "authorized_keys"))
+    assert failure.value.code is Code.HOME_UNFIT
+    assert secret.read_text() == "root's"
+
+
+def test_a_failure_comes_back_whole() -> None:
+    with pytest.raises(Failure) as failure:
+        in_process_of(Host(), NOBODY, "/", lambda _: fail(Code.PYXIS, "as it was said"))
+    assert (failure.value.code, failure.value.cause) == (Code.PYXIS, "as it was said")
+
+
+def test_a_defect_comes_back_with_its_place() -> None:
+    with pytest.raises(Failure, match="in _defect") as failure:
+        in_process_of(Host(), NOBODY, "/", _defect)
+    assert failure.value.code is Code.UNFORESEEN
+
+
+def test_a_killed_process_is_told() -> None:
+    with pytest.raises(Failure, match="killed"):
+        in_process_of(Host(), NOBODY, "/", lambda _: os.kill(os.getpid(), 9))
+
+
+def test_no_group_of_roots_is_kept() -> None:
+    seen: list[str] = []
+    host = Host()
+    in_process_of(host, NOBODY, "/", lambda child: child.changes.append(f"{os.getgroups()} {os.getuid()}"))
+    seen = host.changes
+    assert seen == ["[] 65534"]
+
+
+def test_on_a_moved_host_there_is_no_other_user(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    as_user(host, "alice", partial(Host.write, path="/mine", text="x"))  # pyright: ignore[reportArgumentType]
+    assert host.changes == ["wrote /mine"]
+
+
+def _write(path: Path) -> None:
+    path.write_text("the user's")
+
+
+def _defect(host: Host) -> None:
+    raise KeyError(host.root)

@@ -1,0 +1,213 @@
+"""SSH between nodes: every node's host keys known to all, a key for each user, no check switched off."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.ssh_between_nodes import STEP
+from llm_fleet_node.steps.users import STEP as USERS
+from llm_fleet_node.users import host_keys, own_key
+from tests.lifecycle_scripts.step_node_4 import (
+    ALICE,
+    BOB,
+    again,
+    file,
+    kill_at_every_effect,
+    make,
+    mount,
+    program,
+    said,
+)
+from tests.lifecycle_scripts.users.account_tools import lay_down
+
+NAME = os.uname().nodename
+FOLDER = "/fsx/home/.llm-fleet/ssh/train"
+KEYGEN = """
+if a[:5] == ['-q', '-t', 'ed25519', '-N', ''] and a[5] == '-C' and a[7] == '-f' and len(a) == 9:
+    who = a[6].split('@')[0]
+    open(a[8], 'x').write(f'PRIVATE {who}\\n'); os.chmod(a[8], 0o600)
+    open(a[8] + '.pub', 'x').write(f'ssh-ed25519 PUBLIC{who} {a[6]}\\n')
+elif a[:4] == ['-y', '-P', '', '-f'] and len(a) == 5:
+    key = open(a[4]).read().split()
+    if key[0] != 'PRIVATE': sys.exit('incorrect passphrase supplied to decrypt private key')
+    print('ssh-ed25519 PUBLIC' + key[1])
+else:
+    bad()
+"""
+# Lets in whoever's key is in their authorized_keys, once KnownHostsCommand has told a host key; goes by ssh_config.d.
+SSH = """
+import subprocess
+options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
+config = read('/etc/ssh/ssh_config.d/50-llm-fleet.conf')
+if a[0] == '-G' and len(a) == 2:
+    print('stricthostkeychecking ' + ('accept-new' if 'accept-new' in config else 'ask'))
+    sys.exit()
+if options.get('BatchMode') != 'yes' or options.get('StrictHostKeyChecking') != 'yes' or a[-1] != 'true': bad()
+command = [l.split() for l in config.splitlines() if l.split()[:1] == ['KnownHostsCommand']]
+told = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
+if not told: sys.exit('Host key verification failed.')
+key = read('/fsx/home/alice/.ssh/id_ed25519.pub').split()
+if not key or key[1] not in read('/fsx/home/alice/.ssh/authorized_keys'): sys.exit('Permission denied (publickey).')
+"""
+
+
+def fresh(root: Path, *, users: bool = True) -> Node:
+    lay_down(root)
+    program(root, "ssh-keygen", KEYGEN)
+    program(root, "ssh", SSH)
+    file(root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 HOST root@image\n")
+    file(root, "/etc/ssh/ssh_host_rsa_key.pub", "ssh-rsa HOSTRSA root@image\n")
+    node = make(root, users=[ALICE, BOB] if users else [], mounts=(mount("lustre", "/fsx"),))
+    USERS.apply(node)
+    return again(node)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return fresh(tmp_path)
+
+
+def test_users_get_in_and_nobody_is_asked(node: Node) -> None:
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.read(f"{FOLDER}/{NAME}") == f"{NAME} ssh-ed25519 HOST\n{NAME} ssh-rsa HOSTRSA\n"
+    assert "PUBLICalice" in (node.host.read("/fsx/home/alice/.ssh/authorized_keys") or "")
+    assert "AAAAalice" in (node.host.read("/fsx/home/alice/.ssh/authorized_keys") or "")
+    assert "StrictHostKeyChecking" not in (node.host.read(host_keys.CLIENT_CONFIG) or "")
+    assert sorted(path.name for path in node.host.path("/fsx/home/bob/.ssh").iterdir()) == [
+        ".llm-fleet.lock", "authorized_keys", "id_ed25519", "id_ed25519.pub",
+    ]  # fmt: skip
+
+
+def test_a_second_time_nothing_is_changed(node: Node) -> None:
+    STEP.apply(node)
+    twice = again(node)
+    STEP.apply(twice)
+    USERS.apply(twice)
+    assert twice.host.changes == []
+
+
+def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+    assert kill_at_every_effect(lambda number: fresh(tmp_path / str(number)), STEP.apply) >= 8
+
+
+def test_what_a_killed_node_left_of_a_key_is_made_anew(node: Node) -> None:
+    file(node.host.root, f"/fsx/home/alice/.ssh/.llm-fleet-key-on-{NAME}", "PRIV")
+    STEP.apply(node)
+    STEP.verify(node)
+    assert not node.host.path(f"/fsx/home/alice/.ssh/.llm-fleet-key-on-{NAME}").exists()
+
+
+def test_of_two_nodes_one_makes_the_key(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.link
+
+    def other_is_first(source: Path, target: Path) -> None:
+        file(node.host.root, "/fsx/home/alice/.ssh/id_ed25519", "PRIVATE first\n", 0o600)
+        real(source, target)
+
+    monkeypatch.setattr(own_key.os, "link", other_is_first)
+    home = "/fsx/home/alice"
+    own_key.make_own_key(node.host, user="alice", home=home, comment="alice@train", node_name="second")
+    assert node.host.read(f"{home}/.ssh/id_ed25519") == "PRIVATE first\n"
+    assert node.host.read(f"{home}/.ssh/id_ed25519.pub") == "ssh-ed25519 PUBLICfirst\n"
+    assert "PUBLICfirst" in (node.host.read(f"{home}/.ssh/authorized_keys") or "")
+    assert not node.host.path(f"{home}/.ssh/.llm-fleet-key-on-second").exists()
+
+
+def test_a_key_of_the_users_own_is_used_as_it_is(node: Node) -> None:
+    file(node.host.root, "/fsx/home/alice/.ssh/id_ed25519", "ENCRYPTED\n", 0o600)
+    file(node.host.root, "/fsx/home/alice/.ssh/id_ed25519.pub", "ssh-ed25519 OWN alice\n")
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.read("/fsx/home/alice/.ssh/id_ed25519") == "ENCRYPTED\n"
+    assert "ssh-ed25519 OWN alice" in (node.host.read("/fsx/home/alice/.ssh/authorized_keys") or "")
+
+
+def test_a_replaced_node_tells_its_new_keys(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
+    with pytest.raises(Failure, match="does not hold this node's host keys") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.SSH_BETWEEN_NODES
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/fsx/home/.llm-fleet/ssh/secret", "out of reach")
+    program_ = str(node.host.path(host_keys.PROGRAM))
+    for asked in ("github.com", "", "../secret", ".", "[10.0.0.1]:22", "a b", "$(id)"):
+        ended = subprocess.run([program_, asked], capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert subprocess.run([program_, NAME], capture_output=True, text=True).stdout.startswith(f"{NAME} ssh-ed25519 ")
+
+
+def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
+    from dataclasses import replace
+
+    from llm_fleet_node.platform_files import Instance
+
+    own = Instance("Compute", "Compute-1", "i-1", "10.1.0.12")
+    other = Instance("Compute", "Compute-2", "i-2", "10.1.0.13")
+    listed = replace(node, identity=replace(node.identity, neighbours=(own, other)))
+    assert host_keys.own_names(listed) == [NAME, "10.1.0.12"]
+
+
+def test_verify_finds_a_user_without_the_key(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/fsx/home/bob/.ssh/authorized_keys", "", 0o600)
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.HOME_UNFIT
+
+
+def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/usr/bin/ssh", "#!/bin/sh\necho 'Connection refused' >&2; exit 255\n", 0o755)
+    with pytest.raises(Failure, match="Connection refused") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.SSH_BETWEEN_NODES
+
+
+def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_keys, "_SECONDS", 0.1)
+    for key in node.host.path("/etc/ssh").glob("*.pub"):
+        key.unlink()
+    with pytest.raises(Failure, match="no host key in /etc/ssh"):
+        STEP.apply(node)
+
+
+def test_an_unmounted_file_system_is_told(node: Node) -> None:
+    file(node.host.root, "/proc/self/mounts", "")
+    for action in (STEP.apply, STEP.verify):
+        with pytest.raises(Failure) as failure:
+            action(node)
+        assert failure.value.code is Code.HOME_UNFIT
+
+
+def test_without_shared_storage_names_of_nodes_are_taken_at_first_sight(tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    program(tmp_path, "ssh", SSH)
+    node = make(tmp_path, users=[ALICE])
+    STEP.apply(node)
+    STEP.verify(node)
+    assert "Host ip-*" in (node.host.read(host_keys.CLIENT_CONFIG) or "")
+    assert "users bring their keys" in said(node)
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+    file(tmp_path, host_keys.CLIENT_CONFIG, "")
+    with pytest.raises(Failure, match="does ssh_config include it"):
+        STEP.verify(node)
+
+
+def test_it_is_skipped_without_users_or_ssh(tmp_path: Path) -> None:
+    assert "the fleet has no users" in (STEP.skip(make(tmp_path)) or "")
+    assert STEP.skip(make(tmp_path, users=[ALICE])) == "the node has no ssh"
+    program(tmp_path, "ssh", SSH)
+    assert STEP.skip(make(tmp_path, users=[ALICE])) is None

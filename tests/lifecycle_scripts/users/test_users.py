@@ -1,0 +1,277 @@
+"""Users on a node: made with the same numbers everywhere, once, and never at another's cost."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.users import STEP
+from llm_fleet_node.users import account_locks, home
+from llm_fleet_node.users.places import home_place
+from tests.lifecycle_scripts.step_node_4 import ALICE, BOB, again, file, kill_at_every_effect, make, mount, said, tree
+from tests.lifecycle_scripts.users.account_tools import lay_down
+
+FSX = (mount("lustre", "/fsx"),)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    lay_down(tmp_path)
+    return make(tmp_path, users=[ALICE, BOB], mounts=FSX)
+
+
+def test_users_have_numbers_home_keys_and_rights(node: Node) -> None:
+    STEP.apply(node)
+    STEP.verify(node)
+    host = node.host
+    assert "alice:x:2001:2001:llm-fleet:/fsx/home/alice:/bin/bash" in (host.read("/etc/passwd") or "")
+    assert "alice:!:" in (host.read("/etc/shadow") or "")
+    assert host.read("/fsx/home/alice/.bashrc") == "# from the skeleton\n"
+    assert "ssh-ed25519 AAAAalice a@b" in (host.read("/fsx/home/alice/.ssh/authorized_keys") or "").splitlines()
+    assert host.path("/fsx/home/alice/.ssh/authorized_keys").stat().st_mode & 0o777 == 0o600
+    assert host.path("/fsx/home/alice").stat().st_mode & 0o777 == 0o700
+    assert host.read("/fsx/home/bob/.ssh/authorized_keys") is None
+    assert "alice ALL=" in (host.read("/etc/sudoers.d/llm-fleet") or "")
+    assert "bob" not in (host.read("/etc/sudoers.d/llm-fleet") or "")
+    assert host.path("/etc/sudoers.d/llm-fleet").stat().st_mode & 0o777 == 0o440
+
+
+def test_a_second_time_nothing_is_changed(node: Node) -> None:
+    STEP.apply(node)
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+
+
+def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+    def fresh(number: int) -> Node:
+        lay_down(tmp_path / str(number))
+        return make(tmp_path / str(number), users=[ALICE, BOB], mounts=FSX)
+
+    assert kill_at_every_effect(fresh, STEP.apply) >= 8
+
+
+def test_useradd_killed_between_its_files_leaves_no_open_door(node: Node) -> None:
+    file(node.host.root, "/die-in-useradd", "")
+    with pytest.raises(Failure):
+        STEP.apply(node)
+    with pytest.raises(Failure) as failure:
+        STEP.verify(again(node))
+    assert "password of alice is not locked" in failure.value.cause
+    STEP.apply(again(node))
+    STEP.verify(again(node))
+    assert "alice:!:" in (node.host.read("/etc/shadow") or "")
+
+
+def test_a_lock_whose_number_another_program_got_is_removed(node: Node) -> None:
+    file(node.host.root, "/etc/passwd.lock", "77")
+    file(node.host.root, "/proc/77/comm", "sshd\n")
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+def test_a_lock_that_a_tool_holds_is_waited_for_and_named(node: Node) -> None:
+    file(node.host.root, "/etc/group.lock", "77")
+    file(node.host.root, "/proc/77/comm", "useradd\n")
+    with pytest.raises(Failure) as failure:
+        account_locks.wait_until_free(node.host, seconds=0.2)
+    assert failure.value.code is Code.ACCOUNT_FILES
+    assert "/etc/group.lock" in failure.value.cause
+    assert node.host.read("/etc/group.lock") == "77"
+
+
+@pytest.mark.parametrize(
+    ("user", "says"),
+    [
+        (replace(ALICE, name="ubuntu"), "user ubuntu has uid 1000"),
+        (replace(ALICE, uid=1000), "uid 1000, which alice is to have, is ubuntu's"),
+        (replace(ALICE, gid=1000), "gid 1000, which group alice is to have, is ubuntu's"),
+    ],
+)
+def test_a_taken_name_or_number_is_told_before_anything_is_changed(tmp_path: Path, user: object, says: str) -> None:
+    lay_down(tmp_path)
+    node = make(tmp_path, users=[BOB, user])  # pyright: ignore[reportArgumentType]
+    before = tree(tmp_path)
+    with pytest.raises(Failure, match=says) as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.USER_IDS
+    assert failure.value.final
+    assert tree(tmp_path) == before
+    with pytest.raises(Failure, match=says):
+        STEP.verify(node)
+
+
+def test_a_group_of_another_number_is_told(tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    file(tmp_path, "/etc/group", "root:x:0:\nalice:x:4000:\n")
+    with pytest.raises(Failure, match="group alice has gid 4000 here"):
+        STEP.apply(make(tmp_path, users=[ALICE]))
+
+
+def test_users_who_share_a_group_get_one_of_its_own(tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    node = make(tmp_path, users=[ALICE, replace(BOB, gid=2001)])
+    STEP.apply(node)
+    STEP.verify(node)
+    assert "fleet-2001:x:2001:" in (node.host.read("/etc/group") or "")
+
+
+def test_the_images_own_user_keeps_home_and_password(tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    file(tmp_path, "/etc/shadow", "ubuntu:$y$hash:19000:0:99999:7:::\n")
+    (tmp_path / "home/ubuntu").mkdir(parents=True)
+    node = make(tmp_path, users=[replace(ALICE, name="ubuntu", uid=1000, gid=1000)], mounts=FSX)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert "ubuntu:x:1000:1000:Ubuntu:/home/ubuntu:" in (node.host.read("/etc/passwd") or "")
+    assert "ubuntu:$y$hash" in (node.host.read("/etc/shadow") or "")
+    assert "AAAAalice" in (node.host.read("/home/ubuntu/.ssh/authorized_keys") or "")
+
+
+def test_a_changed_fleet_changes_homes_and_takes_sudo_and_keys_away(node: Node) -> None:
+    STEP.apply(node)
+    less = make(node.host.root, users=[replace(ALICE, sudo=False, ssh_public_keys=())])
+    STEP.apply(less)
+    STEP.verify(less)
+    assert node.host.read("/etc/sudoers.d/llm-fleet") is None
+    assert "alice:x:2001:2001:llm-fleet:/home/alice:" in (node.host.read("/etc/passwd") or "")
+    assert "bob is no user of the fleet any more" in said(less)
+    assert "bob:x:2002" in (node.host.read("/etc/passwd") or "")
+
+
+def test_keys_that_the_user_added_stay(node: Node) -> None:
+    STEP.apply(node)
+    keys = "/fsx/home/alice/.ssh/authorized_keys"
+    file(node.host.root, keys, "ssh-rsa OWN\n" + (node.host.read(keys) or "") + "ssh-rsa OTHER\n", 0o600)
+    changed = make(node.host.root, users=[replace(ALICE, ssh_public_keys=("ssh-ed25519 NEW",)), BOB], mounts=FSX)
+    STEP.apply(changed)
+    STEP.verify(changed)
+    text = node.host.read(keys) or ""
+    assert "ssh-rsa OWN" in text
+    assert "ssh-rsa OTHER" in text
+    assert "AAAAalice" not in text
+
+
+def test_verify_finds_a_key_taken_out(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/fsx/home/alice/.ssh/authorized_keys", "")
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.HOME_UNFIT
+
+
+def test_verify_finds_a_missing_user(node: Node) -> None:
+    with pytest.raises(Failure, match="there is no user alice"):
+        STEP.verify(node)
+
+
+def test_verify_finds_sudo_that_does_not_work(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/etc/sudoers.d/llm-fleet", "bob ALL=(ALL:ALL) NOPASSWD:ALL\n", 0o440)
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.SUDOERS
+
+
+def test_verify_asks_sudo_itself(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/usr/bin/sudo", "#!/bin/sh\necho 'User alice is not allowed to run sudo.'\n", 0o755)
+    with pytest.raises(Failure, match="sudo does not let alice become root"):
+        STEP.verify(node)
+
+
+def test_what_visudo_refuses_is_not_put_in_place(node: Node) -> None:
+    file(node.host.root, "/usr/bin/visudo", "#!/bin/sh\necho broken; exit 1\n", 0o755)
+    with pytest.raises(Failure, match="broken") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.SUDOERS
+    assert node.host.read("/etc/sudoers.d/llm-fleet") is None
+
+
+def test_sudo_without_sudo_on_the_node_is_told(tmp_path: Path) -> None:
+    lay_down(tmp_path, sudo=False)
+    with pytest.raises(Failure, match="no visudo"):
+        STEP.apply(make(tmp_path, users=[ALICE]))
+
+
+def test_homes_are_not_put_below_an_empty_mount_point(node: Node) -> None:
+    file(node.host.root, "/proc/self/mounts", "overlay / overlay rw 0 0\n")
+    for action in (STEP.apply, STEP.verify):
+        with pytest.raises(Failure, match="nothing is mounted on /fsx") as failure:
+            action(node)
+        assert failure.value.code is Code.HOME_UNFIT
+    assert not node.host.path("/fsx").exists()
+
+
+def test_a_home_that_is_a_file_is_told(node: Node) -> None:
+    file(node.host.root, "/fsx/home/alice", "")
+    with pytest.raises(Failure, match="there is no folder /fsx/home/alice"):
+        STEP.apply(node)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_home_of_another_is_told_and_left(node: Node) -> None:
+    node.host.path("/fsx/home/alice").mkdir(parents=True)
+    os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
+    with pytest.raises(Failure, match="belongs to uid 4711") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.HOME_UNFIT
+    assert node.host.path("/fsx/home/alice").stat().st_uid == 4711
+
+
+def test_of_two_nodes_one_makes_the_home(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.rename
+
+    def other_is_first(source: Path, target: Path) -> None:
+        file(node.host.root, "/fsx/home/alice/thesis.txt", "of the first node")
+        real(source, target)
+
+    monkeypatch.setattr(home.os, "rename", other_is_first)
+    home.make_home(node.host, ALICE, "/fsx/home/alice", "ip-10-1-0-12")
+    assert node.host.read("/fsx/home/alice/thesis.txt") == "of the first node"
+    assert [path.name for path in node.host.path("/fsx/home").iterdir()] == ["alice"]
+
+
+def test_what_a_killed_node_left_half_made_is_made_anew(node: Node) -> None:
+    file(node.host.root, "/fsx/home/.alice.new-on-ip-10-1-0-12/half", "")
+    home.make_home(node.host, ALICE, "/fsx/home/alice", "ip-10-1-0-12")
+    assert node.host.read("/fsx/home/alice/half") is None
+    assert [path.name for path in node.host.path("/fsx/home").iterdir()] == ["alice"]
+
+
+@pytest.mark.parametrize(
+    ("mounts", "platform", "role", "folder", "shared", "mounted"),
+    [
+        ((), "hyperpod", "Compute", "/home", False, None),
+        ((mount("lustre", "/fsx"),), "hyperpod", "Compute", "/fsx/home", True, "/fsx"),
+        ((mount("lustre", "/fsx"), mount("open_zfs", "/zfs/")), "hyperpod", "Login", "/zfs/home", True, "/zfs"),
+        ((mount("open_zfs", "/zfs"), mount("lustre", "/home")), "hyperpod", "Login", "/home", True, "/home"),
+        ((mount("lustre", "/fsx", ("Compute",)),), "hyperpod", "Compute", "/home", False, None),
+        (
+            (mount("lustre", "/fsx", ("Controller", "Login", "Compute")),),
+            "hyperpod",
+            "Login",
+            "/fsx/home",
+            True,
+            "/fsx",
+        ),
+        ((), "parallelcluster", "Controller", "/home", True, None),
+        ((), "parallelcluster", "Compute", "/home", True, "/home"),
+    ],
+)
+def test_where_homes_are(
+    tmp_path: Path, mounts: object, platform: str, role: str, folder: str, shared: bool, mounted: str | None
+) -> None:
+    place = home_place(make(tmp_path, role=role, mounts=mounts, platform=platform))
+    assert (place.folder, place.shared, place.mount) == (folder, shared, mounted)
+
+
+def test_a_fleet_without_users_has_nothing_to_do(tmp_path: Path) -> None:
+    lay_down(tmp_path)
+    assert STEP.skip(make(tmp_path)) == "the fleet has no users"
+    STEP.apply(make(tmp_path, users=[ALICE]))
+    assert STEP.skip(make(tmp_path)) is None
+    assert STEP.skip(make(tmp_path, users=[ALICE])) is None
