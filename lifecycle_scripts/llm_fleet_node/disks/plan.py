@@ -46,7 +46,7 @@ def plan(devices: Sequence[Device], mounts: Sequence[Mounted], *, may_build: boo
     unused = tuple(device.name for device in store if _is_unused(device, mounts))
     idle = tuple(device.name for device in store if device.name not in unused)
     if unused and may_build:
-        return Plan(OWN_NVME, "nvme", f"the instance store has unused disks: {', '.join(unused)}", build_from=unused)
+        return Plan(OWN_NVME, "nvme", f"the instance store has unused disks: {', '.join(unused)}", unused, idle)
     idle += unused
     if any(there.path == SECONDARY_EBS for there in mounts):
         return Plan(SECONDARY_EBS, "ebs", f"a secondary volume is mounted at {SECONDARY_EBS}", idle=idle)

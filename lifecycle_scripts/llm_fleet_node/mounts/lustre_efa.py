@@ -5,26 +5,20 @@ Source: FSx for Lustre User Guide, "Configuring EFA clients"; not tried on an in
 
 from __future__ import annotations
 
+from llm_fleet_node.devices.efa import interfaces
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.mounts.table import mounted
 from llm_fleet_node.node import Node
 from llm_fleet_node.services import reload_units, run_unit
 
-DEVICES = "/sys/class/infiniband"
 UNIT = "llm-fleet-lnet.service"
-
-
-def efa_devices(host: Host) -> list[str]:
-    """Return the names of the EFA devices, e.g. `rdmap0s6`."""
-    folder = host.path(DEVICES)
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
 def expects_efa(node: Node) -> bool:
     """Return whether this node has, or should have, EFA."""
     kind = node.instance_type
-    return bool(efa_devices(node.host)) or bool(kind and kind.efa_interfaces)
+    return bool(interfaces(node.host)) or bool(kind and kind.efa_interfaces)
 
 
 def configure(host: Host) -> None:
@@ -32,7 +26,7 @@ def configure(host: Host) -> None:
 
     Nothing is done where the image has done it, nor over a mounted Lustre, whose network cannot be changed.
     """
-    devices = efa_devices(host)
+    devices = interfaces(host)
     if not devices or any(there.kind == "lustre" for there in mounted(host)) or show_efa(host):
         return
     if host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices)):

@@ -31,6 +31,8 @@ def _apply(node: Node) -> None:
         mount(host, own_array(host, found), OWN_NVME)
     decided = _decide(host, found, may_build=not platform_builds)
     node.say(f"large data goes to {decided.place}: {decided.why}")
+    if decided.idle:
+        node.say(f"left alone, for something else holds them or nothing can build from them: {', '.join(decided.idle)}")
     if decided.build_from:
         build(host, [disk for disk in found if disk.name in decided.build_from], decided.place)
     layout = Layout.on(decided.place, decided.kind)

@@ -1,0 +1,88 @@
+"""Disks of instances, below /sys/block, as the kernel lays them out, and the programs that work on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from llm_fleet_node.disks.device import INSTANCE_STORE
+from tests.lifecycle_scripts.moved_node import file, program
+
+EBS = "Amazon Elastic Block Store"
+GIB = 1 << 30
+
+
+def disk(
+    root: Path, name: str, number: str, model: str = INSTANCE_STORE, *, gib: int = 1900, partitions: int = 0
+) -> None:
+    """One NVMe disk. The kernel pads the model."""
+    file(root, f"/sys/block/{name}/dev", f"{number}\n")
+    file(root, f"/sys/block/{name}/device/model", f"{model:<40}\n")
+    file(root, f"/sys/block/{name}/device/serial", f"AWS-{name}\n")
+    file(root, f"/sys/block/{name}/size", f"{gib * GIB // 512}\n")
+    (root / f"sys/block/{name}/holders").mkdir()
+    (root / f"sys/block/{name}/slaves").mkdir()
+    major, _, minor = number.partition(":")
+    for part in range(1, partitions + 1):
+        file(root, f"/sys/block/{name}/{name}p{part}/partition", f"{part}\n")
+        file(root, f"/sys/block/{name}/{name}p{part}/dev", f"{major}:{int(minor) + part}\n")
+    file(root, f"/dev/{name}", "")
+
+
+def array(root: Path, name: str, number: str, *members: str) -> None:
+    """A RAID array or logical volume of `members`."""
+    file(root, f"/sys/block/{name}/dev", f"{number}\n")
+    file(root, f"/sys/block/{name}/size", f"{len(members) * 1900 * GIB // 512}\n")
+    (root / f"sys/block/{name}/holders").mkdir()
+    for member in members:
+        (root / f"sys/block/{name}/slaves/{member}").mkdir(parents=True)
+        (root / f"sys/block/{member}/holders/{name}").mkdir(parents=True)
+    file(root, f"/dev/{name}", "")
+
+
+def makers(root: Path) -> None:
+    """Strict blkid, mdadm and mkfs.xfs, which keep in `mkfs/` and `carries/` what they made."""
+    program(
+        root,
+        "blkid",
+        """
+assert a[0] == '--probe' and len(a) == 2, a
+name = os.path.realpath(root + a[1])[len(root):].strip('/').replace('/', '-')
+sys.exit(0 if os.path.exists(f'{root}/mkfs/{name}') or os.path.exists(f'{root}/carries/{name}') else 2)
+""",
+    )
+    program(
+        root,
+        "mdadm",
+        """
+import pathlib
+assert a[:6] == ['--create', '/dev/md/llm-fleet', '--name=llm-fleet', '--level=0', '--homehost=any',
+                 f'--raid-devices={len(a) - 7}'], a
+assert a[6] == '--run' and len(a) > 8, a
+md = pathlib.Path(root, 'sys/block/md127')
+md.mkdir()
+(md / 'dev').write_text('9:127')
+(md / 'slaves').mkdir()
+(md / 'holders').mkdir()
+pathlib.Path(root, 'dev/md').mkdir()
+pathlib.Path(root, 'dev/md127').touch()
+pathlib.Path(root, 'dev/md/llm-fleet').symlink_to('../md127')
+for path in a[7:]:
+    name = path.rsplit('/', 1)[1]
+    (md / 'slaves' / name).mkdir()
+    (pathlib.Path(root, 'sys/block', name, 'holders') / 'md127').mkdir()
+    pathlib.Path(root, 'carries').mkdir(exist_ok=True)
+    pathlib.Path(root, 'carries', f'dev-{name}').touch()
+""",
+    )
+    program(
+        root,
+        "mkfs.xfs",
+        """
+import pathlib
+assert a[:4] == ['-q', '-f', '-L', 'llm-fleet'] and len(a) == 5, a
+pathlib.Path(root, 'mkfs').mkdir(exist_ok=True)
+made = pathlib.Path(root, 'mkfs', os.path.realpath(root + a[4])[len(root):].strip('/').replace('/', '-'))
+assert not made.exists(), f'{a[4]} is wiped'
+made.touch()
+""",
+    )

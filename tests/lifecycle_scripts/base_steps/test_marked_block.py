@@ -1,0 +1,114 @@
+"""Marked blocks in files that others write too."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet_node.host import Host
+from llm_fleet_node.marked_block import get_block, put_block
+from tools.synth_environment import ROOT
+
+OTHERS = "127.0.0.1 localhost\n"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/hosts").write_text(OTHERS)
+    return Host(tmp_path)
+
+
+def text(host: Host) -> str:
+    return host.read("/etc/hosts") or ""
+
+
+def test_a_block_comes_last_and_is_there_once(host: Host) -> None:
+    assert put_block(host, "/etc/hosts", "names", "10.0.0.1 a\n10.0.0.2 b")
+    assert text(host) == OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n10.0.0.2 b\n# llm-fleet: end names\n"
+    assert get_block(host, "/etc/hosts", "names") == "10.0.0.1 a\n10.0.0.2 b\n"
+    host.changes.clear()
+    assert not put_block(host, "/etc/hosts", "names", "10.0.0.1 a\n10.0.0.2 b\n")
+    assert host.changes == []
+
+
+def test_a_block_can_come_first_and_moves_there(host: Host) -> None:
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a", first=True)
+    assert text(host) == "# llm-fleet: begin names\n10.0.0.1 a\n# llm-fleet: end names\n" + OTHERS
+
+
+def test_a_changed_block_stays_where_it_is(host: Host) -> None:
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    host.path("/etc/hosts").write_text(text(host) + "10.0.0.9 later\n")
+    put_block(host, "/etc/hosts", "names", "10.0.0.2 a")
+    assert text(host).splitlines()[1:] == [
+        "# llm-fleet: begin names",
+        "10.0.0.2 a",
+        "# llm-fleet: end names",
+        "10.0.0.9 later",
+    ]
+
+
+def test_an_empty_block_is_taken_out_and_others_stay(host: Host) -> None:
+    put_block(host, "/etc/hosts", "one", "10.0.0.1 a")
+    put_block(host, "/etc/hosts", "two", "10.0.0.2 b")
+    put_block(host, "/etc/hosts", "one", "")
+    assert get_block(host, "/etc/hosts", "one") == ""
+    assert get_block(host, "/etc/hosts", "two") == "10.0.0.2 b\n"
+    assert not put_block(host, "/etc/hosts", "one", "")
+
+
+def test_a_file_that_is_not_there_is_made(host: Host) -> None:
+    assert put_block(host, "/etc/fstab", "x", "a b c")
+    assert get_block(host, "/etc/fstab", "x") == "a b c\n"
+
+
+def test_a_block_without_its_end_takes_nobody_elses_lines_along(host: Host) -> None:
+    host.path("/etc/hosts").write_text(OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n10.0.0.9 theirs\n")
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    assert text(host) == OTHERS + "# llm-fleet: begin names\n10.0.0.1 a\n# llm-fleet: end names\n10.0.0.9 theirs\n"
+
+
+def test_an_end_without_its_begin_is_taken_out(host: Host) -> None:
+    host.path("/etc/hosts").write_text("# llm-fleet: end names\n" + OTHERS)
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    assert text(host).count("end names") == 1
+
+
+def test_the_mode_of_the_file_stays(host: Host) -> None:
+    host.path("/etc/hosts").chmod(0o600)
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    assert host.path("/etc/hosts").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_a_mount_of_its_own_is_written_in_place(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /etc/hosts is in a container."""
+
+    def busy(*_: Any) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(os, "replace", busy)
+    assert put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    assert get_block(host, "/etc/hosts", "names") == "10.0.0.1 a\n"
+    assert host.changes == ["wrote /etc/hosts"]
+
+
+def test_two_processes_do_not_lose_each_others_blocks(host: Host) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\n"
+        "from llm_fleet_node.host import Host\n"
+        "from llm_fleet_node.marked_block import put_block\n"
+        "for n in range(40): put_block(Host(Path(sys.argv[2])), '/etc/hosts', f'{sys.argv[3]}-{n}', f'10.0.0.{n} x')\n"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(ROOT / "lifecycle_scripts"), str(host.root), name])
+        for name in ("one", "two")
+    ]
+    assert [process.wait(60) for process in running] == [0, 0]
+    assert text(host).count("begin") == 80

@@ -1,0 +1,101 @@
+"""What every step must be: the same at each turn, and the same after it was killed anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from llm_fleet_node.host import Host
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import Step
+
+
+class KilledError(BaseException):
+    """The step's process is gone: no clean-up, no handler."""
+
+
+class _KillingChanges(list[str]):
+    """Kills right after the effect with this number, counted from 0."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def append(self, change: str, /) -> None:
+        super().append(change)
+        if len(self) > self._number:
+            raise KilledError(change)
+
+
+def applied(step: Step, node: Node) -> list[str]:
+    """Apply and verify the step on `node` anew, and return what was changed."""
+    fresh = on(node, node.host.root)
+    step.apply(fresh)
+    step.verify(fresh)
+    return fresh.host.changes
+
+
+def on(node: Node, root: Path) -> Node:
+    """The same node, with its files in `root` and nothing changed yet."""
+    moved = {
+        name.name: root / Path(getattr(node.places, name.name)).relative_to(node.host.root)
+        for name in dataclasses.fields(node.places)
+        if isinstance(getattr(node.places, name.name), Path)
+        and Path(getattr(node.places, name.name)).is_relative_to(node.host.root)
+    }
+    return dataclasses.replace(node, host=Host(root), places=dataclasses.replace(node.places, **moved))
+
+
+def converges(step: Step, build: Callable[[Path], Node], folder: Path, *, ignore: Iterable[str] = ()) -> int:
+    """Assert that the step, killed after each of its effects in turn and run again, leaves what one run leaves.
+
+    `build` makes a node in a folder. A second run must change nothing. Returns the number of effects. `ignore`: files
+    that programs of the test keep for themselves.
+    """
+    # Always the same place: programs of the test hold paths of their root, and programs of steps hold them too.
+    root = folder / "node"
+    node = build(root)
+    effects = applied(step, node)
+    assert applied(step, node) == []
+    expected = snapshot(root, ignore)
+    for number in range(len(effects)):
+        shutil.rmtree(root)
+        killed = build(root)
+        changes = _KillingChanges(number)
+        killed.host.changes = changes
+        try:
+            step.apply(killed)
+        except KilledError:
+            pass
+        else:
+            raise AssertionError(f"not killed after effect {number}: {changes}")
+        applied(step, build_again(killed))
+        assert snapshot(root, ignore) == expected, f"killed after {changes[-1]}"
+    return len(effects)
+
+
+def build_again(node: Node) -> Node:
+    """The same node for another run."""
+    return on(node, node.host.root)
+
+
+def snapshot(root: Path, ignore: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
+    """Every path below `root` with its mode and content."""
+    skipped = {root / path.lstrip("/") for path in ignore}
+    found: dict[str, tuple[int, str]] = {}
+    for path in sorted(root.rglob("*")):
+        if path in skipped or "__pycache__" in path.parts:
+            continue
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            content = f"-> {os.readlink(path)}"
+        elif stat.S_ISREG(status.st_mode):
+            content = path.read_text(encoding="utf-8", errors="replace")
+        else:
+            content = ""
+        found[str(path.relative_to(root))] = (status.st_mode, content)
+    return found
