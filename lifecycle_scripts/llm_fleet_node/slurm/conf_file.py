@@ -1,18 +1,20 @@
-"""Reads slurm.conf with what it includes, and adds to it without touching what others wrote."""
+"""Reads slurm.conf with what it includes, as Slurm does."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional
 
 from llm_fleet_node.host import Host
+from llm_fleet_node.marked_block import with_block
 
 NAME = "slurm.conf"
 OURS = "llm-fleet.conf"
 """Holds everything that we set. The file it is included in may be the platform's."""
-BEGIN = "# llm-fleet: begin. What is between these lines is ours; everything else is left as it is."
-END = "# llm-fleet: end"
+BLOCK = "slurm"
+"""Name of the marked block in slurm.conf that includes it."""
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S*)')
 _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*$", re.IGNORECASE)
@@ -31,9 +33,13 @@ class ConfFile:
 
     def value(self, key: str) -> Optional[str]:
         """Return the value of `key`; the last one counts, as for Slurm. `None` when it is not set."""
-        wanted = key.lower()
-        values = [value for line in self.lines for name, value in line if name == wanted]
+        values = self.values(key)
         return values[-1] if values else None
+
+    def values(self, key: str) -> list[str]:
+        """Return every value of a `key` that may be set more than once, such as `Prolog`."""
+        wanted = key.lower()
+        return [value for line in self.lines for name, value in line if name == wanted]
 
     def items(self, key: str) -> tuple[str, ...]:
         """Return the values of a list like `SlurmctldParameters`."""
@@ -45,14 +51,14 @@ class ConfFile:
         return [dict(line) for line in self.lines if line[0][0] == wanted]
 
 
-def read(host: Host, etc: str, *, without: tuple[str, ...] = ()) -> Optional[ConfFile]:
-    """Return slurm.conf of the folder `etc` with what it includes, but for the files `without`; `None` without it."""
+def read(host: Host, etc: str, *, ours: bool = True) -> Optional[ConfFile]:
+    """Return slurm.conf of the folder `etc` with what it includes; `None` without it. Not `ours`: without our block."""
     text = host.read(f"{etc}/{NAME}")
     if text is None:
         return None
     lines: list[tuple[tuple[str, str], ...]] = []
     includes: list[str] = []
-    _read_into(lines, includes, host, etc, text, without, _DEEPEST)
+    _read_into(lines, includes, host, etc, text if ours else with_block(text, BLOCK, ""), _DEEPEST)
     return ConfFile(tuple(lines), tuple(includes))
 
 
@@ -62,7 +68,6 @@ def _read_into(
     host: Host,
     etc: str,
     text: str,
-    without: tuple[str, ...],
     depth: int,
 ) -> None:
     for line in text.replace("\\\n", " ").splitlines():
@@ -71,38 +76,15 @@ def _read_into(
         if include:
             name = include.group(1)
             includes.append(name)
-            more = host.read(name if name.startswith("/") else f"{etc}/{name}") if name not in without else None
+            more = host.read(name if name.startswith("/") else f"{etc}/{name}")
             if more is not None and depth:
-                _read_into(lines, includes, host, etc, more, without, depth - 1)
+                _read_into(lines, includes, host, etc, more, depth - 1)
             continue
         pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(plain))
         if pairs:
             lines.append(pairs)
 
 
-def with_include(text: str, name: str) -> str:
-    """Return slurm.conf's `text` with `name` included at its end, between marks; the same when it is there already."""
-    kept = without_block(text)
-    if kept and not kept.endswith("\n"):
-        kept += "\n"
-    return f"{kept}{BEGIN}\nInclude {name}\n{END}\n"
-
-
-def without_block(text: str) -> str:
-    """Return `text` without our block, each line else as it was. A block that was cut off ends with the text."""
-    kept: list[str] = []
-    inside = False
-    for line in text.splitlines(keepends=True):
-        stripped = line.strip()
-        if stripped == BEGIN:
-            inside = True
-        elif not inside:
-            kept.append(line)
-        elif stripped == END:
-            inside = False
-    return "".join(kept)
-
-
-def rendered(settings: dict[str, str], *, why: str) -> str:
+def rendered(settings: Mapping[str, str], *, why: str) -> str:
     """Return the text of a file with `settings`, one a line."""
     return "".join([f"# {why}\n", *(f"{key}={value}\n" for key, value in settings.items())])

@@ -1,0 +1,31 @@
+"""Why slurmd does not get registered: measured where it can be, else by what it said."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import controller, logs
+from llm_fleet_node.time_source import clock_offset
+
+_MUNGE_LIFETIME = 300.0
+"""Seconds that munge takes a credential for (its default time to live)."""
+
+
+def explain(node: Node, name: str, what: str) -> NoReturn:
+    """Raise the `Failure` that says why the node `name` is not registered; `what` is what was seen."""
+    refusals = {address: controller.refusal(address) for address in controller.addresses(node)}
+    if all(refusals.values()):
+        told = "; ".join(f"{address}:{controller.PORT} {reason}" for address, reason in refusals.items())
+        fail(Code.CONTROLLER_UNREACHABLE, f"{what}: {told}")
+    words = logs.last_words(node.host, "slurmd")
+    code = logs.meaning(words) or Code.SLURMD
+    if code is Code.CONTROLLER_UNREACHABLE:
+        code = Code.SLURMD  # it was, when slurmd tried; it is not now
+    if code is Code.MUNGE_REFUSED:
+        # Slurm tells a wrong key and a wrong clock by the same words; the controller's log alone knows.
+        off = clock_offset(node)
+        if off is not None and abs(off) >= _MUNGE_LIFETIME:
+            fail(Code.MUNGE_CLOCK, f"{name}'s clock is {off:+.0f} s off, and the controller refuses its credentials")
+    fail(code, f"{what}: {logs.errors_of(words)}")

@@ -1,0 +1,58 @@
+"""Runs the health check every few minutes where slurm.conf is not ours to name it in."""
+
+from __future__ import annotations
+
+from llm_fleet_node.host import Host
+from llm_fleet_node.slurm.node_programs import HEALTH_CHECK
+
+NAME = "llm-fleet-health-check"
+_FOLDER = "/etc/systemd/system"
+_SERVICE = f"""\
+# Written by llm-fleet.
+[Unit]
+Description=llm-fleet: is this node fit for jobs
+After=slurmd.service
+
+[Service]
+Type=oneshot
+ExecStart={HEALTH_CHECK}
+TimeoutStartSec=60
+Nice=10
+"""
+_TIMER = """\
+# Written by llm-fleet.
+[Unit]
+Description=llm-fleet: health check every 5 minutes
+
+[Timer]
+OnActiveSec=60
+OnUnitActiveSec=300
+RandomizedDelaySec=60
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def put(host: Host) -> None:
+    """Make sure that the timer runs, now and after a reboot."""
+    wrote = [host.write(f"{_FOLDER}/{NAME}.{kind}", text) for kind, text in (("service", _SERVICE), ("timer", _TIMER))]
+    host.link(f"{_FOLDER}/timers.target.wants/{NAME}.timer", f"{_FOLDER}/{NAME}.timer")
+    if any(wrote):
+        host.run("systemctl", "daemon-reload")
+    if not runs(host):
+        host.run("systemctl", "start", f"{NAME}.timer", changes=f"started {NAME}.timer")
+
+
+def take_away(host: Host) -> None:
+    """Make sure that there is no timer: slurmd runs the check."""
+    if not host.path(f"{_FOLDER}/{NAME}.timer").exists():
+        return
+    host.run("systemctl", "stop", f"{NAME}.timer", changes=f"stopped {NAME}.timer")
+    for path in (f"timers.target.wants/{NAME}.timer", f"{NAME}.service", f"{NAME}.timer"):
+        host.remove(f"{_FOLDER}/{path}")
+
+
+def runs(host: Host) -> bool:
+    """Return whether the timer runs."""
+    return host.succeeds("systemctl", "is-active", "--quiet", f"{NAME}.timer")

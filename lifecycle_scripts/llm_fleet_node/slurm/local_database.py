@@ -1,0 +1,80 @@
+"""MariaDB on the controller, for accounting. Its root speaks by the socket, and needs no password."""
+
+from __future__ import annotations
+
+import os
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.slurm import slurmdbd, units
+from llm_fleet_node.slurm.slurmdbd import Storage
+
+DATABASE, USER = "slurm_acct_db", "slurm"
+_UNITS = ("mariadb", "mysql", "mysqld")
+_SETTINGS = ("/etc/mysql/mariadb.conf.d", "/etc/mysql/conf.d", "/etc/my.cnf.d")
+"""Debian and Ubuntu's MariaDB, their MySQL, and Red Hat's family."""
+_TEXT = """\
+# Written by llm-fleet: what slurmdbd asks of its database, by Slurm's accounting guide. Only this node reaches it.
+[mysqld]
+innodb_buffer_pool_size={pool}M
+innodb_log_file_size=64M
+innodb_lock_wait_timeout=900
+max_allowed_packet=16M
+bind-address=127.0.0.1
+skip-name-resolve
+"""
+_LEAST, _MOST = 128, 1024
+"""MiB of the buffer pool: an eighth of the memory, within these."""
+_SQL = """\
+CREATE DATABASE IF NOT EXISTS {database};
+CREATE USER IF NOT EXISTS '{user}'@'localhost' IDENTIFIED BY '{password}';
+ALTER USER '{user}'@'localhost' IDENTIFIED BY '{password}';
+GRANT ALL ON {database}.* TO '{user}'@'localhost';
+"""
+
+
+def prepare(host: Host, etc: str) -> str:
+    """Make sure that MariaDB runs with slurmdbd's database and user; return its unit's name.
+
+    The password is made once and kept in slurmdbd.conf, which is written first: a run that was killed in between finds
+    it there again.
+    """
+    unit = _unit(host)
+    name = _put_settings(host)
+    password = slurmdbd.password(host, etc) or os.urandom(16).hex()
+    slurmdbd.write(host, etc, Storage("localhost", 3306, DATABASE, USER, password))
+    try:
+        units.start(host, unit, reads=[name])
+        if not units.look(host, "slurmdbd")[0].active or not slurmdbd.answers(host):
+            _make(host, password)
+    except CommandFailed as error:
+        fail(Code.DATABASE, error.cause)
+    return unit
+
+
+def _make(host: Host, password: str) -> None:
+    client = "mariadb" if host.which("mariadb") else "mysql"
+    sql = _SQL.format(database=DATABASE, user=USER, password=password)
+    host.run(client, "--protocol=socket", "--user=root", input=sql, changes=f"made database and user of {DATABASE}")
+
+
+def _unit(host: Host) -> str:
+    there = [unit.name for unit in units.look(host, *_UNITS) if unit.is_there]
+    if not there:
+        fail(Code.DATABASE, "accounting is to be local, but this node has no MariaDB", final=True)
+    return there[0]
+
+
+def _put_settings(host: Host) -> str:
+    folder = next((name for name in _SETTINGS if host.path(name).is_dir()), _SETTINGS[0])
+    path = f"{folder}/90-llm-fleet.cnf"
+    host.write(path, _TEXT.format(pool=_pool(host)))
+    return path
+
+
+def _pool(host: Host) -> int:
+    """Return the size of the buffer pool in MiB. slurmdbd warns below 128."""
+    for line in (host.read("/proc/meminfo") or "").splitlines():
+        if line.startswith("MemTotal:"):
+            return max(_LEAST, min(_MOST, int(line.split()[1]) // 1024 // 8))
+    return _LEAST

@@ -1,0 +1,60 @@
+"""What a Slurm daemon said last, and what that means."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from llm_fleet_node.failures import Code
+from llm_fleet_node.host import CommandFailed, Host
+
+_FOLDER = "/var/log/slurm"
+_LINES = 40
+_LONGEST = 64 * 1024
+"""Bytes of a log that are looked at."""
+
+_KNOWN = (
+    ("CLUSTER ID MISMATCH", Code.CLUSTER_ID),
+    ("Incompatible versions of client and server code", Code.SLURM_VERSIONS),
+    ("Rewound credential", Code.MUNGE_CLOCK),
+    ("Expired credential", Code.MUNGE_CLOCK),
+    ("Invalid credential", Code.MUNGE_REFUSED),
+    ("Protocol authentication error", Code.MUNGE_REFUSED),
+    ('Failed to access "/run/munge/munge.socket', Code.MUNGE_DOWN),
+    ("Unable to determine this slurmd's NodeName", Code.NODE_UNKNOWN),
+    ("topology configuration is not available", Code.TOPOLOGY),
+    ("Unable to contact slurm controller", Code.CONTROLLER_UNREACHABLE),
+)
+"""Messages of Slurm 22.05 to 24.11 by what keeps a daemon from working, the surest first."""
+
+
+def last_words(host: Host, unit: str) -> str:
+    """Return the last lines that the daemon of `unit` said since its start, to the journal and to its own log."""
+    try:
+        journal = host.run(
+            "journalctl", f"--unit={unit}", f"--lines={_LINES}", "--output=cat", "--no-pager", timeout=20
+        )
+    except CommandFailed:
+        journal = ""
+    return "\n".join(line for line in (*journal.splitlines()[-_LINES:], *_tail(host, f"{_FOLDER}/{unit}.log")) if line)
+
+
+def meaning(words: str) -> Optional[Code]:
+    """Return the failure that a daemon's `words` tell of; `None` when they tell of none that is known."""
+    return next((code for message, code in _KNOWN if message in words), None)
+
+
+def errors_of(words: str, most: int = 6) -> str:
+    """Return the last lines of `words` that tell of errors, for people; the last lines when none does."""
+    lines = words.splitlines()
+    bad = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+    return "\n".join(list(dict.fromkeys(bad or lines))[-most:])
+
+
+def _tail(host: Host, path: str) -> list[str]:
+    try:
+        with host.path(path).open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _LONGEST))
+            return file.read().decode("utf-8", "replace").splitlines()[-_LINES:]
+    except OSError:
+        return []

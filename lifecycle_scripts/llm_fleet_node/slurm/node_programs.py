@@ -1,0 +1,10 @@
+"""Where the programs that slurmd runs lie on every node. slurm.conf, which all nodes share, names them."""
+
+FOLDER = "/opt/llm-fleet/slurm"
+HEALTH_CHECK = f"{FOLDER}/health_check.sh"
+PROLOG = f"{FOLDER}/prolog.sh"
+EPILOG = f"{FOLDER}/epilog.sh"
+EXPECTED = "/etc/llm-fleet/health_check.conf"
+"""What the health check expects of its node."""
+SOURCE = "node_files/slurm"
+"""Folder of the bundle that they come from."""

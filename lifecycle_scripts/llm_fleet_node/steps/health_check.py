@@ -1,0 +1,102 @@
+"""A sick node is drained with the reason, and taken back once it is well.
+
+slurmd runs the check where slurm.conf is ours to add to; elsewhere a timer does.
+"""
+
+from __future__ import annotations
+
+from llm_fleet_node.devices.expectation import expected_accelerators, expected_interfaces, why_none
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import health_timer
+from llm_fleet_node.slurm.node_programs import EPILOG, EXPECTED, FOLDER, HEALTH_CHECK, PROLOG, SOURCE
+from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, Step
+
+_LEAST_FREE = 3
+"""Percent of the root disk. Below, jobs and logs fail in ways that do not name it."""
+_DEVICES = {"neuron": "/dev/neuron[0-9]*", "gpu": "/proc/driver/nvidia/gpus/*"}
+_EFA = "/sys/class/infiniband/*"
+
+
+def _expected(node: Node) -> str:
+    """Return what the check expects of this node, in the words of `node_files/slurm/health_check.sh`."""
+    lines = [f"disk / {_LEAST_FREE}"]
+    lines += [f"mount {mount.mount_path} rw" for mount in node.manifest.mounts if _is_ours(node, mount.groups)]
+    lines += [
+        f"mount {mount.mount_path} {'ro' if mount.read_only else 'rw'}"
+        for mount in node.manifest.s3_mounts
+        if _is_ours(node, mount.groups)
+    ]
+    for kind, pattern in _DEVICES.items():
+        count = expected_accelerators(node)
+        if count and why_none(node, kind) is None and _is_taken(node, f"{kind}_devices"):
+            lines.append(f"devices {pattern} {count}")
+    interfaces = expected_interfaces(node)
+    if interfaces and node.role == COMPUTE and _is_taken(node, "efa_devices"):
+        lines.append(f"devices {_EFA} {interfaces}")
+    return "# Written by llm-fleet.\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _is_ours(node: Node, groups: tuple[str, ...] | None) -> bool:
+    return groups is None or node.group.name in groups
+
+
+def _is_taken(node: Node, step: str) -> bool:
+    """What the fleet's owner does not want looked at once is not looked at again either."""
+    return step not in node.manifest.steps.skip
+
+
+def _programs(node: Node) -> dict[str, str]:
+    source = node.places.bundle / SOURCE
+    return {
+        path: (source / path.rsplit("/", 1)[1]).read_text(encoding="utf-8") for path in (HEALTH_CHECK, PROLOG, EPILOG)
+    }
+
+
+def _by_slurmd(node: Node) -> bool:
+    return node.hook == ON_CREATE and all(group.hook == ON_CREATE for group in node.manifest.groups)
+
+
+def _apply(node: Node) -> None:
+    host = node.host
+    host.folder(FOLDER)
+    for path, text in _programs(node).items():
+        host.write(path, text, mode=0o755)
+    host.write(EXPECTED, _expected(node))
+    if _by_slurmd(node):
+        health_timer.take_away(host)
+    else:
+        health_timer.put(host)
+
+
+def _verify(node: Node) -> None:
+    host = node.host
+    changed = [path for path, text in _programs(node).items() if host.read(path) != text]
+    if changed or host.read(EXPECTED) != _expected(node):
+        fail(Code.HEALTH_CHECK, f"{', '.join(changed) or EXPECTED} is not what this bundle says")
+    if not _by_slurmd(node) and not health_timer.runs(host):
+        fail(Code.HEALTH_CHECK, f"{health_timer.NAME}.timer does not run")
+    try:
+        host.run(str(host.path(HEALTH_CHECK)), "--report", timeout=90)
+    except CommandFailed as error:
+        fail(Code.HEALTH_CHECK, f"this node is sick: {error.output.strip()}")
+
+
+STEP = Step(
+    name="health_check",
+    summary="a sick node is drained",
+    roles=frozenset({COMPUTE, LOGIN}),
+    after=(
+        "disks",
+        "mount_lustre",
+        "mount_open_zfs",
+        "mount_s3",
+        "neuron_devices",
+        "gpu_devices",
+        "efa_devices",
+    ),
+    apply=_apply,
+    verify=_verify,
+    timeout=120,
+)

@@ -1,0 +1,94 @@
+"""Slurm takes jobs: the controller answers and could place one, or this node can run them."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.names import own_name
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm.node_programs import HEALTH_CHECK
+from llm_fleet_node.slurm.registration import Registered, registered
+from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, ON_CREATE, ON_NODE_CONFIGURED, Step
+
+_NO_TOPOLOGY = "topology configuration is not available"
+
+
+def _skip(node: Node) -> Optional[str]:
+    if node.hook == ON_NODE_CONFIGURED and node.role != CONTROLLER:
+        return "AWS ParallelCluster starts slurmd after this"
+    return None
+
+
+def _apply(node: Node) -> None:
+    """Give the node back that was held for a cause that is over. What others hold back stays so."""
+    if node.role == CONTROLLER or node.hook != ON_CREATE:
+        return
+    name = _name(node)
+    seen = registered(node.host, name)
+    if seen is None or seen.works:
+        return
+    if seen.held_by_us and node.host.path(HEALTH_CHECK).exists():
+        node.host.run(HEALTH_CHECK, timeout=90)  # resumes it when it is well, and says so to Slurm
+    elif seen.responds and seen.was_away:
+        node.host.run("scontrol", "update", f"nodename={name}", "state=resume", changes=f"resumed {name}")
+
+
+def _verify(node: Node) -> None:
+    if node.role == CONTROLLER:
+        _verify_controller(node)
+    else:
+        _verify_worker(node)
+
+
+def _verify_worker(node: Node) -> None:
+    name = _name(node)
+    seen = registered(node.host, name)
+    if seen is None:
+        fail(Code.SLURMD, f"the controller does not tell of {name}")
+    if seen.works:
+        return
+    told = f"{name} is {_shown(seen)}, reason: {seen.reason or 'none'}"
+    if seen.held_by_us:
+        fail(Code.HEALTH_CHECK, told)
+    if not seen.responds or not seen.reason or seen.held_by_slurm:
+        fail(Code.NODE_NOT_READY, told)
+    # Somebody drained it, or the platform has it replaced and gives it back once this start has ended well.
+    node.say(f"{told}: left as it is")
+
+
+def _verify_controller(node: Node) -> None:
+    try:
+        if "is UP" not in node.host.run("scontrol", "ping", timeout=20):
+            fail(Code.SLURMCTLD, "slurmctld does not answer")
+    except CommandFailed as error:
+        fail(Code.SLURMCTLD, error.cause)
+    try:
+        node.host.run("sbatch", "--test-only", "--nodes=1", "--wrap=true", timeout=20)
+    except CommandFailed as error:
+        # Anything else, such as no node being there yet, is no matter of the controller's.
+        if _NO_TOPOLOGY in error.output:
+            fail(Code.TOPOLOGY, error.output.strip())
+
+
+def _shown(seen: Registered) -> str:
+    states = "+".join(sorted(seen.states))
+    return states if seen.responds else f"{states} and does not respond"
+
+
+def _name(node: Node) -> str:
+    return own_name(node.host).split(".")[0]
+
+
+STEP = Step(
+    name="slurm_ready",
+    summary="Slurm takes jobs here",
+    roles=EVERY_ROLE,
+    needs=("slurmctld", "slurmd"),
+    skip=_skip,
+    apply=_apply,
+    verify=_verify,
+    timeout=120,
+    retries=1,
+)

@@ -1,0 +1,90 @@
+"""slurmctld runs on what its configuration says now, and answers."""
+
+from __future__ import annotations
+
+from llm_fleet_node.failures import Code, Failure, fail
+from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import applied, conf_file, logs, units
+from llm_fleet_node.slurm.installation import found
+from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
+from llm_fleet_node.waiting import wait_for
+
+_SECONDS = 60.0
+_STATE = "/var/spool/slurmctld"
+_TOLD_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
+_DROP_IN = """\
+[Unit]
+After=munge.service slurmdbd.service
+Wants=munge.service
+
+[Service]
+Restart=on-failure
+RestartSec=2
+"""
+
+
+def _apply(node: Node) -> None:
+    if node.hook != ON_CREATE:
+        return  # the AMI has started it
+    host = node.host
+    slurm = found(host)
+    units.stay_off(host, "slurmd")
+    conf = conf_file.read(host, slurm.etc)
+    host.folder((conf.value("StateSaveLocation") if conf else None) or _STATE, owner="slurm")
+    host.folder("/var/log/slurm", owner="slurm")
+    ran = units.look(host, "slurmctld")[0].active
+    try:
+        units.start(host, "slurmctld", adds=_DROP_IN)
+    except CommandFailed as error:
+        _explain(node, error.cause)
+    wanted = applied.digest(host, slurm.etc)
+    if ran and applied.noted(node) != wanted:
+        _wait(node)
+        host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
+    applied.note(node, wanted)
+
+
+def _verify(node: Node) -> None:
+    _wait(node)
+
+
+def _wait(node: Node) -> None:
+    """Wait until slurmctld answers. Raises `Failure` that says why it does not."""
+
+    def look() -> bool:
+        try:
+            return "is UP" in node.host.run("scontrol", "ping", timeout=20)
+        except CommandFailed:
+            return False
+
+    if look():
+        return
+    (unit,) = units.look(node.host, "slurmctld")
+    if not unit.active:
+        _explain(node, "slurmctld does not run")
+    try:
+        wait_for("answer of slurmctld", look, seconds=_SECONDS, code=Code.SLURMCTLD)
+    except Failure as error:
+        _explain(node, error.cause)
+
+
+def _explain(node: Node, what: str) -> None:
+    words = logs.last_words(node.host, "slurmctld")
+    known = logs.meaning(words)
+    code = known if known is not None and known in _TOLD_APART else Code.SLURMCTLD
+    fail(code, f"{what}: {logs.errors_of(words)}")
+
+
+STEP = Step(
+    name="slurmctld",
+    summary="slurmctld answers",
+    roles=frozenset({CONTROLLER}),
+    hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
+    needs=("hosts", "munge", "accounting", "slurm_conf"),
+    after=("pyxis", "health_check"),
+    apply=_apply,
+    verify=_verify,
+    timeout=150,
+    retries=1,
+)

@@ -1,0 +1,95 @@
+"""slurmd runs with the controller's configuration, and is registered there.
+
+The login node runs it as well: HyperPod lists login nodes among Slurm's nodes and watches them. sackd, which does no
+more than fetch the configuration, would leave them down there. Where the partitions are ours, they leave it out.
+"""
+
+from __future__ import annotations
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.names import own_name
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import controller, units
+from llm_fleet_node.slurm.bare_conf import gres_name
+from llm_fleet_node.slurm.diagnosis import explain
+from llm_fleet_node.slurm.installation import found
+from llm_fleet_node.slurm.registration import Registered, registered
+from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, ON_INIT_COMPLETE, Step
+from llm_fleet_node.waiting import wait_for
+
+_CONTROLLER_SECONDS = 300.0
+"""For the controller to come up: all nodes may start at once, and its database takes its time."""
+_SECONDS = 60.0
+"""For slurmd to register. Takes 0.1 s; slurmd itself tries again after 10 s."""
+
+
+def _drop_in(node: Node) -> str:
+    options = f"--conf-server {controller.conf_servers(controller.addresses(node))}"
+    if not found(node.host).by_platform:
+        options += f' -Z --conf "{_own_definition(node)}"'
+    return (
+        "[Unit]\nAfter=munge.service network-online.target remote-fs.target\nWants=munge.service\n"
+        # slurmd may come before its controller, and goes on trying.
+        "StartLimitIntervalSec=0\n"
+        f"\n[Service]\nEnvironment='SLURMD_OPTIONS={options}'\nRestart=on-failure\nRestartSec=1\n"
+    )
+
+
+def _own_definition(node: Node) -> str:
+    """Return how a node without a NodeName line defines itself: its group, and its accelerators."""
+    kind = node.instance_type
+    gres = gres_name(kind.accelerator) if kind and kind.accelerators else ""
+    return f"Feature={node.group.name}" + (f" Gres={gres}:{kind.accelerators}" if kind and gres else "")
+
+
+def _apply(node: Node) -> None:
+    if node.hook != ON_CREATE:
+        return  # the AMI has started it
+    units.stay_off(node.host, "slurmctld", "slurmdbd")
+    node.host.folder("/var/spool/slurmd")
+    node.host.folder("/var/log/slurm", owner="slurm")
+    controller.wait_for_controller(node, seconds=_CONTROLLER_SECONDS)
+    # Not waited for: a slurmd that finds no configuration is never ready, and does not end either.
+    units.start(node.host, "slurmd", adds=_drop_in(node), wait=False)
+
+
+def _verify(node: Node) -> None:
+    name = own_name(node.host).split(".")[0]
+
+    def look() -> Registered | None:
+        found = registered(node.host, name)
+        return found if found is not None and found.responds else None
+
+    if look() is None:
+        (unit,) = units.look(node.host, "slurmd")
+        if not unit.active:
+            explain(node, name, "slurmd does not run")
+        try:
+            wait_for(f"registration of {name}", look, seconds=_SECONDS, code=Code.SLURMD)
+        except Failure as error:
+            explain(node, name, error.cause)
+
+
+STEP = Step(
+    name="slurmd",
+    summary="slurmd is registered with the controller",
+    roles=frozenset({COMPUTE, LOGIN}),
+    hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
+    # Jobs start as soon as it is registered: what they need must be there.
+    needs=("hosts", "munge", "slurm_conf", "disks", "mount_lustre", "mount_open_zfs", "users"),
+    after=(
+        "mount_s3",
+        "ssh_between_nodes",
+        "docker",
+        "enroot",
+        "pyxis",
+        "neuron_devices",
+        "gpu_devices",
+        "efa_devices",
+        "health_check",
+    ),
+    apply=_apply,
+    verify=_verify,
+    timeout=420,
+    retries=1,
+)

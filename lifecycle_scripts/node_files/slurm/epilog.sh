@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# slurmd runs this as root after a job's last step on this node: takes away the shared memory that the job left behind.
+# NCCL and the Neuron runtime keep theirs in /dev/shm, and what a killed job left there is missing for the next one.
+# Nothing is taken while the user still has a process here, of another job or a session.
+set -euo pipefail
+
+readonly first_user=1000 # below are the system's own
+readonly root="${LLM_FLEET_ROOT:-}"
+uid="${SLURM_JOB_UID:-}"
+
+if [[ ! "${uid}" =~ ^[0-9]+$ ]] || ((uid < first_user)); then
+  exit 0
+fi
+if [[ -n "$(find "${root}/proc" -maxdepth 1 -name '[0-9]*' -user "${uid}" -print -quit)" ]]; then
+  exit 0
+fi
+find "${root}/dev/shm" -mindepth 1 -xdev -user "${uid}" -delete
