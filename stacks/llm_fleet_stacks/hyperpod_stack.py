@@ -18,6 +18,7 @@ from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.imported import imported_role, imported_security_group
 from llm_fleet_stacks.instance_groups import instance_group_from
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
+from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
 from llm_fleet_stacks.storage_stack import StorageStack
 
 _REMOVAL = {
@@ -68,6 +69,10 @@ class HyperPodStack(cdk.Stack):
             node_recovery=config.node_recovery,
             slurm_config_strategy=config.slurm_config_strategy,
             accounting_database=_accounting(self, config.accounting_database),
+            users=[user_from(user) for user in config.users.values()],
+            s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
+            neuron=neuron_from(config.neuron),
+            downloads=downloads_from(self, config.downloads),
             role=imported_role(self, "ExecutionRole", config.execution_role_arn),
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),

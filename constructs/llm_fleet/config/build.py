@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
+from llm_fleet.config.cluster import LOCAL_ACCOUNTING
 from llm_fleet.config.explain import explain
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.repair import repair
@@ -40,7 +41,7 @@ def build(data: dict[str, Any], problems: list[Problem]) -> Built:
     for _ in range(_ROUNDS):
         try:
             # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
-            return Built(fleet=Fleet.model_validate_json(json.dumps(_without_network(data))), problems=found)
+            return Built(fleet=Fleet.model_validate_json(json.dumps(_without_words(data))), problems=found)
         except ValidationError as error:
             details = error.errors(include_url=False)
             told = {problem.path for problem in found}
@@ -49,9 +50,21 @@ def build(data: dict[str, Any], problems: list[Problem]) -> Built:
     return Built(fleet=None, problems=found)
 
 
-def _without_network(data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data` with `network: none` read as nothing.
+def _without_words(data: dict[str, Any]) -> dict[str, Any]:
+    """Return `data` with `network: none` and `accounting: local` read as nothing.
 
-    Not a validator of the field: below one, pydantic takes values for Python's own, and lists for no tuples.
+    Not validators of the fields: below one, pydantic takes values for Python's own, and lists for no tuples.
     """
-    return {**data, "network": None} if data.get("network") == NO_NETWORK else data
+    read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
+    clusters = data.get("clusters")
+    if not isinstance(clusters, dict):
+        return read
+    given = cast("dict[str, Any]", clusters)
+    return {**read, "clusters": {name: _without_local(cluster) for name, cluster in given.items()}}
+
+
+def _without_local(cluster: Any) -> Any:
+    if not isinstance(cluster, dict):
+        return cluster
+    given = cast("dict[str, Any]", cluster)
+    return {**given, "accounting": None} if given.get("accounting") == LOCAL_ACCOUNTING else given

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.check_nodes import check_nodes
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
@@ -51,6 +52,9 @@ def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
 def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     yield from (problem.under("scripts") for problem in _check_scripts(cluster.scripts))
+    yield from check_nodes(ClusterView(fleet=fleet, config=cluster))
+    for index, mount in enumerate(cluster.s3_mounts):
+        yield from (problem.under("s3_mounts", index, "bucket") for problem in _check_bucket(mount.bucket, fleet))
     for attribute, names in (("reads", cluster.reads), ("writes", cluster.writes)):
         for index, name in enumerate(names):
             yield from (problem.under(attribute, index) for problem in _check_bucket(name, fleet))

@@ -1,8 +1,9 @@
-"""Whether the scripts that a fleet file names are there to be uploaded. It looks into folders, and reads no file."""
+"""Whether the scripts and files that a fleet file names are there to be uploaded, and can be read by nodes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.check_nodes import check_node_files
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
@@ -18,7 +19,7 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
     """Return what is wrong with the scripts of `fleet`, whose folders begin where its file lies, by attribute names."""
     problems: list[Problem] = []
     for name, cluster in fleet.clusters.items():
-        found = list(_missing(cluster))
+        found = [*_missing(cluster), *check_node_files(cluster)]
         if cluster.scripts.legacy:
             found += check_legacy(ClusterView(fleet=fleet, config=cluster))
         problems += [problem.under("clusters", name) for problem in found]

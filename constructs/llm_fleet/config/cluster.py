@@ -1,17 +1,29 @@
 """A HyperPod cluster."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from llm_fleet.config.accounting import AccountingConfig
 from llm_fleet.config.choices import Lifecycle, Provisioning, Removal
+from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.named import NamedModel, name_entries
+from llm_fleet.config.neuron import NeuronConfig
+from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.config.scripts import ScriptsConfig
+from llm_fleet.config.user import UserConfig
 from llm_fleet.config.values import RoleArn
-from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeReports, SlurmConfigStrategy
+
+LOCAL_ACCOUNTING = "local"
+"""What a user writes for the controller's own database; `build` reads it as nothing."""
+
+
+def _or_local(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [arm if arm.get("type") != "null" else {"const": LOCAL_ACCOUNTING} for arm in schema["anyOf"]]
 
 
 class HyperPodConfig(NamedModel):
@@ -44,12 +56,24 @@ class HyperPodConfig(NamedModel):
     """Whether HyperPod replaces sick nodes by itself. Default: `Automatic`."""
     slurm_config_strategy: SlurmConfigStrategy | None = Field(default=None, alias="slurm_config")
     """Who owns slurm.conf. Default: `Merge`, which Continuous provisioning implies and will not have said."""
-    accounting_database: AccountingConfig | None = Field(default=None, alias="accounting")
-    """An external database for Slurm's accounting. Default: the controller's own."""
+    accounting_database: AccountingConfig | None = Field(default=None, alias="accounting", json_schema_extra=_or_local)
+    """An external database for Slurm's accounting. Default: `local`, the controller's own."""
+    users: Mapping[str, UserConfig] = {}
+    """People by login name, with the same ids on every node. Default: the image's own user."""
+    s3_mounts: tuple[S3MountConfig, ...] = ()
+    """Buckets that nodes see as folders. Default: none."""
+    neuron: NeuronConfig | None = None
+    """The Neuron SDK that hosts carry. Default: whichever release the image has."""
+    downloads: DownloadsConfig | None = None
+    """What nodes may fetch when they start. Default: nothing but the lifecycle bundle."""
     lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
     """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
     scripts: ScriptsConfig = Field(default_factory=ScriptsConfig)
     """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
+    reports: NodeReports = NodeReports.ALL
+    """What a node leaves behind of its start: `all`, `s3` (report and log, no metric, no event) or `none`.
+
+    Default: `all`. In a network without internet an event needs `endpoints: [events]`."""
     execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
     reads: tuple[str, ...] = ()
@@ -68,9 +92,16 @@ class HyperPodConfig(NamedModel):
     @model_validator(mode="after")
     def _tell_groups(self) -> Self:
         name_entries(self.groups)
+        name_entries(self.users)
         for group in self.groups.values():
             group.adopt(self.lifecycle, self.scripts.entry_point)
         return self
+
+    def stand_in(self, directory: Path) -> None:
+        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
+        self.scripts.stand_in(directory)
+        if self.downloads is not None:
+            self.downloads.stand_in(directory)
 
     @property
     def cluster_name(self) -> str:

@@ -46,7 +46,7 @@ def _check_files(fleet: Fleet, directory: Path | None) -> list[Problem]:
     if directory is None:
         return []
     for cluster in fleet.clusters.values():
-        cluster.scripts.stand_in(directory)
+        cluster.stand_in(directory)
     return check_script_files(fleet)
 
 

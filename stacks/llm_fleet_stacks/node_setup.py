@@ -1,0 +1,59 @@
+"""What a cluster's nodes are set up with, as values of the construct."""
+
+from collections.abc import Iterable, Mapping
+
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.config.downloads import DownloadsConfig
+from llm_fleet.config.neuron import NeuronConfig
+from llm_fleet.config.s3_mount import S3MountConfig
+from llm_fleet.config.user import UserConfig
+from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.neuron_host import NeuronHost
+from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet_stacks.lifecycle_scripts import buckets_from, existing_bucket
+
+
+def user_from(config: UserConfig) -> ClusterUser:
+    """Return the user that `config` describes."""
+    return ClusterUser(
+        name=config.name,
+        uid=config.uid,
+        gid=config.gid,
+        sudo=config.sudo,
+        ssh_public_keys=config.ssh_public_keys,
+        slurm_account=config.slurm_account,
+    )
+
+
+def s3_mounts_from(
+    scope: Construct, configs: Iterable[S3MountConfig], *, own: Mapping[str, s3.IBucket]
+) -> list[S3Mount]:
+    """Return the mounts of `configs`: of the fleet's `own` buckets, or of existing ones."""
+    return [
+        S3Mount(
+            bucket=buckets_from(scope, [config.bucket], own=own)[0],
+            prefix=config.prefix,
+            mount_path=config.mount_path,
+            read_only=config.read_only,
+            groups=config.groups,
+        )
+        for config in configs
+    ]
+
+
+def neuron_from(config: NeuronConfig | None) -> NeuronHost | None:
+    """Return the Neuron release of the hosts, where the file names one."""
+    return None if config is None else NeuronHost(release=config.release, install=config.install)
+
+
+def downloads_from(scope: Construct, config: DownloadsConfig | None) -> Downloads:
+    """Return what nodes may fetch: nothing unless the file says it."""
+    if config is None:
+        return Downloads.none()
+    if config.mirror_bucket is None:
+        return Downloads.vendor(lock=config.lock_path)
+    bucket = existing_bucket(scope, f"s3://{config.mirror_bucket}")
+    return Downloads.mirror(bucket=bucket, prefix=config.mirror_prefix, lock=config.lock_path)
