@@ -82,7 +82,6 @@ STEP = Step(
         "ssh_between_nodes",
         "docker",
         "enroot",
-        "pyxis",
         "neuron_devices",
         "gpu_devices",
         "efa_devices",
