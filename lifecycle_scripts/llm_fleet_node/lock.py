@@ -6,7 +6,6 @@ import fcntl
 import os
 import time
 from pathlib import Path
-from typing import Optional
 
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.log import stamp
@@ -42,6 +41,10 @@ class Lock:
         except OSError as error:
             raise Failure(Code.STATE, f"{path} cannot be written: {error.strerror}") from error
 
+    def release(self) -> None:
+        """Let others have it."""
+        os.close(self._file)
+
     def _take(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -50,5 +53,5 @@ class Lock:
         return True
 
 
-def _holder(path: Path) -> Optional[str]:
+def _holder(path: Path) -> str:
     return path.read_text(encoding="ascii", errors="replace").strip() or "another run"

@@ -65,12 +65,12 @@ def _command(bundle: Path, entry: OwnStep) -> list[str]:
         return ["bash", str(script)]
     if script.suffix == ".py":
         return [sys.executable, "-E", "-s", "-B", str(script)]
-    first = text.splitlines()[0] if text else b""
-    if not first.startswith(b"#!"):
-        fail(
-            Code.OWN_SCRIPT, f"the script {script} of the own step {entry.name} has no #! line, nor ends in .sh or .py"
-        )
-    return [*shlex.split(first[2:].decode("utf-8", "replace")), str(script)]
+    first = text.partition(b"\n")[0].decode("utf-8", "replace")
+    interpreter = shlex.split(first[2:]) if first.startswith("#!") else []
+    if not interpreter:
+        cause = f"the script {script} of the own step {entry.name} has no #! line, nor ends in .sh or .py"
+        fail(Code.OWN_SCRIPT, cause)
+    return [*interpreter, str(script)]
 
 
 def _caller(command: list[str], verb: str) -> Callable[[Node], None]:

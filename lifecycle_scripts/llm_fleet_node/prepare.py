@@ -63,10 +63,7 @@ def prepare(
 
 def known_steps(places: Places, told: Manifest) -> dict[str, Step]:
     """Return the shipped steps and the fleet's own. Raises `Failure` when one cannot be read."""
-    try:
-        shipped = every_step()
-    except Exception as error:
-        raise Failure(Code.STEP_BROKEN, f"{type(error).__name__}: {error}") from error
+    shipped = every_step()
     return {**shipped, **own_steps(places.bundle, told.steps.own, shipped)}
 
 

@@ -51,9 +51,13 @@ def take_steps(
         runner.run()
     finally:
         state.save(sync=True)
-        failures = _tell(graph, runner, log, node.places.log_dir / LOG, started, story)
-    del lock
-    return failures or (Failure(Code.STATE, state.trouble) if state.trouble else None)
+        failure = _tell(graph, runner, log, node.places.log_dir / LOG, started, story)
+    lock.release()
+    if not state.trouble:
+        return failure
+    unkept = Failure(Code.STATE, state.trouble)
+    log.line(str(unkept), error=True)
+    return failure or unkept
 
 
 def _how(graph: Graph, asked: Arguments, state: State, log: Log) -> dict[str, str]:

@@ -3,12 +3,12 @@
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.lifecycle_scripts.runs import by_name, is_gone, wait_until
 from tests.lifecycle_scripts.step_files import step
-from tests.lifecycle_scripts.throwaway_node import Ended, Node
+from tests.lifecycle_scripts.throwaway_node import Node
 
 
 def test_steps_are_applied_in_the_order_of_their_needs_and_each_is_reported(worker: Node) -> None:
@@ -211,27 +211,3 @@ def test_a_stopped_run_ends_its_steps_and_says_so(worker: Node, tmp_path: Path) 
     assert worker.report()["code"] == "LFN34"
     assert worker.report()["steps"][0]["state"] == "running"
     assert is_gone(int((tmp_path / "pid").read_text()))
-
-
-def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
-    return {told["name"]: told for told in ended.report["steps"]}
-
-
-def wait_until(look: Any, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < deadline, "in vain"
-        time.sleep(0.02)
-
-
-def is_gone(pid: int) -> bool:
-    """Whether the process ends within moments; one that nobody has waited for is as good as gone."""
-
-    def gone() -> bool:
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-
-    wait_until(gone, 10)
-    return True

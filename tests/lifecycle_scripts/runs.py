@@ -1,0 +1,34 @@
+"""What tests ask of a run and its processes."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.lifecycle_scripts.throwaway_node import Ended
+
+
+def by_name(ended: Ended) -> dict[str, dict[str, Any]]:
+    """The report of each step."""
+    return {told["name"]: told for told in ended.report["steps"]}
+
+
+def wait_until(look: Callable[[], object], seconds: float = 20) -> None:
+    """Wait for what `look` tells; fail when it does not come."""
+    deadline = time.monotonic() + seconds
+    while not look():
+        assert time.monotonic() < deadline, "in vain"
+        time.sleep(0.02)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether the process ends within moments; one that nobody has waited for is as good as gone."""
+
+    def gone() -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+
+    wait_until(gone, 10)
+    return True

@@ -1,0 +1,84 @@
+"""Which steps a node takes, in which order, and what cannot be a graph."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.graph import Graph, build
+from llm_fleet_node.node import Node
+from llm_fleet_node.outcome import Outcome
+from llm_fleet_node.step import EVERY_HOOK, EVERY_ROLE, Step
+from llm_fleet_node.timeline import slowest_path
+
+
+def a_step(name: str, needs: str = "", after: str = "", **more: frozenset[str]) -> Step:
+    do: Callable[[Node], None] = lambda node: None  # noqa: E731
+    told = {"roles": EVERY_ROLE, "hooks": EVERY_HOOK} | more
+    return Step(name, name, told["roles"], do, do, tuple(needs.split()), tuple(after.split()), told["hooks"])
+
+
+def graph(*steps: Step, unwanted: Sequence[str] = ()) -> Graph:
+    return build({step.name: step for step in steps}, "Compute", "OnCreate", unwanted)
+
+
+def test_order_and_waves() -> None:
+    made = graph(a_step("c", "b", "d"), a_step("b", "a"), a_step("a"), a_step("d"))
+    assert list(made.steps) == ["a", "d", "b", "c"]
+    assert made.waves() == [["a", "d"], ["b"], ["c"]]
+    assert made.weights() == {"a": 2, "b": 1, "d": 1, "c": 0}
+    assert made.with_needs(["c"]) == {"a", "b", "c"}
+
+
+def test_a_step_that_another_role_or_hook_takes_counts_as_done() -> None:
+    made = graph(
+        a_step("a", roles=frozenset({"Login"})), a_step("b", "a"), a_step("c", "b", hooks=frozenset({"OnInitComplete"}))
+    )
+    assert list(made.steps) == ["b"]
+    assert made.needs["b"] == frozenset()
+    assert made.skipped == {"a": "not for the role Compute", "c": "not in OnCreate"}
+
+
+def test_what_is_unwanted_or_not_needed_counts_as_done() -> None:
+    steps = {step.name: step for step in (a_step("a"), a_step("b"), a_step("c", "a b"))}
+    made = build(steps, "Compute", "OnCreate", ["a"], lambda step: "no disk" if step.name == "b" else None)
+    assert list(made.steps) == ["c"]
+    assert made.skipped == {"a": "fleet.json says to skip it", "b": "no disk"}
+
+
+def test_a_role_may_need_none_of_its_steps() -> None:
+    made = build({"a": a_step("a")}, "Compute", "OnCreate", (), lambda step: "nothing to do")
+    assert (made.waves(), made.skipped) == ([], {"a": "nothing to do"})
+
+
+@pytest.mark.parametrize(
+    ("steps", "unwanted", "code", "cause"),
+    [
+        ([a_step("a")], ["b"], "LFN23", "fleet.json skips b, which is no step (there are a)"),
+        ([a_step("a", "b"), a_step("c", "d")], [], "LFN24", "a needs b; c needs d, which no step gives"),
+        ([a_step("a", "a")], [], "LFN25", "a -> a"),
+        ([a_step("a", "c"), a_step("b", "a"), a_step("c", "b")], [], "LFN25", "a -> c -> b -> a"),
+        ([a_step("x", "a"), a_step("a", "", "b"), a_step("b", "a")], [], "LFN25", "another: a -> b -> a"),
+        ([a_step("a", roles=frozenset({"Login"}))], [], "LFN21", "a node of role Compute has no step to take"),
+        ([a_step("a")], ["a"], "LFN21", "a node of role Compute has no step to take in OnCreate"),
+        ([], [], "LFN21", "a node of role Compute has no step"),
+    ],
+)
+def test_no_graph(steps: list[Step], unwanted: list[str], code: str, cause: str) -> None:
+    with pytest.raises(Failure) as caught:
+        graph(*steps, unwanted=unwanted)
+    assert (caught.value.code.code, cause in caught.value.cause) == (code, True), caught.value
+
+
+def test_a_circle_of_steps_that_the_node_does_not_take_does_not_matter() -> None:
+    login = frozenset({"Login"})
+    made = graph(a_step("a"), a_step("b", "c", roles=login), a_step("c", "b", roles=login))
+    assert list(made.steps) == ["a"]
+
+
+def test_the_slowest_path_is_the_row_that_the_end_waited_for() -> None:
+    made = graph(a_step("a"), a_step("b"), a_step("c", "a b"), a_step("d", "a"), a_step("e"))
+    ends = {"a": 2.0, "b": 3.0, "c": 9.0, "d": 8.0, "e": 7.0}
+    outcomes = {name: Outcome(made.steps[name], ended=end) for name, end in ends.items()}
+    assert slowest_path(made, outcomes) == ["b", "c"]
+    assert slowest_path(made, {}) == []

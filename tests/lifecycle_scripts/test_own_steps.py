@@ -1,0 +1,126 @@
+"""Steps of the user's own: scripts of the bundle in whatever language, run as `apply` and `verify`."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.lifecycle_scripts.runs import by_name
+from tests.lifecycle_scripts.step_files import step
+from tests.lifecycle_scripts.throwaway_node import Node
+
+SHELL = b"""
+set -euo pipefail
+made="${LLM_FLEET_ROOT}/made.by.own"
+case "$1" in
+  apply) echo "applying on ${LLM_FLEET_ROLE}"; printf '%s' "${LLM_FLEET_GROUP} ${LLM_FLEET_HOOK}" >"${made}" ;;
+  verify) [[ -s "${made}" ]] ;;
+esac
+"""
+PYTHON = b"""
+import json, os, sys
+told = json.load(open(os.environ["LLM_FLEET_MANIFEST"]))
+print(sys.argv[1], told["fleet"], os.getcwd() == os.environ["LLM_FLEET_BUNDLE"])
+"""
+
+
+def own(name: str, script: str, **more: Any) -> dict[str, Any]:
+    plain = {"roles": ["Compute"], "needs": [], "timeout_seconds": 20, "retries": 0}
+    return {"skip": [], "own": [{"name": name, "script": script} | plain | more]}
+
+
+def test_a_bash_script_without_its_run_bit_is_applied_and_verified(worker: Node) -> None:
+    files = {"base": step("base")}
+    worker.publish(
+        step_files=files, scripts={"own/licence.sh": SHELL}, steps=own("licence", "own/licence.sh", needs=["base"])
+    )
+    ended = worker.run()
+    assert (ended.code, ended.err) == (0, "")
+    assert (worker.root / "made.by.own").read_text() == "trn OnInitComplete"
+    told = by_name(ended)["licence"]
+    assert told["output"] == ["applying on Compute"]
+    assert told["started"] >= by_name(ended)["base"]["ended"]
+    assert worker.run().code == 0
+
+
+@pytest.mark.parametrize(("name", "first"), [("own.py", b""), ("own", b"#!/usr/bin/env -S python3 -I\n")])
+def test_other_scripts_are_run_by_their_name_or_their_first_line(worker: Node, name: str, first: bytes) -> None:
+    worker.publish(scripts={name: first + PYTHON}, steps=own("other", name))
+    ended = worker.run()
+    assert (ended.code, ended.err) == (0, "")
+    assert by_name(ended)["other"]["output"] == ["apply demo True", "verify demo True"]
+
+
+def test_a_script_that_fails_is_a_failure(worker: Node) -> None:
+    worker.publish(scripts={"own.sh": b"[[ $1 == apply ]] || exit 7"}, steps=own("odd", "own.sh"))
+    ended = worker.run()
+    assert (ended.code, ended.report["code"]) == (1, "LFN29")
+    assert ended.report["cause"].endswith("own.sh verify` ended with 7")
+
+
+def test_a_script_that_hangs_is_ended(worker: Node) -> None:
+    script = b"while :; do read -t 1 <> <(:) || :; done"
+    worker.publish(scripts={"own.sh": script}, steps=own("hangs", "own.sh", timeout_seconds=1))
+    assert worker.run().report["code"] == "LFN32"
+
+
+def test_a_script_of_another_role_is_not_run(worker: Node) -> None:
+    worker.publish(scripts={"own.sh": b"exit 1"}, steps=own("odd", "own.sh", roles=["Login"]))
+    ended = worker.run()
+    assert ended.code == 0
+    assert ended.report["skipped"]["odd"] == "not for the role Compute"
+
+
+@pytest.mark.parametrize(
+    ("steps", "scripts", "code", "cause"),
+    [
+        (own("nothing", "own.sh"), {"own.sh": b""}, "LFN26", "nothing has the name of a step of llm-fleet"),
+        (own("odd", "own.sh"), {}, "LFN27", "own.sh of the own step odd cannot be read: No such file"),
+        (own("odd", "../own.sh"), {}, "LFN27", "names ../own.sh, which is not in the bundle"),
+        (own("odd", "/bin/true"), {}, "LFN27", "names /bin/true, which is not in the bundle"),
+        (own("odd", "own"), {"own": b"echo hello\n"}, "LFN27", "has no #! line, nor ends in .sh or .py"),
+        (own("odd", "own"), {"own": b""}, "LFN27", "has no #! line"),
+        (own("odd", "own"), {"own": b"#!\n"}, "LFN27", "has no #! line"),
+        (own("odd", "own.sh"), {"own.sh": b"echo hello\r\n"}, "LFN28", "has Windows line ends"),
+        (own("odd", "own"), {"own": b"#!/no/such\n"}, "LFN29", "apply` cannot be run: No such file"),
+        (own("odd", "own.sh", needs=["even"]), {"own.sh": b""}, "LFN24", "odd needs even, which no step gives"),
+        (own("odd", "own.sh", needs=["odd"]), {"own.sh": b""}, "LFN25", "odd -> odd"),
+    ],
+)
+def test_what_cannot_be_a_step(
+    worker: Node, steps: dict[str, Any], scripts: dict[str, bytes], code: str, cause: str
+) -> None:
+    worker.publish(scripts=scripts, steps=steps)
+    ended = worker.run()
+    assert (ended.code, ended.report["code"]) == (1, code), ended.err
+    assert cause in ended.report["cause"]
+    if code != "LFN29":
+        assert "steps" not in ended.report
+
+
+def test_two_own_steps_of_one_name_are_refused(worker: Node) -> None:
+    twice = own("odd", "own.sh")
+    worker.publish(scripts={"own.sh": b""}, steps={"skip": [], "own": twice["own"] * 2})
+    assert worker.run().report["code"] == "LFN26"
+
+
+def test_a_step_to_skip_that_is_none_is_refused(worker: Node) -> None:
+    worker.publish(steps={"skip": ["nonesuch"], "own": []})
+    ended = worker.run()
+    assert (ended.code, ended.report["code"]) == (1, "LFN23")
+    assert "nonesuch" in json.dumps(ended.report)
+
+
+@pytest.mark.parametrize("text", ["STEP = ", "", "STEP = 7", "import nonesuch", step("whole")])
+def test_a_step_file_that_holds_none_is_told(worker: Node, text: str) -> None:
+    worker.publish(step_files={"broken": text})
+    ended = worker.run()
+    assert (ended.code, ended.report["code"]) == (1, "LFN37"), ended.err
+    assert "broken" in ended.report["cause"]
+
+
+def test_a_step_that_cannot_say_whether_it_is_needed_is_told(worker: Node) -> None:
+    worker.publish(step_files={"odd": step("odd", more="'skip': lambda node: node.nonesuch")})
+    ended = worker.run()
+    assert (ended.code, ended.report["code"]) == (1, "LFN37")
+    assert "odd cannot say whether it is needed" in ended.report["cause"]
