@@ -1,0 +1,166 @@
+"""Docker and containerd keep their data on the planner's disk; what else they are told is kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node import packages
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.manifest_parts import Download, Downloads
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.docker import STEP
+from tests.lifecycle_scripts.containers.docker_programs import lay_down
+from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make
+
+DAEMON = "/etc/docker/daemon.json"
+TOML = "/etc/containerd/config.toml"
+PINNED = Download("docker.io", "1.0", "deb", None, "docker.deb", "0" * 64, 1, ())
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    lay_down(tmp_path)
+    return make(tmp_path)
+
+
+def calls(node: Node) -> list[str]:
+    return (node.host.read("/calls") or "").splitlines()
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("containerd", [True, False])
+def test_data_goes_to_the_planned_disk(tmp_path: Path, containerd: bool, running: bool) -> None:
+    layout = lay_down(tmp_path, containerd=containerd, running=running)
+    node = make(tmp_path)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert json.loads(node.host.read(DAEMON) or "") == {"data-root": layout.docker}
+    assert (node.host.read(TOML) is not None) == containerd
+    assert node.host.read("/state/docker.service.enabled") == ""
+
+
+def test_a_second_time_nothing_is_changed_or_restarted(node: Node) -> None:
+    STEP.apply(node)
+    assert calls(node) == ["restart containerd.service docker.service"]
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+    assert len(calls(node)) == 1
+
+
+def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+    def fresh(number: int) -> Node:
+        lay_down(tmp_path / str(number))
+        return make(tmp_path / str(number))
+
+    assert kill_at_every_effect(fresh, STEP.apply) == 3
+
+
+def test_other_keys_of_daemon_json_are_kept(node: Node) -> None:
+    file(node.host.root, DAEMON, '{"runtimes": {"nvidia": {"path": "x"}}, "data-root": "/old", "debug": true}', 0o600)
+    STEP.apply(node)
+    assert json.loads(node.host.read(DAEMON) or "") == {
+        "runtimes": {"nvidia": {"path": "x"}}, "data-root": "/opt/dlami/nvme/docker", "debug": True,
+    }  # fmt: skip
+    assert node.host.path(DAEMON).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_right_daemon_json_is_not_touched(node: Node) -> None:
+    text = '{   "data-root":"/opt/dlami/nvme/docker" }'
+    file(node.host.root, DAEMON, text)
+    STEP.apply(node)
+    assert node.host.read(DAEMON) == text
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}\n{"data-root": "/x"}\n', "[]", "{"])
+def test_a_broken_daemon_json_is_told_and_left(node: Node, text: str) -> None:
+    file(node.host.root, DAEMON, text)
+    with pytest.raises(Failure, match=DAEMON) as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.CONTAINER_CONFIG
+    assert failure.value.final
+    assert node.host.read(DAEMON) == text
+    assert calls(node) == []
+
+
+def test_an_empty_daemon_json_says_nothing(node: Node) -> None:
+    file(node.host.root, DAEMON, " \n")
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('version = 2\n\n[plugins]\n  root = "/p"\n', 'version = 2\n\nroot = "{}"\n[plugins]\n  root = "/p"\n'),
+        ('# by the image\nroot = "/old"\nstate = "/run"\n', '# by the image\nroot = "{}"\nstate = "/run"\n'),
+        ('disabled_plugins = ["cri"]\n', 'disabled_plugins = ["cri"]\nroot = "{}"\n'),
+        ("", 'version = 2\nroot = "{}"\n'),
+    ],
+)
+def test_containerds_other_lines_are_kept(node: Node, before: str, after: str) -> None:
+    file(node.host.root, TOML, before)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.read(TOML) == after.format("/opt/dlami/nvme/containerd")
+
+
+def test_running_containers_are_not_lost(node: Node) -> None:
+    file(node.host.root, "/state/containers", "train-1\ntrain-2\n")
+    with pytest.raises(Failure, match="train-1, train-2") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.CONTAINER_DISK
+    assert calls(node) == []
+    with pytest.raises(Failure, match="Docker keeps its data in /var/lib/docker, not in /opt/dlami/nvme/docker"):
+        STEP.verify(node)
+
+
+def test_containers_do_not_matter_when_all_is_right(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, "/state/containers", "train-1\n")
+    STEP.apply(node)
+    STEP.verify(node)
+    assert len(calls(node)) == 1
+
+
+def test_verify_goes_by_what_runs_and_not_by_files(node: Node) -> None:
+    STEP.apply(node)
+    link = node.host.path("/proc/42/fd/7")
+    link.unlink()
+    link.symlink_to("/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db")
+    with pytest.raises(Failure, match="containerd keeps its data in /var/lib/containerd") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.CONTAINER_DISK
+
+
+def test_verify_finds_a_docker_that_does_not_run(node: Node) -> None:
+    STEP.apply(node)
+    node.host.path("/state/docker.service.active").unlink()
+    with pytest.raises(Failure, match="Docker keeps its data in None"):
+        STEP.verify(node)
+
+
+def test_verify_finds_a_root_on_another_disk(node: Node) -> None:
+    STEP.apply(node)
+    docker = node.host.path("/opt/dlami/nvme/docker")
+    docker.rmdir()
+    docker.symlink_to("/proc")  # another file system
+    with pytest.raises(Failure, match="is on another disk than /opt/dlami/nvme"):
+        STEP.verify(node)
+
+
+def test_without_docker_it_is_skipped_unless_the_fleet_pins_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_down(tmp_path, running=False)
+    (tmp_path / "usr/bin/dockerd").unlink()
+    assert STEP.skip(make(tmp_path)) == "the node has no Docker, and the fleet names none to install"
+    assert STEP.skip(make(tmp_path, downloads=Downloads("none", None, (PINNED,))))
+    node = make(tmp_path, downloads=Downloads("mirror", "s3://mirror", (PINNED,)))
+    assert STEP.skip(node) is None
+    asked: list[object] = []
+    monkeypatch.setattr(packages, "install", lambda node, names: asked.append(names))  # pyright: ignore
+    STEP.apply(node)
+    assert asked == [["docker.io"]]
+    STEP.verify(node)

@@ -1,0 +1,179 @@
+"""Pyxis is loaded once, whatever image and scripts left, and srun knows its options."""
+
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.containers.plugstack import times_loaded
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.pyxis import STEP
+from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program
+
+ETC = "/opt/slurm/etc"
+PLUGSTACK = f"{ETC}/plugstack.conf"
+PLUGIN = "/usr/local/lib/slurm/spank_pyxis.so"
+LINE = f"required {PLUGIN}\n"
+GLOB = f"include {ETC}/plugstack.conf.d/*\n"
+NAMED = f"include {ETC}/plugstack.conf.d/pyxis.conf\n"
+# As Slurm: follows includes, loads what they name, and refuses an option that is registered twice.
+SRUN = """
+import glob, re
+if a != ['--help']: bad()
+def load(path):
+    found = 0
+    for line in (open(path).read() if os.path.exists(path) else '').splitlines():
+        words = line.split('#')[0].split()
+        if words[:1] == ['include']:
+            found += sum(load(each) for each in glob.glob(root + words[1]))
+        elif words and words[1].endswith('spank_pyxis.so'):
+            found += 1
+    return found
+times = load(root + (read('/plugstack').strip() or '/opt/slurm/etc/plugstack.conf'))
+if times > 1: sys.exit('spank: option "container-image" provided by both spank_pyxis.so and spank_pyxis.so')
+print('Usage: srun [OPTIONS...] executable\\n' + ('      --container-image=[USER@][REGISTRY#]IMAGE' if times else ''))
+"""
+SYSTEMCTL = """
+if a != ['is-active', '--quiet', 'slurmctld.service']: bad()
+sys.exit(0 if os.path.exists(root + '/slurmctld-runs') else 3)
+"""
+SCONTROL = """
+if a != ['reconfigure']: bad()
+if os.path.exists(root + '/die'): os.unlink(root + '/die'); sys.exit('slurm_reconfigure error: Socket timed out')
+open(root + '/calls', 'a').write('reconfigure\\n')
+"""
+
+
+def fresh(root: Path, plugstack: str | None = "", *, keeps_configuration: bool = True, plugin: bool = True) -> Node:
+    file(root, "/opt/slurm/bin/scontrol", "")
+    if keeps_configuration:
+        file(root, f"{ETC}/slurm.conf", "ClusterName=train\n")
+    if plugin:
+        file(root, PLUGIN, "ELF")
+    if plugstack is not None:
+        file(root, PLUGSTACK, plugstack)
+    program(root, "srun", SRUN)
+    program(root, "systemctl", SYSTEMCTL)
+    program(root, "scontrol", SCONTROL)
+    (root / "opt/slurm/bin/scontrol").unlink()
+    (root / "opt/slurm/sbin").mkdir()
+    file(root, "/opt/slurm/sbin/slurmctld", "")
+    return make(root, role="Controller")
+
+
+@pytest.mark.parametrize("plugstack", [None, "", "required other.so", "# nothing\n"])
+def test_a_missing_line_is_added(tmp_path: Path, plugstack: str | None) -> None:
+    node = fresh(tmp_path, plugstack)
+    STEP.apply(node)
+    STEP.verify(node)
+    text = node.host.read(PLUGSTACK) or ""
+    assert text.endswith(f"\n{LINE}" if plugstack else LINE)
+    assert text.startswith(plugstack or "")
+
+
+@pytest.mark.parametrize("plugstack", [LINE, GLOB, NAMED])
+def test_one_line_is_left_as_it_is(tmp_path: Path, plugstack: str) -> None:
+    node = fresh(tmp_path, plugstack)
+    file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE if "include" in plugstack else "")
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.changes == []
+
+
+@pytest.mark.parametrize(
+    ("plugstack", "left"),
+    [
+        (GLOB + NAMED, GLOB),
+        (NAMED + GLOB, GLOB),
+        (NAMED + NAMED, NAMED),
+        (GLOB + GLOB, GLOB),
+        (LINE + LINE, LINE),
+        (GLOB + LINE, GLOB),
+        (LINE + GLOB, LINE + GLOB),
+        (GLOB + NAMED + LINE, GLOB),
+    ],
+)
+def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> None:
+    node = fresh(tmp_path, plugstack)
+    file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE)
+    file(tmp_path, f"{ETC}/plugstack.conf.d/other.conf", "optional other.so\n")
+    with pytest.raises(Failure, match=r"loads pyxis [23] times") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.PYXIS
+    STEP.apply(node)
+    STEP.verify(node)
+    lines = [line for line in (node.host.read(PLUGSTACK) or "").splitlines() if not line.startswith("#")]
+    assert lines == left.splitlines()
+    assert node.host.read(f"{ETC}/plugstack.conf.d/other.conf") == "optional other.so\n"
+
+
+def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    STEP.apply(node)
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+
+
+def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
+    def one(number: int) -> Node:
+        file(tmp_path / str(number), f"{ETC}/plugstack.conf.d/pyxis.conf", LINE + LINE)
+        file(tmp_path / str(number), "/slurmctld-runs", "")
+        return fresh(tmp_path / str(number), GLOB + NAMED + LINE)
+
+    assert kill_at_every_effect(one, STEP.apply) >= 4
+
+
+def test_a_running_slurmctld_is_told_once(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    file(tmp_path, "/slurmctld-runs", "")
+    STEP.apply(node)
+    STEP.apply(node)
+    assert node.host.read("/calls") == "reconfigure\n"
+
+
+def test_a_slurmctld_that_could_not_be_told_is_told_the_next_time(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    file(tmp_path, "/slurmctld-runs", "")
+    file(tmp_path, "/die", "")
+    with pytest.raises(Failure, match="timed out"):
+        STEP.apply(node)
+    STEP.apply(again(node))
+    assert node.host.read("/calls") == "reconfigure\n"
+
+
+def test_where_slurm_is_told_to_look_elsewhere(tmp_path: Path) -> None:
+    node = fresh(tmp_path, None)
+    file(tmp_path, f"{ETC}/slurm.conf", "PlugStackConfig=/etc/plugstack.conf\n")
+    file(tmp_path, "/plugstack", "/etc/plugstack.conf")
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.read("/etc/plugstack.conf") == LINE
+
+
+def test_a_node_that_gets_its_configuration_changes_none(tmp_path: Path) -> None:
+    node = fresh(tmp_path, LINE + LINE, keeps_configuration=False)
+    STEP.apply(node)
+    assert node.host.changes == []
+    with pytest.raises(Failure, match="provided by both"):
+        STEP.verify(node)
+    file(tmp_path, PLUGSTACK, LINE)
+    STEP.verify(node)
+
+
+def test_verify_goes_by_srun_and_not_by_files(tmp_path: Path) -> None:
+    node = fresh(tmp_path, LINE)
+    program(tmp_path, "srun", "print('Usage: srun')")
+    with pytest.raises(Failure, match="srun knows no --container-image") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.PYXIS
+
+
+def test_files_that_include_themselves_come_to_an_end(tmp_path: Path) -> None:
+    node = fresh(tmp_path, f"include {PLUGSTACK}\n{LINE}")
+    assert len(times_loaded(node.host, PLUGSTACK)) > 1
+
+
+def test_it_is_skipped_without_pyxis(tmp_path: Path) -> None:
+    assert STEP.skip(fresh(tmp_path / "a", plugin=False)) == "the node has no pyxis"
+    assert STEP.skip(fresh(tmp_path / "b")) is None

@@ -1,0 +1,179 @@
+"""Exporters that the image carries run and answer; what is absent is told, and nothing else happens."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.exporters import kinds
+from llm_fleet_node.exporters.kinds import EXPORTERS, Exporter
+from llm_fleet_node.exporters.scrape import metrics
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps import exporters
+from llm_fleet_node.steps.exporters import STEP
+from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program, said
+
+METRICS = '# HELP node_load1 load\nnode_load1 0.5\nnode_disk{name="a b"} 1e9\n'
+SYSTEMCTL = """
+state = root + '/state/'
+os.makedirs(state, exist_ok=True)
+open(root + '/calls', 'a').write(' '.join(a) + '\\n')
+def has(what): return os.path.exists(f'{state}{a[-1]}.{what}')
+if a == ['daemon-reload']: sys.exit()
+if not any(os.path.exists(f'{root}{place}/{a[-1]}') for place in ('/etc/systemd/system', '/usr/lib/systemd/system')):
+    sys.exit(f'Unit {a[-1]} not found.')
+if a[:2] == ['is-active', '--quiet']: sys.exit(0 if has('active') else 3)
+elif a[:2] == ['is-enabled', '--quiet']: sys.exit(0 if has('enabled') else 1)
+elif a[:2] == ['enable', '--quiet']: open(f'{state}{a[2]}.enabled', 'w')
+elif a[0] == 'start' and len(a) == 2: open(f'{state}{a[1]}.active', 'w')
+elif a[0] == 'stop' and len(a) == 2: os.unlink(f'{state}{a[1]}.active')
+else: bad()
+"""
+UNIT = "llm-fleet-node-exporter.service"
+
+
+class _Answers(BaseHTTPRequestHandler):
+    text = METRICS
+    status = 200
+
+    def do_GET(self) -> None:
+        self.send_response(self.status if self.path == "/metrics" else 404)
+        self.end_headers()
+        self.wfile.write(self.text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[HTTPServer]:
+    class Answers(_Answers):
+        pass
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def fresh(root: Path) -> Node:
+    program(root, "node_exporter", "bad()")
+    program(root, "systemctl", SYSTEMCTL)
+    return make(root)
+
+
+@pytest.fixture
+def node(tmp_path: Path, server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A node with node_exporter, on the port where the test's server answers once the unit was started."""
+    moved = (replace(EXPORTERS[0], port=server.server_port), *EXPORTERS[1:])
+    monkeypatch.setattr(exporters, "EXPORTERS", moved)
+    node = fresh(tmp_path)
+    monkeypatch.setattr(
+        exporters, "metrics", lambda port: metrics(port) if (tmp_path / f"state/{UNIT}.active").exists() else 0
+    )
+    return node
+
+
+def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
+    STEP.apply(node)
+    STEP.verify(node)
+    unit = node.host.read(f"/etc/systemd/system/{UNIT}") or ""
+    assert "ExecStart=/usr/bin/node_exporter --web.listen-address=:" in unit
+    assert node.host.path(f"/state/{UNIT}.enabled").exists()
+    assert "dcgm exporter: absent, no /dev/nvidia[0-9]*" in said(node)
+
+
+def test_a_second_time_nothing_is_changed(node: Node) -> None:
+    STEP.apply(node)
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+
+
+def test_a_changed_unit_is_started_anew(node: Node) -> None:
+    STEP.apply(node)
+    file(node.host.root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
+    STEP.apply(node)
+    assert node.host.changes[-3:] == [f"stopped {UNIT}", f"wrote /etc/systemd/system/{UNIT}", f"started {UNIT}"]
+
+
+def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporters, "metrics", lambda port: 0)
+
+    def old(number: int) -> Node:
+        root = tmp_path / str(number)
+        file(root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
+        file(root, f"/state/{UNIT}.active", "")
+        return fresh(root)
+
+    assert kill_at_every_effect(old, STEP.apply) == 4
+
+
+def test_a_packages_own_unit_is_taken(node: Node) -> None:
+    file(node.host.root, "/usr/lib/systemd/system/prometheus-node-exporter.service", "[Service]\n")
+    STEP.apply(node)
+    assert node.host.read(f"/etc/systemd/system/{UNIT}") is None
+    assert node.host.path("/state/prometheus-node-exporter.service.active").exists()
+
+
+def test_a_port_that_another_serves_is_left(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporters, "metrics", metrics)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert "serves metrics already" in said(node)
+    assert node.host.changes == []
+
+
+def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporters, "_SECONDS", 0.1)
+    monkeypatch.setattr(exporters, "EXPORTERS", (replace(EXPORTERS[0], port=1),))
+    with pytest.raises(Failure, match="no metric on port 1 ") as failure:
+        STEP.verify(fresh(tmp_path))
+    assert failure.value.code is Code.EXPORTER
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("", 200), ("<html>hello</html>", 200), (METRICS, 500), ("# HELP a\n", 200)]
+)
+def test_an_answer_without_metrics_is_silence(server: HTTPServer, text: str, status: int) -> None:
+    server.RequestHandlerClass.text, server.RequestHandlerClass.status = text, status  # pyright: ignore
+    assert metrics(server.server_port) == 0
+
+
+def test_metrics_are_counted(server: HTTPServer) -> None:
+    assert metrics(server.server_port) == 2
+
+
+def test_devices_bring_their_exporters(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    by_name = {exporter.name: exporter for exporter in EXPORTERS}
+    for name, device, run in (
+        ("dcgm", "/dev/nvidia0", "dcgm-exporter"),
+        ("neuron", "/dev/neuron0", "neuron-monitor-prometheus.py"),
+        ("efa", "/sys/class/infiniband/rdmap0", "node_exporter_efa"),
+    ):
+        exporter = by_name[name]
+        assert (exporter.absent(node.host) or "").startswith("no /")
+        file(tmp_path, device, "")
+        assert exporter.absent(node.host) == f"the image carries no {run}"
+        program(tmp_path, run, "")
+        assert exporter.absent(node.host) is None
+        assert f"/usr/bin/{run}" in exporter.unit_file(node.host)
+        assert str(exporter.port) in exporter.unit_file(node.host)
+
+
+def test_ports_are_each_ones_own() -> None:
+    assert len({exporter.port for exporter in EXPORTERS}) == len(EXPORTERS)
+    assert all(isinstance(exporter, Exporter) for exporter in kinds.EXPORTERS)
+
+
+def test_it_is_skipped_when_the_image_carries_none(tmp_path: Path) -> None:
+    reason = STEP.skip(make(tmp_path)) or ""
+    assert "node: the image carries no node_exporter or prometheus-node-exporter" in reason
+    assert STEP.skip(fresh(tmp_path)) is None
