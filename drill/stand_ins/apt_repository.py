@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from pathlib import Path
 
-from llm_fleet.catalog.neuron_release import DRIVER, neuron_releases
+from llm_fleet.catalog.neuron_release import DRIVER, neuron_release, neuron_releases
 
 NEEDED = ("dpkg-deb", "gpg", "gpgconf")
 """Programs that it takes."""
@@ -54,13 +54,13 @@ class AptRepository:
         return f"deb file:{self.folder} {self.suite} main"
 
 
-def neuron_packages() -> list[StubPackage]:
-    """Return stubs of the host's packages of every Neuron release in the catalog, named as the vendor names them.
+def neuron_packages(*releases: str) -> list[StubPackage]:
+    """Return stubs of the host's packages of Neuron `releases`, of all in the catalog where none is named.
 
     Versions have a last part that the release notes do not tell, as the vendor's have; the driver's have none.
     """
     found: dict[tuple[str, str], StubPackage] = {}
-    for release in neuron_releases().values():
+    for release in map(neuron_release, releases or neuron_releases()):
         for name, version in release.host.items():
             full = version if name == DRIVER else f"{version}-{hashlib.sha256(version.encode()).hexdigest()[:9]}"
             found[name, version] = StubPackage(

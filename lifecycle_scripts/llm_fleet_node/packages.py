@@ -28,6 +28,11 @@ def installed_versions(host: Host, names: Sequence[str]) -> dict[str, str]:
     return manager_of(host).versions(names)
 
 
+def repair(host: Host) -> None:
+    """End what an installation that was killed has left half done; wait for one that goes on. Raises `Failure`."""
+    manager_of(host).repair()
+
+
 def held(host: Host) -> set[str]:
     """Return the packages that an upgrade of the system leaves as they are."""
     return manager_of(host).held()

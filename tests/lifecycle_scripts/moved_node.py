@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -80,12 +81,8 @@ def file(root: Path, path: str, text: str) -> None:
 
 def download(name: str, content: bytes, url: str, **other: Any) -> Download:
     """A pinned file with this content."""
-    import hashlib
-
-    facts: dict[str, Any] = {"version": "1.0", "kind": "deb", "system": None, "requires": ()}
-    return Download(
-        name=name, url=url, sha256=hashlib.sha256(content).hexdigest(), size=len(content), **{**facts, **other}
-    )
+    facts: dict[str, Any] = {"version": "1.0", "kind": "deb", "system": None, "requires": (), "size": len(content)}
+    return Download(name=name, url=url, sha256=hashlib.sha256(content).hexdigest(), **{**facts, **other})
 
 
 def devices(root: Path, numbers: Sequence[int], version: str | None = "2.26.10.0") -> None:

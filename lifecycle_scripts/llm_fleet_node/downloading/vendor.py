@@ -75,7 +75,9 @@ def _save(answer: HTTPResponse, part: Path, size: int, deadline: float) -> None:
         for block in iter(lambda: answer.read(_BLOCK), b""):
             target.write(block)
             if target.tell() > size:
-                raise _Unusable(f"the server sends more than the {size} bytes that are pinned")
+                fail(
+                    Code.DOWNLOAD_CHANGED, f"{answer.url}: the server sends more than the {size} bytes that are pinned"
+                )
             if time.monotonic() > deadline:
                 raise TimeoutError("not in time")
     if part.stat().st_size < size:

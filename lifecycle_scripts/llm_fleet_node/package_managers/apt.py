@@ -55,7 +55,8 @@ class Apt(PackageManager):
         try:
             self.host.run(
                 *("apt-get", "install", "--quiet", "--yes", "--no-install-recommends"),
-                *("--allow-downgrades", "--allow-change-held-packages"),
+                # Reinstall: one that was killed half-way counts as there for apt, in the version that we bring.
+                *("--reinstall", "--allow-downgrades", "--allow-change-held-packages"),
                 *self._options(),
                 *map(str, files),
                 timeout=LOCK_SECONDS + INSTALL_SECONDS,

@@ -13,7 +13,7 @@ from llm_fleet_node.manifest_parts import Neuron, Package
 from llm_fleet_node.neuron.compatibility import conflicts, packages_beside
 from llm_fleet_node.neuron.driver import DRIVER, driver_version, is_loaded
 from llm_fleet_node.node import Node
-from llm_fleet_node.packages import held, install, installed_versions
+from llm_fleet_node.packages import held, install, installed_versions, is_installed, repair
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 
@@ -21,10 +21,11 @@ def apply(node: Node) -> None:
     """Install the release's packages where the fleet asks for that; never change a driver that the image brought."""
     neuron = _wanted(node)
     if neuron.host == "install":
+        repair(node.host)  # A driver that is half installed may look like the image's own.
         driver = driver_version(node.host)
-        packages = _packages(neuron, driver)
-        names = [f"{package.name}={package.version}" for package in packages]
-        install(node, [*(_headers(node) if driver is None else ()), *names], hold=True)
+        names = [f"{package.name}={package.version}" for package in _packages(neuron, driver)]
+        own = [DRIVER] if is_installed(node.host, DRIVER) else []
+        install(node, [*(_headers(node) if driver is None else own), *names], hold=True)
     if not is_loaded(node.host) and driver_version(node.host):
         try:
             node.host.run("modprobe", "neuron", changes="loaded the Neuron driver")
@@ -67,7 +68,9 @@ def _verify_installed(node: Node, neuron: Neuron, driver: str, found: dict[str, 
         for package in packages
         if not is_version(found[package.name], package.version)
     ]
-    loose = [package.name for package in packages if package.name not in held(node.host)]
+    own = [DRIVER] if is_installed(node.host, DRIVER) else []
+    kept = held(node.host)
+    loose = [name for name in (*own, *(package.name for package in packages)) if name not in kept]
     if wrong or loose:
         fail(Code.NEURON_PACKAGES, "; ".join([*wrong, *(f"{name} is not held" for name in loose)]))
 

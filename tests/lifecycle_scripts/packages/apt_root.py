@@ -1,0 +1,99 @@
+"""The real apt and dpkg on a moved host: a folder is all they see, and what they install goes into it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from drill.stand_ins.apt_repository import NEEDED, AptRepository, StubPackage, build
+from llm_fleet_node.manifest_parts import Download, Downloads
+from tests.lifecycle_scripts.moved_node import file, program
+
+MIRROR = "s3://mirror/our/debs"
+needs_apt = pytest.mark.skipif(
+    any(shutil.which(name) is None for name in (*NEEDED, "apt-get", "dpkg")),
+    reason="apt-get, dpkg-deb and gpg are needed",
+)
+_AWS = """
+options = ['--only-show-errors', '--region', 'us-west-2', '--cli-connect-timeout', '10', '--cli-read-timeout', '60']
+assert a[:2] == ['s3', 'cp'] and a[4:] == options, a
+assert os.environ['AWS_MAX_ATTEMPTS'] == '3'
+import shutil
+with open(root + '/asked', 'a') as asked: print(a[2], file=asked)
+if os.path.exists(root + '/says'): sys.exit(open(root + '/says').read())
+stored = root + '/s3/' + a[2][len('s3://'):]
+if not os.path.exists(stored):
+    sys.exit('fatal error: An error occurred (404) when calling the HeadObject operation: Key "x" does not exist')
+shutil.copy(stored, a[3])
+"""
+
+
+def lay_out(root: Path) -> None:
+    """Make `root` look like a Debian 13 node without packages, with apt, dpkg and the AWS CLI."""
+    for folder in ("var/lib/dpkg/updates", "var/lib/dpkg/info", "var/lib/apt/lists/partial", "var/log/apt", "etc/apt"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    for folder in ("apt.conf.d", "preferences.d", "sources.list.d"):
+        (root / "etc/apt" / folder).mkdir()
+    file(root, "/var/lib/dpkg/status", "")
+    file(root, "/etc/os-release", 'ID=debian\nVERSION_ID="13"\n')
+    settings = f"""
+-o Dir={root} -o Dir::State::status={root}/var/lib/dpkg/status -o Dir::Bin::Dpkg=/usr/bin/dpkg
+-o Dir::Bin::methods=/usr/lib/apt/methods -o DPkg::Options::=--root={root} -o DPkg::Options::=--log={root}/dpkg.log
+-o DPkg::Options::=--force-not-root -o APT::Sandbox::User=root
+""".split()
+    path = "os.environ['PATH'] = '/usr/sbin:/usr/bin:/sbin:/bin'"
+    program(root, "apt-get", f"{path}\nos.execv('/usr/bin/apt-get', ['apt-get', *{settings!r}, *a])")
+    dpkg = ["dpkg", f"--root={root}", f"--log={root}/dpkg.log", "--force-not-root"]
+    program(root, "dpkg", f"{path}\nos.execv('/usr/bin/dpkg', [*{dpkg!r}, *a])")
+    program(root, "aws", _AWS)
+
+
+def repository(place: Path, *packages: StubPackage) -> AptRepository:
+    """A signed repository of `packages`."""
+    return build(place / "repository", packages)
+
+
+def pin(repository: AptRepository, packages: Iterable[StubPackage], *, source: str = "mirror") -> Downloads:
+    """Pin `packages` as `llm-fleet mirror lock` would; what they depend on by name is what they require."""
+    files: list[Download] = []
+    known = list(packages)
+    for package in known:
+        content = (repository.folder / "pool" / package.file_name).read_bytes()
+        requires = tuple(piece.split()[0] for piece in package.depends.split(", ") if piece)
+        files.append(
+            Download(
+                name=package.name,
+                version=package.version,
+                kind="deb",
+                system="debian-13-amd64",
+                url=f"https://vendor.example/pool/{package.file_name}",
+                sha256=hashlib.sha256(content).hexdigest(),
+                size=len(content),
+                requires=requires,
+            )
+        )
+    return Downloads(source=source, mirror_s3_uri=MIRROR, files=tuple(files))
+
+
+def fill_mirror(root: Path, repository: AptRepository, downloads: Downloads) -> None:
+    """Put the pinned files into the mirror that the node's AWS CLI reads."""
+    for pinned in downloads.files:
+        name = pinned.url.rsplit("/", 1)[-1]
+        place = stored(root, pinned)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(repository.folder / "pool" / name, place)
+
+
+def stored(root: Path, pinned: Download) -> Path:
+    """Where the file lies in the mirror."""
+    return root / "s3/mirror/our/debs" / pinned.sha256 / pinned.url.rsplit("/", 1)[-1]
+
+
+def asked(root: Path) -> list[str]:
+    """What the AWS CLI was asked for, by name."""
+    place = root / "asked"
+    return [line.rsplit("/", 1)[-1] for line in place.read_text().splitlines()] if place.exists() else []

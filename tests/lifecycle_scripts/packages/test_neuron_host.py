@@ -1,0 +1,279 @@
+"""The step neuron_host: the image's driver is respected, the runtime chosen to go with it, all by the real apt."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
+from llm_fleet.catalog.neuron_release import (
+    alternative_packages,
+    alternative_releases,
+    compatibility,
+    host_packages,
+    neuron_release,
+)
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.host import Host
+from llm_fleet_node.manifest_parts import Downloads, Neuron, NeuronAlternative, Package, PackageEdge
+from llm_fleet_node.node import Node
+from llm_fleet_node.packages import held, installed_versions
+from llm_fleet_node.steps.neuron_host import STEP
+from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
+from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, needs_apt, pin, repository
+
+pytestmark = needs_apt
+RUNTIME = "aws-neuronx-runtime-lib"
+DRIVER = """
+status = open(root + '/var/lib/dpkg/status').read()
+if 'Package: aws-neuronx-dkms' not in status: sys.exit('modinfo: ERROR: Module neuron not found.')
+version = status.split('Package: aws-neuronx-dkms')[1].split('Version: ')[1].split()[0]
+"""
+MODINFO = f"{DRIVER}assert a == ['--field', 'version', 'neuron'], a\nprint(version)"
+MODPROBE = f"""{DRIVER}
+assert a == ['neuron'], a
+os.makedirs(root + '/sys/module/neuron')
+open(root + '/sys/module/neuron/version', 'w').write(version)
+"""
+
+
+def neuron(release: str, host: str) -> Neuron:
+    """What the CDK side tells of a release."""
+    wanted = neuron_release(release)
+    return Neuron(
+        release=release,
+        host=host,
+        packages=tuple(Package(each.name, each.version) for each in host_packages(wanted)),
+        compatibility=tuple(
+            PackageEdge(edge.package, edge.from_version, edge.other, edge.at_least) for edge in compatibility()
+        ),
+        alternatives=tuple(
+            NeuronAlternative(
+                other.name, tuple(Package(each.name, each.version) for each in alternative_packages(other))
+            )
+            for other in alternative_releases(wanted)
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def debs(tmp_path_factory: pytest.TempPathFactory) -> AptRepository:
+    return repository(tmp_path_factory.mktemp("debs"), *NEURON, HEADERS)
+
+
+def _headers() -> StubPackage:
+    return StubPackage(f"linux-headers-{os.uname().release}", "1.0")
+
+
+HEADERS = _headers()
+NEURON = neuron_packages("2.27.1", "2.28.1", "2.30.0", "2.31.1", "2.33.0")
+
+
+@pytest.fixture
+def downloads(debs: AptRepository) -> Downloads:
+    return pin(debs, [*NEURON, HEADERS])
+
+
+@pytest.fixture
+def root(tmp_path: Path, debs: AptRepository, downloads: Downloads) -> Path:
+    lay_out(tmp_path)
+    fill_mirror(tmp_path, debs, downloads)
+    program(tmp_path, "modprobe", MODPROBE)
+    program(tmp_path, "modinfo", MODINFO)
+    return tmp_path
+
+
+def image(root: Path, debs: AptRepository, driver: str | None, release: str = "", *names: str) -> None:
+    """An image with this driver, running, and the packages `names` of `release`."""
+    if driver:
+        file(root, "/sys/module/neuron/version", driver + "\n")
+    for package in NEURON:
+        if package.name in names and package.version.split("-")[0] == neuron_release(release).host[package.name]:
+            make(root).host.run("dpkg", "-i", str(debs.folder / "pool" / package.file_name))
+
+
+PACKAGES = (RUNTIME, "aws-neuronx-collectives", "aws-neuronx-tools")
+
+
+def run(root: Path, **given: Any) -> Node:
+    node = make(root, TRN1, **given)
+    assert STEP.skip(node) is None
+    STEP.apply(node)
+    STEP.verify(node)
+    return node
+
+
+def versions(root: Path) -> dict[str, str]:
+    found = installed_versions(make(root).host, [package.name for package in NEURON])
+    return {name: version.split("-")[0] for name, version in found.items()}
+
+
+def test_a_bare_node_gets_the_whole_release_held(root: Path, downloads: Downloads) -> None:
+    node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    assert versions(root) == dict(neuron_release("2.28.1").host)
+    assert held(node.host) == {*neuron_release("2.28.1").host, HEADERS.name}
+    assert "loaded the Neuron driver" in node.host.changes
+    again = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    assert again.host.changes == []
+
+
+def test_headers_that_the_image_has_are_not_fetched(root: Path, downloads: Downloads) -> None:
+    (root / "lib/modules" / os.uname().release / "build").mkdir(parents=True)
+    run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    assert not any("headers" in name for name in asked(root))
+
+
+def test_the_images_driver_is_kept_and_the_release_installed_beside_it(
+    root: Path, debs: AptRepository, downloads: Downloads
+) -> None:
+    image(root, debs, "2.27.4.0")
+    run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    expected = dict(neuron_release("2.28.1").host)
+    del expected["aws-neuronx-dkms"]
+    assert versions(root) == expected
+
+
+def test_beside_a_newer_driver_a_newer_runtime_is_taken(root: Path, debs: AptRepository, downloads: Downloads) -> None:
+    image(root, debs, "2.29.0.0")
+    said = Said()
+    run(root, neuron=neuron("2.28.1", "install"), downloads=downloads, said=said)
+    assert versions(root) == {
+        package.name: package.version for package in alternative_packages(neuron_release("2.31.1"))
+    }
+    assert "go together" in said.text
+
+
+def test_a_release_too_new_for_the_images_driver_is_told_and_nothing_changes(
+    root: Path, debs: AptRepository, downloads: Downloads
+) -> None:
+    image(root, debs, "2.25.4.0")
+    node = make(root, TRN1, neuron=neuron("2.33.0", "install"), downloads=downloads)
+    with pytest.raises(Failure, match=r"no runtime of Neuron 2\.33\.0 goes with driver 2\.25\.4\.0") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.NEURON_MISMATCH
+    assert versions(root) == {}
+
+
+def test_the_image_is_only_looked_at_where_that_is_asked(root: Path, debs: AptRepository) -> None:
+    image(root, debs, "2.25.4.0", "2.27.1", *PACKAGES)
+    said = Said()
+    node = run(root, neuron=neuron("2.28.1", "verify"), said=said)
+    assert node.host.changes == []
+    assert "Neuron 2.28.1 is wanted, aws-neuronx-collectives 2.29.41.0" in said.text
+
+
+@pytest.mark.parametrize(
+    ("driver", "release", "told"),
+    [
+        (
+            "2.29.0.0",
+            "2.28.1",
+            "aws-neuronx-dkms 2.29.0.0 needs aws-neuronx-runtime-lib 2.33 or newer, here is 2.30.51.0",
+        ),
+        (
+            "2.26.10.0",
+            "2.30.0",
+            "aws-neuronx-runtime-lib 2.32.31.0-.* needs aws-neuronx-dkms 2.27 or newer, here is 2.26",
+        ),
+    ],
+)
+def test_a_driver_and_runtime_that_do_not_go_together_are_told(
+    root: Path, debs: AptRepository, driver: str, release: str, told: str
+) -> None:
+    image(root, debs, driver, release, *PACKAGES)
+    with pytest.raises(Failure, match=told) as failure:
+        run(root, neuron=neuron(release, "verify"))
+    assert failure.value.code is Code.NEURON_MISMATCH
+
+
+def test_packages_that_the_image_lacks_are_told(root: Path, debs: AptRepository) -> None:
+    image(root, debs, "2.26.10.0", "2.28.1", RUNTIME)
+    with pytest.raises(Failure, match="no aws-neuronx-collectives, aws-neuronx-tools; Neuron 2") as failure:
+        run(root, neuron=neuron("2.28.1", "verify"))
+    assert failure.value.code is Code.NEURON_PACKAGES
+
+
+def test_a_node_without_driver_is_told(root: Path) -> None:
+    with pytest.raises(Failure, match=r"driver \(none\) is not running on kernel") as failure:
+        run(root, neuron=neuron("2.28.1", "verify"))
+    assert failure.value.code is Code.NEURON_DRIVER
+
+
+def test_a_driver_that_the_kernel_refuses_is_told(root: Path, downloads: Downloads) -> None:
+    program(root, "modprobe", "sys.exit(\"modprobe: ERROR: could not insert 'neuron': Exec format error\")")
+    program(root, "modinfo", "print('2.26.10.0')")
+    with pytest.raises(Failure, match="Exec format error") as failure:
+        run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    assert failure.value.code is Code.NEURON_DRIVER
+
+
+def test_a_package_that_was_upgraded_behind_our_back_is_told(
+    root: Path, debs: AptRepository, downloads: Downloads
+) -> None:
+    run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    image(root, debs, None, "2.30.0", "aws-neuronx-tools")
+    node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    with pytest.raises(Failure, match=r"aws-neuronx-tools is 2\.30\.10\.0-.*, pinned is 2\.28\.23") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.NEURON_PACKAGES
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+def test_a_package_that_is_not_held_is_told(root: Path, downloads: Downloads) -> None:
+    node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    node.host.run("dpkg", "--set-selections", input=f"{RUNTIME} install\n")
+    with pytest.raises(Failure, match=f"{RUNTIME} is not held"):
+        STEP.verify(node)
+
+
+def test_a_release_that_is_not_pinned_is_told(root: Path) -> None:
+    with pytest.raises(Failure, match="nodes of this fleet fetch nothing") as failure:
+        run(root, neuron=neuron("2.28.1", "install"))
+    assert failure.value.code is Code.PACKAGE_MISSING
+
+
+def test_a_driver_killed_while_it_was_built_is_not_taken_for_the_images(
+    root: Path, debs: AptRepository, downloads: Downloads
+) -> None:
+    driver = next(each for each in NEURON if each.version == "2.26.10.0")
+    make(root).host.run("dpkg", "--unpack", str(debs.folder / "pool" / driver.file_name))
+    node = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    assert versions(root) == dict(neuron_release("2.28.1").host)
+    assert driver.name in held(node.host)
+
+
+def test_killed_at_each_effect_it_ends_the_same(
+    root: Path, downloads: Downloads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after each command that changes something, and run again each time."""
+
+    class Killed(BaseException):
+        pass
+
+    real, kills = Host.run, list[str]()
+
+    def dies(host: Host, *command: str, **given: Any) -> str:
+        said = real(host, *command, **given)
+        if given.get("changes") and command[0] not in kills:
+            kills.append(command[0])
+            raise Killed
+        return said
+
+    monkeypatch.setattr(Host, "run", dies)
+    for _ in range(9):
+        try:
+            run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+        except Killed:
+            continue
+        break
+    assert kills == ["apt-get", "dpkg", "modprobe"]
+    assert versions(root) == dict(neuron_release("2.28.1").host)
+    again = run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
+    assert again.host.changes == []
+
+
+def test_nodes_that_need_nothing_are_skipped(root: Path) -> None:
+    assert STEP.skip(make(root, M5, neuron=neuron("2.28.1", "verify"))) == "ml.m5.xlarge has no neuron devices"
+    assert STEP.skip(make(root, TRN1)) == "the fleet asks for no Neuron release"

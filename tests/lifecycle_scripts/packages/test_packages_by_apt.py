@@ -1,0 +1,237 @@
+"""Packages by the real apt and dpkg: pinned files, nothing else; killed anywhere, locked, half done."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from drill.stand_ins.apt_repository import AptRepository, StubPackage
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.manifest_parts import Downloads
+from llm_fleet_node.node import Node
+from llm_fleet_node.package_managers import apt as apt_module
+from llm_fleet_node.packages import held, install, installed_version, is_installed
+from tests.lifecycle_scripts.moved_node import Said, file, make, program
+from tests.lifecycle_scripts.packages.apt_root import (
+    MIRROR,
+    asked,
+    fill_mirror,
+    lay_out,
+    needs_apt,
+    pin,
+    repository,
+    stored,
+)
+
+pytestmark = needs_apt
+
+LIBRARY = StubPackage("libthing1", "1.5-2", files={"/opt/libthing": "1.5\n"})
+TOOL = StubPackage("tool", "2:3.0-1", depends="libthing1 (>= 1.5)", files={"/opt/tool": "3.0\n"})
+OLD_TOOL = StubPackage("tool", "2:2.0-1", depends="libthing1", files={"/opt/tool": "2.0\n"})
+OTHER = StubPackage("other", "1.0")
+ALL = (LIBRARY, TOOL, OTHER)
+
+
+@pytest.fixture(scope="module")
+def debs(tmp_path_factory: pytest.TempPathFactory) -> AptRepository:
+    return repository(tmp_path_factory.mktemp("debs"), *ALL, OLD_TOOL, StubPackage("libthing1", "1.0-1"))
+
+
+@pytest.fixture
+def root(tmp_path: Path, debs: AptRepository) -> Path:
+    lay_out(tmp_path)
+    fill_mirror(tmp_path, debs, pin(debs, [*ALL, OLD_TOOL, StubPackage("libthing1", "1.0-1")]))
+    return tmp_path
+
+
+@pytest.fixture
+def node(root: Path, debs: AptRepository) -> Node:
+    return make(root, downloads=pin(debs, ALL))
+
+
+def with_downloads(root: Path, downloads: Downloads, said: Said | None = None) -> Node:
+    return make(root, downloads=downloads, said=said)
+
+
+def test_a_missing_package_comes_with_its_dependencies_and_nothing_else(root: Path, node: Node) -> None:
+    assert not is_installed(node.host, "tool")
+    install(node, ["tool"])
+    assert installed_version(node.host, "tool") == "2:3.0-1"
+    assert installed_version(node.host, "libthing1") == "1.5-2"
+    assert not is_installed(node.host, "other")
+    assert (root / "opt/tool").read_text() == "3.0\n"
+    assert sorted(asked(root)) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
+
+
+def test_a_second_time_nothing_is_asked_or_changed(root: Path, node: Node, debs: AptRepository) -> None:
+    install(node, ["tool"], hold=True)
+    before = asked(root)
+    again = make(root, downloads=pin(debs, ALL))
+    install(again, ["tool"], hold=True)
+    assert again.host.changes == []
+    assert asked(root) == before
+
+
+def test_a_held_package_is_held_and_still_there(node: Node) -> None:
+    install(node, ["tool", "other"], hold=True)
+    assert held(node.host) == {"tool", "other"}
+    assert is_installed(node.host, "tool")
+
+
+def test_a_dependency_that_is_there_is_not_fetched(root: Path, node: Node) -> None:
+    install(node, ["libthing1"])
+    install(node, ["tool"])
+    assert asked(root) == ["libthing1_1.5-2_amd64.deb", "tool_3.0-1_amd64.deb"]
+
+
+def test_a_dependency_too_old_is_brought_up_to_date(root: Path, debs: AptRepository) -> None:
+    install(with_downloads(root, pin(debs, [StubPackage("libthing1", "1.0-1")])), ["libthing1"])
+    said = Said()
+    node = with_downloads(root, pin(debs, ALL), said)
+    install(node, ["tool"])
+    assert installed_version(node.host, "libthing1") == "1.5-2"
+    assert "brings libthing1 up to date with it" in said.text
+
+
+def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Node, debs: AptRepository) -> None:
+    install(node, ["tool"], hold=True)
+    older = with_downloads(root, pin(debs, [*ALL, OLD_TOOL]))
+    install(older, ["tool=2.0-1"], hold=True)
+    assert installed_version(older.host, "tool") == "2:2.0-1"
+    assert (root / "opt/tool").read_text() == "2.0\n"
+    assert held(older.host) == {"tool"}
+
+
+def test_nodes_that_fetch_nothing_say_what_is_missing(root: Path, debs: AptRepository) -> None:
+    downloads = Downloads(source="none", mirror_s3_uri=None, files=pin(debs, ALL).files)
+    for listed in (downloads, Downloads("none", None, ())):
+        with pytest.raises(Failure, match="tool") as failure:
+            install(with_downloads(root, listed), ["tool"])
+        assert failure.value.code is Code.PACKAGE_MISSING
+        assert failure.value.final
+        assert "llm-fleet mirror" in failure.value.code.remedy
+    assert asked(root) == []
+
+
+def test_a_package_that_is_not_pinned_is_told(root: Path, node: Node) -> None:
+    with pytest.raises(Failure, match="the fleet pins no nothing 9 for debian-13-amd64") as failure:
+        install(node, ["nothing=9"])
+    assert failure.value.code is Code.NOT_PINNED
+
+
+def test_a_package_pinned_for_another_system_is_told(root: Path, node: Node) -> None:
+    file(root, "/etc/os-release", 'ID=ubuntu\nVERSION_ID="22.04"\n')
+    with pytest.raises(Failure) as failure:
+        install(node, ["tool"])
+    assert failure.value.code is Code.NOT_PINNED
+    assert failure.value.cause == (
+        "the fleet pins no tool for ubuntu-22.04-amd64; there is 2:3.0-1 for debian-13-amd64"
+    )
+
+
+def test_a_dependency_that_the_lock_lacks_is_told(root: Path, debs: AptRepository) -> None:
+    downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It requires nothing, as the lock has it.
+    with pytest.raises(Failure, match="libthing1") as failure:
+        install(with_downloads(root, downloads), ["tool"])
+    assert failure.value.code is Code.PACKAGES_BROKEN
+    assert not is_installed(make(root).host, "tool")
+
+
+def test_nothing_is_asked_of_repositories(root: Path, node: Node) -> None:
+    """A repository that would have the dependency is not even looked at."""
+    file(root, "/etc/apt/sources.list", "deb [trusted=yes] http://127.0.0.1:9/ stable main\n")
+    file(root, "/etc/apt/sources.list.d/x.list", "deb http://127.0.0.1:9/ stable main\n")
+    install(node, ["tool"])
+    assert is_installed(node.host, "tool")
+
+
+@pytest.mark.parametrize("cut", ["unpack", "half", "status"])
+def test_a_killed_installation_is_ended_by_the_next(root: Path, debs: AptRepository, cut: str) -> None:
+    """dpkg dies after unpacking, in the middle of a package, or before its record is folded into its file."""
+    downloads = pin(debs, ALL)
+    pool = debs.folder / "pool"
+    host = make(root).host
+    host.run("dpkg", "--unpack", str(pool / LIBRARY.file_name), str(pool / TOOL.file_name))
+    status = root / "var/lib/dpkg/status"
+    if cut == "half":
+        unpacked, half = "tool\nStatus: install ok unpacked", "tool\nStatus: install reinstreq half-installed"
+        text = status.read_text().replace(unpacked, half)
+        assert "half-installed" in text
+        status.write_text(text)
+    if cut == "status":
+        (root / "var/lib/dpkg/updates/0000").write_text(status.read_text().split("\n\n")[0] + "\n")
+    assert not is_installed(host, "tool")
+    node = with_downloads(root, downloads)
+    install(node, ["tool"])
+    assert installed_version(node.host, "tool") == "2:3.0-1"
+    assert installed_version(node.host, "libthing1") == "1.5-2"
+    assert "configured packages that were left half installed" in node.host.changes
+    again = with_downloads(root, downloads)
+    install(again, ["tool"])
+    assert again.host.changes == []
+
+
+HOLD = """
+import fcntl, time
+files = [open(root + '/var/lib/dpkg/' + name, 'w') for name in ('lock-frontend', 'lock')]
+for each in files: fcntl.lockf(each, fcntl.LOCK_EX)
+print('held', flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_program_that_installs_is_waited_for_and_told(
+    root: Path, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apt_module, "LOCK_SECONDS", 1)
+    holder = program(root, "holder", HOLD)
+    with subprocess.Popen([holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(Failure, match="after 1 s") as failure:
+            install(node, ["tool"])
+        assert failure.value.code is Code.PACKAGES_LOCKED
+        host = make(root).host
+        other.communicate("")
+    host.run("dpkg", "--unpack", str(next((root / "var/cache/llm-fleet/downloads").rglob("libthing1*.deb"))))
+    with subprocess.Popen([holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(Failure) as failure:
+            install(node, ["tool"])
+        assert failure.value.code is Code.PACKAGES_LOCKED
+        other.communicate("")
+    install(node, ["tool"])
+    assert is_installed(node.host, "tool")
+
+
+def test_a_package_whose_script_fails_is_told(root: Path, tmp_path: Path) -> None:
+    broken = StubPackage("broken", "1.0", scripts={"preinst": "#!/bin/sh\nexit 1\n"})
+    debs = repository(tmp_path / "more", broken)
+    downloads = pin(debs, [broken])
+    fill_mirror(root, debs, downloads)
+    with pytest.raises(Failure, match="broken") as failure:
+        install(with_downloads(root, downloads), ["broken"])
+    assert failure.value.code is Code.PACKAGES_BROKEN
+
+
+def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
+    changed = stored(root, node.manifest.downloads.files[1])
+    changed.write_bytes(changed.read_bytes()[:-1] + b"!")
+    with pytest.raises(Failure, match=r"s3://mirror/our/debs/[0-9a-f]{64}/tool_3.0-1_amd64.deb has") as failure:
+        install(node, ["tool"])
+    assert failure.value.code is Code.DOWNLOAD_CHANGED
+    assert not is_installed(node.host, "tool")
+    assert not list((root / "var/cache").rglob("tool*.deb"))
+
+
+def test_a_host_without_any_package_manager_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="neither dpkg's nor rpm's") as failure:
+        is_installed(make(tmp_path).host, "tool")
+    assert failure.value.code is Code.PACKAGES_BROKEN
+
+
+def test_the_mirror_is_where_the_manifest_says(root: Path, node: Node) -> None:
+    install(node, ["other"])
+    pinned = node.manifest.downloads.files[2]
+    assert (root / "asked").read_text() == f"{MIRROR}/{pinned.sha256}/other_1.0_amd64.deb\n"

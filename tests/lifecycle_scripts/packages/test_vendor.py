@@ -1,0 +1,154 @@
+"""Files from a vendor's own server, over a line that breaks."""
+
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from llm_fleet_node.downloading import vendor
+from llm_fleet_node.downloads import fetch
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.manifest_parts import Downloads
+from tests.lifecycle_scripts.moved_node import Said, download, make
+from tests.lifecycle_scripts.packages.apt_root import lay_out
+
+CONTENT = bytes(range(256)) * 4096
+
+
+class Vendor(ThreadingHTTPServer):
+    """Serves `content`, as `mood` has it, and remembers which ranges it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.mood: list[str] = []
+        self.ranges: list[str] = []
+        self.content = CONTENT
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/wheels/tool-1.0.whl"
+
+
+class Handler(BaseHTTPRequestHandler):
+    @property
+    def vendor(self) -> Vendor:
+        assert isinstance(self.server, Vendor)
+        return self.server
+
+    def do_GET(self) -> None:
+        mood = self.vendor.mood.pop(0) if self.vendor.mood else "good"
+        asked = self.headers.get("Range", "")
+        self.vendor.ranges.append(asked)
+        start = int(re.fullmatch(r"bytes=(\d+)-", asked).group(1)) if asked and mood != "whole" else 0  # type: ignore[reportOptionalMemberAccess]
+        if mood.isdigit():
+            self.send_error(int(mood))
+            return
+        body = self.vendor.content[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2] if mood == "cut" else body)
+        self.wfile.flush()
+        if mood == "cut":
+            self.connection.close()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Vendor]:
+    monkeypatch.setattr(vendor, "_PAUSE", 0.01)
+    with Vendor() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def get(root: Path, server: Vendor, content: bytes = CONTENT, said: Said | None = None) -> Path:
+    lay_out(root)
+    pinned = download("tool", content, server.url, kind="wheel")
+    return fetch(make(root, downloads=Downloads("vendor", None, (pinned,)), said=said), "tool")
+
+
+def test_a_file_comes_whole(tmp_path: Path, server: Vendor) -> None:
+    place = get(tmp_path, server)
+    assert place.read_bytes() == CONTENT
+    assert place.name == "tool-1.0.whl"
+    assert server.ranges == [""]
+
+
+def test_what_was_there_before_the_line_broke_is_not_fetched_twice(tmp_path: Path, server: Vendor) -> None:
+    server.mood = ["cut", "cut"]
+    said = Said()
+    assert get(tmp_path, server, said=said).read_bytes() == CONTENT
+    half = len(CONTENT) // 2
+    assert server.ranges == ["", f"bytes={half}-", f"bytes={half + half // 2}-"]
+    assert "trying again" in said.text
+
+
+def test_a_server_that_knows_no_ranges_begins_anew(tmp_path: Path, server: Vendor) -> None:
+    server.mood = ["cut", "whole"]
+    assert get(tmp_path, server).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("mood", [["503"], ["429", "500"], ["cut", "416"]])
+def test_a_server_that_is_busy_is_asked_again(tmp_path: Path, server: Vendor, mood: list[str]) -> None:
+    server.mood = mood
+    assert get(tmp_path, server).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("status", ["404", "403", "410"])
+def test_a_file_that_is_gone_is_told_at_once(tmp_path: Path, server: Vendor, status: str) -> None:
+    server.mood = [status] * 9
+    with pytest.raises(Failure, match=f"the server says {status}") as failure:
+        get(tmp_path, server)
+    assert failure.value.code is Code.DOWNLOAD_GONE
+    assert len(server.ranges) == 1
+
+
+def test_a_server_that_stays_down_is_told(tmp_path: Path, server: Vendor) -> None:
+    server.mood = ["503"] * 9
+    with pytest.raises(Failure, match="503") as failure:
+        get(tmp_path, server)
+    assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
+    assert len(server.ranges) == 4
+
+
+def test_a_place_where_nobody_answers_is_told(tmp_path: Path, server: Vendor) -> None:
+    lay_out(tmp_path)
+    pinned = download("tool", CONTENT, "http://127.0.0.1:9/tool.whl")
+    with pytest.raises(Failure, match="refused") as failure:
+        fetch(make(tmp_path, downloads=Downloads("vendor", None, (pinned,))), "tool")
+    assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
+
+
+def test_another_file_of_the_same_size_is_refused_and_begun_anew(tmp_path: Path, server: Vendor) -> None:
+    server.content = CONTENT[::-1]
+    with pytest.raises(Failure) as failure:
+        get(tmp_path, server)
+    assert failure.value.code is Code.DOWNLOAD_CHANGED
+    server.content = CONTENT
+    fetched = fetch(
+        make(tmp_path, downloads=Downloads("vendor", None, (download("tool", CONTENT, server.url, kind="wheel"),))),
+        "tool",
+    )
+    assert fetched.read_bytes() == CONTENT
+
+
+def test_a_file_longer_than_pinned_is_refused(tmp_path: Path, server: Vendor) -> None:
+    with pytest.raises(Failure, match="more than the 100 bytes that are pinned") as failure:
+        get(tmp_path, server, CONTENT[:100])
+    assert failure.value.code is Code.DOWNLOAD_CHANGED
+
+
+def test_a_line_too_slow_is_given_up(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vendor, "_SECONDS", -100.0)
+    with pytest.raises(Failure, match="not in time") as failure:
+        get(tmp_path, server)
+    assert failure.value.code is Code.DOWNLOAD_UNREACHABLE
