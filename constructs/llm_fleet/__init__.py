@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate as ScheduledUpdate
     from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
+    from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
+    from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
+    from llm_fleet.lifecycle.neuron_host import NeuronHost as NeuronHost
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
+    from llm_fleet.lifecycle.own_step import OwnStep as OwnStep
+    from llm_fleet.lifecycle.s3_mount import S3Mount as S3Mount
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
     from llm_fleet.rules.problem import FleetError as FleetError
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import LustreDeploymentType as LustreDeploymentType
     from llm_fleet.rules.terms import NodeProvisioningMode as NodeProvisioningMode
     from llm_fleet.rules.terms import NodeRecovery as NodeRecovery
+    from llm_fleet.rules.terms import NodeReports as NodeReports
     from llm_fleet.rules.terms import NodeType as NodeType
     from llm_fleet.rules.terms import PatchingStrategy as PatchingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
@@ -53,9 +59,14 @@ _HOMES = {
     "hyperpod.scheduled_update": ("ScheduledUpdate",),
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
+    "lifecycle.cluster_user": ("ClusterUser",),
+    "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bucket": ("LifecycleBucket",),
     "lifecycle.lifecycle_bundle": ("LifecycleBundle",),
+    "lifecycle.neuron_host": ("NeuronHost",),
     "lifecycle.node_manifest": ("NodeManifest",),
+    "lifecycle.own_step": ("OwnStep",),
+    "lifecycle.s3_mount": ("S3Mount",),
     "network.security_group": ("EfaSecurityGroup",),
     "network.fleet_network": ("FleetNetwork",),
     "storage.lustre_file_system": ("LustreFileSystem",),
@@ -70,6 +81,7 @@ _HOMES = {
         "LustreDeploymentType",
         "NodeProvisioningMode",
         "NodeRecovery",
+        "NodeReports",
         "NodeType",
         "PatchingStrategy",
         "SlurmConfigStrategy",
