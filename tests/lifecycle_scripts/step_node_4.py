@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet_node.host import Host
 from llm_fleet_node.identity import Identity
@@ -23,7 +23,8 @@ BOB = User("bob", 2002, 2002, sudo=False, ssh_public_keys=(), slurm_account=None
 def make(root: Path, *, users: Iterable[User] = (), role: str = "Compute", **manifest: Any) -> Node:
     """A node of `role`; `manifest` overrides what its fleet has, which is nothing."""
     groups = tuple(Group(name, name, "OnCreate", None, (_M5,)) for name in ("Controller", "Login", "Compute"))
-    facts = _nothing(Manifest) | {
+    facts: dict[str, Any] = {
+        **_but(Manifest),
         "fleet": "demo",
         "cluster": "train",
         "platform": "hyperpod",
@@ -34,20 +35,19 @@ def make(root: Path, *, users: Iterable[User] = (), role: str = "Compute", **man
         "steps": Steps((), ()),
     }
     own = next(group for group in groups if group.name == role)
-    said: list[str] = []
     return Node(
         manifest=Manifest(**facts | manifest),
-        identity=Identity(**_nothing(Identity) | {"group": own, "addresses": ("10.1.0.12",)}),
-        places=Places(**_nothing(Places) | {"root": root}),
+        identity=Identity(**_but(Identity, group=own, addresses=("10.1.0.12",))),
+        places=Places(**_but(Places, root=root)),
         host=Host(root),
         hook="OnCreate",
-        say=said.append,
+        say=list[str]().append,
     )
 
 
 def said(node: Node) -> str:
     """What steps wrote to the log."""
-    return "\n".join(node.say.__self__)  # pyright: ignore[reportFunctionMemberAccess]
+    return "\n".join(cast("Any", node.say).__self__)
 
 
 def file(root: Path, path: str, text: str, mode: int = 0o644) -> None:
@@ -145,8 +145,9 @@ def _moved(entry: tuple[str, int, str], root: Path, to: Path) -> tuple[str, int,
     return kind, mode, content.replace(str(root), str(to))
 
 
-def _nothing(kind: type[Any]) -> dict[str, Any]:
-    return dict.fromkeys(kind.__dataclass_fields__, ())
+def _but(kind: type[Any], **given: Any) -> dict[str, Any]:
+    """All fields of the dataclass `kind`: those given, and nothing for those that no step here looks at."""
+    return {**dict.fromkeys(kind.__dataclass_fields__, ()), **given}
 
 
 _M5 = InstanceType("ml.m5.xlarge", None, 0, 0)

@@ -10,20 +10,20 @@ from typing import Optional
 
 from llm_fleet_node.containers.plugstack import find_plugin, put_pyxis, times_loaded
 from llm_fleet_node.failures import Code, fail
-from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.node import Node
 from llm_fleet_node.services import is_active
 from llm_fleet_node.slurm import conf_file, installation
-from llm_fleet_node.step import EVERY_ROLE, Step
+from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, Step
 
 _TOLD_LATER = "/var/lib/llm-fleet/pyxis-not-yet-told"
 """There while plugstack.conf was changed and the running slurmctld may not have been told: also after a kill."""
 
 
 def apply(node: Node) -> None:
-    """Load pyxis once, where Slurm's configuration is kept. Elsewhere it comes from the controller."""
+    """Load pyxis once, in the controller's files. Other nodes get or see those, and must not write them too."""
     host = node.host
-    path, plugin = _plugstack(host), find_plugin(host)
+    path, plugin = _plugstack(node), find_plugin(host)
     if path is None or plugin is None:
         return
     if len(times_loaded(host, path)) != 1:
@@ -38,7 +38,7 @@ def apply(node: Node) -> None:
 def verify(node: Node) -> None:
     """Prove that srun knows pyxis's options, which it does only when the plugin fits Slurm and is loaded once."""
     host = node.host
-    path = _plugstack(host)
+    path = _plugstack(node)
     loaded = times_loaded(host, path) if path else []
     if path and len(loaded) != 1:
         where = ", ".join(f"{item.line.path}:{item.line.number + 1}" for item in loaded) or "nowhere"
@@ -56,13 +56,13 @@ def skip(node: Node) -> Optional[str]:
     return None if find_plugin(node.host) else "the node has no pyxis"
 
 
-def _plugstack(host: Host) -> Optional[str]:
-    """Return the path of `plugstack.conf`; `None` on a node that gets its configuration from the controller."""
-    etc = installation.found(host).etc
-    conf = conf_file.read(host, etc)
-    if conf is None:
+def _plugstack(node: Node) -> Optional[str]:
+    """Return the path of the controller's `plugstack.conf`; `None` on another node."""
+    if node.role != CONTROLLER:
         return None
-    return conf.value("PlugStackConfig") or f"{etc}/plugstack.conf"
+    etc = installation.found(node.host).etc
+    conf = conf_file.read(node.host, etc)
+    return (conf.value("PlugStackConfig") if conf else None) or f"{etc}/plugstack.conf"
 
 
 STEP = Step(

@@ -44,10 +44,8 @@ open(root + '/calls', 'a').write('reconfigure\\n')
 """
 
 
-def fresh(root: Path, plugstack: str | None = "", *, keeps_configuration: bool = True, plugin: bool = True) -> Node:
-    file(root, "/opt/slurm/bin/scontrol", "")
-    if keeps_configuration:
-        file(root, f"{ETC}/slurm.conf", "ClusterName=train\n")
+def fresh(root: Path, plugstack: str | None = "", *, role: str = "Controller", plugin: bool = True) -> Node:
+    file(root, f"{ETC}/slurm.conf", "ClusterName=train\n")
     if plugin:
         file(root, PLUGIN, "ELF")
     if plugstack is not None:
@@ -55,10 +53,8 @@ def fresh(root: Path, plugstack: str | None = "", *, keeps_configuration: bool =
     program(root, "srun", SRUN)
     program(root, "systemctl", SYSTEMCTL)
     program(root, "scontrol", SCONTROL)
-    (root / "opt/slurm/bin/scontrol").unlink()
-    (root / "opt/slurm/sbin").mkdir()
     file(root, "/opt/slurm/sbin/slurmctld", "")
-    return make(root, role="Controller")
+    return make(root, role=role)
 
 
 @pytest.mark.parametrize("plugstack", [None, "", "required other.so", "# nothing\n"])
@@ -151,8 +147,9 @@ def test_where_slurm_is_told_to_look_elsewhere(tmp_path: Path) -> None:
     assert node.host.read("/etc/plugstack.conf") == LINE
 
 
-def test_a_node_that_gets_its_configuration_changes_none(tmp_path: Path) -> None:
-    node = fresh(tmp_path, LINE + LINE, keeps_configuration=False)
+@pytest.mark.parametrize("role", ["Compute", "Login"])
+def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tmp_path: Path, role: str) -> None:
+    node = fresh(tmp_path, LINE + LINE, role=role)
     STEP.apply(node)
     assert node.host.changes == []
     with pytest.raises(Failure, match="provided by both"):

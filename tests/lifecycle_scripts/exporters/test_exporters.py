@@ -36,6 +36,10 @@ else: bad()
 UNIT = "llm-fleet-node-exporter.service"
 
 
+def _silence(port: int) -> int:
+    return 0 * port
+
+
 class _Answers(BaseHTTPRequestHandler):
     text = METRICS
     status = 200
@@ -74,9 +78,11 @@ def node(tmp_path: Path, server: HTTPServer, monkeypatch: pytest.MonkeyPatch) ->
     moved = (replace(EXPORTERS[0], port=server.server_port), *EXPORTERS[1:])
     monkeypatch.setattr(exporters, "EXPORTERS", moved)
     node = fresh(tmp_path)
-    monkeypatch.setattr(
-        exporters, "metrics", lambda port: metrics(port) if (tmp_path / f"state/{UNIT}.active").exists() else 0
-    )
+
+    def once_started(port: int) -> int:
+        return metrics(port) if (tmp_path / f"state/{UNIT}.active").exists() else 0
+
+    monkeypatch.setattr(exporters, "metrics", once_started)
     return node
 
 
@@ -104,7 +110,7 @@ def test_a_changed_unit_is_started_anew(node: Node) -> None:
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporters, "metrics", lambda port: 0)
+    monkeypatch.setattr(exporters, "metrics", _silence)
 
     def old(number: int) -> Node:
         root = tmp_path / str(number)
