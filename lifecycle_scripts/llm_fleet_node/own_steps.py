@@ -66,7 +66,7 @@ def _command(bundle: Path, entry: OwnStep) -> list[str]:
     if script.suffix == ".py":
         return [sys.executable, "-E", "-s", "-B", str(script)]
     first = text.partition(b"\n")[0].decode("utf-8", "replace")
-    interpreter = shlex.split(first[2:]) if first.startswith("#!") else []
+    interpreter = first[2:].split() if first.startswith("#!") else []
     if not interpreter:
         cause = f"the script {script} of the own step {entry.name} has no #! line, nor ends in .sh or .py"
         fail(Code.OWN_SCRIPT, cause)

@@ -23,3 +23,14 @@ def worker(node: Node) -> Node:
     """A worker that knows who it is."""
     node.has("resource_config.json", resource_config({"trn": [OWN_ADDRESSES[0]]}))
     return node
+
+
+@pytest.fixture
+def aws(tmp_path: Path) -> Path:
+    """Where the stand-in for the AWS CLI keeps what it was asked."""
+    folder = tmp_path / "aws"
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "aws"
+    program.write_text(f'#!/bin/bash\nexec {sys.executable} {Path(__file__).parent / "fakes/aws.py"} "$@"\n')
+    program.chmod(0o755)
+    return folder

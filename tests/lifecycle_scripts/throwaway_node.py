@@ -13,7 +13,7 @@ from typing import Any
 from llm_fleet.lifecycle.content import checksums, content_hash, sha256
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, render
 from llm_fleet.lifecycle.script_folder import ScriptFile, default_folder, read_scripts
-from llm_fleet.rules.terms import LifecycleHook, NodeType, ParallelClusterHook
+from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 
 OWN_ADDRESSES = ("10.1.0.12", "10.1.0.77")
 _FIB_TRIE = """\
@@ -45,6 +45,7 @@ class Ended:
     report: dict[str, Any]
 
 
+PLATFORMS = {ParallelClusterHook: NodePlatform.PARALLELCLUSTER, LifecycleHook: NodePlatform.HYPERPOD}
 NOTHING_TO_DO = {
     "nothing": """
 from llm_fleet_node.step import EVERY_ROLE, Step
@@ -88,7 +89,7 @@ class Node:
 
     def publish(
         self,
-        hook: LifecycleHook | ParallelClusterHook | None = LifecycleHook.ON_INIT_COMPLETE,
+        hook: LifecycleHook | ParallelClusterHook = LifecycleHook.ON_INIT_COMPLETE,
         *,
         step_files: dict[str, str] | None = None,
         scripts: dict[str, bytes] | None = None,
@@ -104,6 +105,7 @@ class Node:
             fleet_name="demo",
             region="us-west-2",
             cluster_name="train",
+            platform=PLATFORMS[type(hook)],
             groups=[
                 NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"], hook=hook),
                 NodeGroup(name="door", role=NodeType.LOGIN, instance_types=["ml.m5.xlarge"], hook=hook),

@@ -1,0 +1,90 @@
+"""A strict stand-in for the AWS CLI: it knows the calls that nodes make, by the options that the real one has.
+
+It keeps each call in `$FAKE_AWS/calls`, serves and stores objects below `$FAKE_AWS/s3`, and fails or hangs as the
+files `$FAKE_AWS/fail.<service>` and `$FAKE_AWS/hang.<service>` say.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+FAKE = Path(os.environ["FAKE_AWS"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--region")
+    parser.add_argument("--output", choices=["json"])
+    services = parser.add_subparsers(dest="service", required=True)
+    s3 = services.add_parser("s3", allow_abbrev=False).add_subparsers(required=True)
+    copy = s3.add_parser("cp", allow_abbrev=False)
+    for flag in ("--recursive", "--only-show-errors", "--no-follow-symlinks"):
+        copy.add_argument(flag, action="store_true")
+    copy.add_argument("--exclude", action="append", default=[])
+    copy.add_argument("--include", action="append", default=[])
+    copy.add_argument("source")
+    copy.add_argument("target")
+    copy.set_defaults(call=cp)
+    metric = services.add_parser("cloudwatch", allow_abbrev=False).add_subparsers(required=True)
+    metric = metric.add_parser("put-metric-data", allow_abbrev=False)
+    for option in ("--namespace", "--metric-name", "--value", "--unit", "--dimensions"):
+        metric.add_argument(option, required=True)
+    metric.set_defaults(call=put_metric_data)
+    events = services.add_parser("events", allow_abbrev=False).add_subparsers(required=True)
+    events = events.add_parser("put-events", allow_abbrev=False)
+    events.add_argument("--entries", required=True, type=json.loads)
+    events.set_defaults(call=put_events)
+
+    asked = parser.parse_args()
+    with (FAKE / "calls").open("a") as file:
+        told = {name: value for name, value in vars(asked).items() if name != "call"}
+        file.write(json.dumps(told) + "\n")
+    if (FAKE / f"hang.{asked.service}").exists():
+        time.sleep(60)
+    if (FAKE / f"fail.{asked.service}").exists():
+        print((FAKE / f"fail.{asked.service}").read_text(), file=sys.stderr)
+        return 1
+    return asked.call(asked)
+
+
+def cp(asked: argparse.Namespace) -> int:
+    if not asked.recursive:
+        return 2
+    source, target = place(asked.source), place(asked.target)
+    files = [path for path in sorted(source.rglob("*")) if path.is_file()]
+    for path in files:
+        name = path.relative_to(source).as_posix()
+        left_out = any(fnmatch.fnmatch(name, pattern) for pattern in asked.exclude)
+        if not left_out or any(fnmatch.fnmatch(name, pattern) for pattern in asked.include):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / name)
+            if (FAKE / "stop.after.one").exists():
+                (FAKE / "stopped").write_text(str(os.getpid()))
+                time.sleep(60)
+    return 0
+
+
+def place(name: str) -> Path:
+    return FAKE / "s3" / name.removeprefix("s3://") if name.startswith("s3://") else Path(name)
+
+
+def put_metric_data(asked: argparse.Namespace) -> int:
+    return 0 if float(asked.value) == 1 else 2
+
+
+def put_events(asked: argparse.Namespace) -> int:
+    for entry in asked.entries:
+        assert set(entry) == {"Source", "DetailType", "Detail", "EventBusName"}
+        json.loads(entry["Detail"])
+    refused = (FAKE / "refuse.events").exists()
+    print(json.dumps({"FailedEntryCount": int(refused), "Entries": [{"ErrorCode": "InternalFailure"}]}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

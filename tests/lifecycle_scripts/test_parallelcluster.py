@@ -1,0 +1,245 @@
+"""AWS ParallelCluster: the one file that it fetches brings the bundle, and its nodes know who they are."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.rules.terms import ParallelClusterHook
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.identity import Identity, identify
+from llm_fleet_node.manifest import read
+from llm_fleet_node.places import Places
+from tests.lifecycle_scripts.runs import wait_until
+from tests.lifecycle_scripts.throwaway_node import Node
+
+SCRIPT = "on_node_configured.sh"
+COMPUTE = """\
+stack_name=train
+cfn_preinstall_args=()
+cfn_region=us-west-2
+cfn_node_type=ComputeFleet
+cfn_cluster_user=ubuntu
+cfn_head_node=ip-10-1-0-5
+cfn_head_node_private_ip=10.1.0.5
+cfn_scheduler_queue_name=trn
+"""
+HEAD = "stack_name=train\ncfn_node_type=HeadNode\n"
+
+
+@pytest.fixture
+def cluster(node: Node, aws: Path) -> Node:
+    """A node of ParallelCluster, with the bundle in S3 and the hook's script where ParallelCluster puts it."""
+    publish(node, aws)
+    return node
+
+
+def publish(node: Node, aws: Path, **changed: Any) -> None:
+    node.publish(ParallelClusterHook.ON_NODE_CONFIGURED, **changed)
+    shutil.rmtree(aws / "s3", ignore_errors=True)
+    shutil.copytree(node.bundle, aws / "s3/scripts/demo")
+    (node.root / "fetched").mkdir(exist_ok=True)
+    shutil.copyfile(node.bundle / SCRIPT, node.root / "fetched" / SCRIPT)
+    shutil.rmtree(node.bundle)
+
+
+def is_a(node: Node, cfnconfig: str, host_name: str = "") -> None:
+    path = node.root / "etc/parallelcluster/cfnconfig"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(cfnconfig)
+    path = node.root / "proc/sys/kernel/hostname"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{host_name}\n")
+
+
+def digest(aws: Path) -> str:
+    return hashlib.sha256((aws / "s3/scripts/demo/SHA256SUMS").read_bytes()).hexdigest()
+
+
+def run(node: Node, aws: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = node.environment() | {"PATH": f"{aws}/bin:{os.environ['PATH']}", "FAKE_AWS": str(aws)}
+    return subprocess.run(
+        ["bash", str(node.root / "fetched" / SCRIPT), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def start(node: Node, aws: Path, group: str = "trn") -> subprocess.CompletedProcess[str]:
+    return run(node, aws, "s3://scripts/demo", digest(aws), group)
+
+
+def bundles(node: Node) -> list[str]:
+    folder = node.root / "opt/llm-fleet/bundles"
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def test_a_compute_node_fetches_the_bundle_once_and_runs_it(cluster: Node, aws: Path) -> None:
+    is_a(cluster, COMPUTE, "trn-dy-trn1-7")
+    for _ in range(2):
+        ended = start(cluster, aws)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert cluster.report()["hook"] == "OnNodeConfigured"
+        assert cluster.report()["node"]["role"] == "Compute"
+    assert bundles(cluster) == [digest(aws)]
+    assert len((aws / "calls").read_text().splitlines()) == 1
+
+
+def test_the_head_node_runs_it_too(cluster: Node, aws: Path) -> None:
+    is_a(cluster, HEAD, "ip-10-1-0-5")
+    assert start(cluster, aws, "head").returncode == 0
+    assert cluster.report()["node"]["role"] == "Controller"
+
+
+def test_options_are_passed_on(cluster: Node, aws: Path) -> None:
+    is_a(cluster, COMPUTE)
+    ended = run(cluster, aws, "s3://scripts/demo/", digest(aws), "trn", "--list", "--json")
+    assert [[step["name"] for step in wave] for wave in json.loads(ended.stdout)["waves"]] == [["nothing"]]
+
+
+def test_a_bundle_that_was_damaged_on_the_node_is_fetched_anew(cluster: Node, aws: Path) -> None:
+    is_a(cluster, COMPUTE)
+    start(cluster, aws)
+    bundle = cluster.root / "opt/llm-fleet/bundles" / digest(aws)
+    (bundle / "enter.sh").write_text("exit 0\n")
+    assert start(cluster, aws).returncode == 0
+    assert len((bundle / "enter.sh").read_text().splitlines()) > 20
+
+
+def test_a_fetch_that_is_killed_leaves_no_bundle_and_the_next_one_has_it(cluster: Node, aws: Path) -> None:
+    is_a(cluster, COMPUTE)
+    (aws / "stop.after.one").touch()
+    environment = cluster.environment() | {"PATH": f"{aws}/bin:{os.environ['PATH']}", "FAKE_AWS": str(aws)}
+    command = ["bash", str(cluster.root / "fetched" / SCRIPT), "s3://scripts/demo", digest(aws), "trn"]
+    process = subprocess.Popen(command, env=environment)
+    wait_until(lambda: (aws / "stopped").exists() and (aws / "stopped").read_text())
+    for pid in (process.pid, int((aws / "stopped").read_text())):
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+    assert digest(aws) not in bundles(cluster)
+    (aws / "stop.after.one").unlink()
+    assert start(cluster, aws).returncode == 0
+    assert digest(aws) in bundles(cluster)
+
+
+def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
+    ended = run(cluster, aws, "s3://scripts/demo", "0" * 64, "trn")
+    refused(cluster, ended, "LFN39", f"not the bundle whose SHA256SUMS has the digest {'0' * 64}")
+
+
+def test_a_changed_file_in_s3_is_refused(cluster: Node, aws: Path) -> None:
+    (aws / "s3/scripts/demo/enter.sh").write_text("exit 0\n")
+    refused(cluster, start(cluster, aws), "LFN39", "is not the bundle")
+
+
+def test_a_bundle_that_cannot_be_fetched_is_told(cluster: Node, aws: Path) -> None:
+    (aws / "fail.s3").write_text('An error occurred (AccessDenied):\n "not\\yours"')
+    ended = start(cluster, aws)
+    refused(cluster, ended, "LFN38", "s3://scripts/demo cannot be fetched: An error occurred (AccessDenied)")
+
+
+def test_a_node_without_the_aws_command_says_so(cluster: Node, aws: Path) -> None:
+    bare = cluster.root / "bare"
+    bare.mkdir()
+    (aws / "bin/aws").unlink()
+    ended = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f'command() {{ return 1; }}; . "{cluster.root}/fetched/{SCRIPT}"',
+            "-",
+            "s3://a/b",
+            "0" * 64,
+            "trn",
+        ],
+        env=cluster.environment() | {"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+    refused(cluster, ended, "LFN38", "this node has no aws command")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("s3://a/b", "0" * 64),
+        ("https://a/b", "0" * 64, "trn"),
+        ("s3://a/b", "0" * 63, "trn"),
+        ("s3://a/b", "0" * 64, ""),
+    ],
+)
+def test_arguments_that_are_not_the_constructs_are_refused(
+    cluster: Node, aws: Path, arguments: tuple[str, ...]
+) -> None:
+    refused(cluster, run(cluster, aws, *arguments), "LFN08", "wanted: s3://BUCKET/PREFIX")
+
+
+def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, cause: str) -> None:
+    assert ended.returncode == 1
+    assert f"{code}  " in ended.stderr
+    assert cause in ended.stderr
+    assert node.report()["code"] == code
+    assert node.report()["remedy"]
+    assert bundles(node) == []
+
+
+@pytest.mark.parametrize(
+    ("cfnconfig", "host_name", "given", "group"),
+    [
+        (COMPUTE, "trn-dy-trn1-7", "trn", "trn"),
+        (COMPUTE, "", None, "trn"),
+        (HEAD, "ip-10-1-0-5", None, "head"),
+        ("cfn_node_type=LoginNode\n", "ip-10-1-0-9", None, "door"),
+        ("", "ip-10-1-0-9", "door", "door"),
+        ("cfn_node_type=ComputeFleet\n", "trn-st-a-b-1.train.pcluster", None, "trn"),
+        ("stack_name='train'\ncfn_node_type=\"HeadNode\"\n", "", "head", "head"),
+    ],
+)
+def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None, group: str) -> None:
+    assert whoami(node, cfnconfig, host_name, given).group.name == group
+
+
+def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
+    node.is_of_type("trn1.32xlarge")
+    found = whoami(node, COMPUTE, "trn-dy-trn1-7", "trn")
+    assert (found.controllers, found.instance_type) == (("10.1.0.5",), "ml.trn1.32xlarge")
+    assert found.instance_name == "trn-dy-trn1-7"
+
+
+@pytest.mark.parametrize(
+    ("cfnconfig", "host_name", "given", "code", "cause"),
+    [
+        (COMPUTE, "", "head", "LFN13", "argument --group: it is head"),
+        (COMPUTE, "gpu-st-p5-1", "trn", "LFN12", "no group gpu"),
+        (COMPUTE, "", "gpu", "LFN12", "no group gpu"),
+        (HEAD, "trn-st-trn1-1", None, "LFN13", "host name: trn-st-trn1-1 is of the queue trn"),
+        (COMPUTE.replace("=train", "=other"), "", "trn", "LFN11", "cfnconfig is of the cluster other"),
+        ("", "", None, "LFN14", "this node could be of door or head or trn"),
+        ("", "trn-st-trn1-1", None, "LFN14", "this node could be of trn"),
+        ("cfn_node_type=Other\n", "", None, "LFN14", "it says Other"),
+    ],
+)
+def test_it_refuses_to_guess(
+    node: Node, cfnconfig: str, host_name: str, given: str | None, code: str, cause: str
+) -> None:
+    with pytest.raises(Failure) as caught:
+        whoami(node, cfnconfig, host_name, given)
+    assert (caught.value.code.code, cause in caught.value.cause) == (code, True), caught.value
+
+
+def whoami(node: Node, cfnconfig: str, host_name: str, given: str | None) -> Identity:
+    node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
+    is_a(node, cfnconfig, host_name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLM_FLEET_ROOT", str(node.root))
+        places = Places.of_this_node()
+    return identify(places, read(node.bundle), given)
