@@ -62,11 +62,7 @@ def _id(attribute: str, number: int) -> Iterator[Problem]:
     facts = node_user_facts()
     if is_unresolved(number):
         return
-    fault = next((why for first, last, why in facts.taken_ids if first <= number <= last), None)
-    if number < facts.first_id:
-        fault = "ids up to there are of the system, and that of the image's own user"
-    elif number > facts.last_id:
-        fault = "file systems know no such id"
+    fault = _id_fault(number)
     if fault is not None:
         yield Problem(
             code=Code.USER_ID,
@@ -76,6 +72,18 @@ def _id(attribute: str, number: int) -> Iterator[Problem]:
             path=(attribute,),
             value=number,
         )
+
+
+def _id_fault(number: object) -> str | None:
+    facts = node_user_facts()
+    # Not every user has a type checker, and a comparison would fail with a traceback.
+    if type(number) is not int:
+        return "it is no whole number"
+    if number < facts.first_id:
+        return f"ids below {facts.first_id} are of the system and of the image's own user"
+    if number > facts.last_id:
+        return "file systems know no such id"
+    return next((why for first, last, why in facts.taken_ids if first <= number <= last), None)
 
 
 def _account(account: str | None) -> Iterator[Problem]:
