@@ -29,8 +29,8 @@ def configure(host: Host) -> None:
     devices = interfaces(host)
     if not devices or any(there.kind == "lustre" for there in mounted(host)) or show_efa(host):
         return
-    if host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices)):
-        reload_units(host)
+    host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices))
+    reload_units(host)  # also after a run that was killed here
     try:
         run_unit(host, UNIT)
     except CommandFailed as error:

@@ -27,7 +27,8 @@ if a == ['daemon-reload']:
 elif a[:2] in (['is-active', '--quiet'], ['is-enabled', '--quiet']) and len(a) == 3:
     sys.exit(not state(a[2], a[0][3:]).exists())
 elif a[0] == 'is-enabled' and len(a) == 2:
-    links = list(pathlib.Path(root, 'etc/systemd/system').glob(f'*.wants/{a[1]}'))
+    wants = pathlib.Path(root, 'etc/systemd/system').glob('*.wants')
+    links = [folder for folder in wants if (folder / a[1]).is_symlink()]
     print('enabled' if links else 'disabled')
     sys.exit(not links)
 elif a[:2] == ['enable', '--quiet'] and len(a) == 3 and known(a[2]):

@@ -180,7 +180,11 @@ def test_a_full_disk_is_told_with_its_numbers(
     node = build(tmp_path)
     applied(STEP, node)
     there = SimpleNamespace(f_bavail=free << 18, f_frsize=4096, f_blocks=100 << 18, f_files=10**7, f_favail=files)
-    monkeypatch.setattr(os, "statvfs", lambda _: there)
+
+    def statvfs(_: object) -> SimpleNamespace:
+        return there
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
     with pytest.raises(Failure, match=f"LFN46  {told}"):
         STEP.verify(node)
 

@@ -1,0 +1,194 @@
+"""The step clock, and how far a clock is off."""
+
+import dataclasses
+import threading
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.host import Host
+from llm_fleet_node.steps.clock import STEP
+from llm_fleet_node.time_source import ACCURACY, clock_offset, time_service_offset
+from tests.lifecycle_scripts.base_steps.node_with_systemd import build
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.moved_node import Said, file, program
+
+TRACKING = """Reference ID    : A9FEA97B (169.254.169.123)
+Stratum         : 4
+System time     : {} seconds {} of NTP time
+Last offset     : +0.000001 seconds
+Leap status     : {}
+"""
+CHRONYC = "assert a == ['-n', 'tracking'], a\nprint(open(root + '/tracking').read())"
+
+
+class S3:
+    """Answers as S3 does to whom it does not know, with a date."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+        self.says_date = True
+        outer = self
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_HEAD(self) -> None:
+                assert self.path == "/"
+                self.send_response_only(403)
+                if outer.says_date:
+                    self.send_header("Date", formatdate(time.time() + outer.ahead, usegmt=True))
+                self.end_headers()
+
+        self.server = HTTPServer(("127.0.0.1", 0), Answers)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
+    made = S3()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", made.url)
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+
+
+def chrony(root: Path, offset: str, way: str = "slow", leap: str = "Normal") -> None:
+    file(root, "/tracking", TRACKING.format(offset, way, leap))
+    program(root, "chronyc", CHRONYC)
+
+
+@pytest.mark.usefixtures("nobody")
+def test_the_time_services_word_is_enough(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    chrony(tmp_path, "0.000012")
+    assert applied(STEP, node) == []
+
+
+@pytest.mark.usefixtures("nobody")
+def test_timesyncds_word_is_enough(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    file(tmp_path, "/run/systemd/timesync/synchronized", "")
+    program(tmp_path, "chronyc", "sys.exit('asked')")
+    assert applied(STEP, node) == []
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize(("way", "told"), [("fast", "3600 s ahead"), ("slow", "3600 s behind")])
+def test_an_hour_off_is_told_with_its_seconds(tmp_path: Path, way: str, told: str) -> None:
+    node = build(tmp_path)
+    chrony(tmp_path, "3600.2", way)
+    with pytest.raises(Failure, match=rf"LFN44  the clock is {told} \(the time service\); munge allows 300 s"):
+        STEP.verify(node)
+
+
+@pytest.mark.parametrize(
+    ("offset", "is_right"), [("149.0", True), ("151.0", False)], ids=["half of munge's 300 s", "more"]
+)
+@pytest.mark.usefixtures("nobody")
+def test_two_nodes_may_be_off_in_opposite_directions(tmp_path: Path, offset: str, is_right: bool) -> None:
+    node = build(tmp_path)
+    chrony(tmp_path, offset)
+    if is_right:
+        STEP.verify(node)
+    else:
+        with pytest.raises(Failure, match="LFN44"):
+            STEP.verify(node)
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
+def test_without_a_time_service_s3_tells(tmp_path: Path, s3: S3, ahead: float) -> None:
+    node = build(tmp_path)
+    STEP.verify(node)
+    s3.ahead = ahead
+    way = "behind" if ahead > 0 else "ahead"
+    with pytest.raises(Failure, match=rf"LFN44  the clock is 3(599|600|601) s {way} \(S3's Date, within 3 s\)"):
+        STEP.verify(node)
+
+
+def test_a_time_service_that_has_not_set_the_clock_yet_is_not_waited_for(tmp_path: Path, s3: S3) -> None:
+    node = build(tmp_path)
+    chrony(tmp_path, "0.0", leap="Not synchronised")
+    assert time_service_offset(Host(tmp_path)) is None
+    s3.ahead = 3600
+    with pytest.raises(Failure, match=r"LFN44  the clock is 3600 s behind \(S3's Date"):
+        STEP.verify(node)
+
+
+def test_the_offset_is_as_sure_as_it_says(tmp_path: Path, s3: S3) -> None:
+    for ahead in (-1000.0, 0.0, 1000.0):
+        s3.ahead = ahead
+        offset = clock_offset(build(tmp_path))
+        assert offset is not None
+        assert abs(offset + ahead) < ACCURACY
+
+
+def test_an_answer_without_a_date_tells_nothing(tmp_path: Path, s3: S3) -> None:
+    s3.says_date = False
+    assert clock_offset(build(tmp_path)) is None
+
+
+@pytest.mark.usefixtures("nobody")
+def test_where_nobody_tells_the_time_the_log_says_so(tmp_path: Path) -> None:
+    said = Said()
+    applied(STEP, build(tmp_path, said=said))
+    assert "nobody here tells the time" in said.text
+
+
+@pytest.mark.usefixtures("nobody")
+def test_the_endpoint_is_the_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import http.client
+
+    asked: list[str] = []
+
+    def connect(connection: http.client.HTTPSConnection) -> None:
+        asked.append(connection.host)
+        raise OSError
+
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    monkeypatch.setattr(http.client.HTTPSConnection, "connect", connect)
+    node = build(tmp_path)
+    assert clock_offset(node) is None
+    china = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, region="cn-north-1"))
+    assert clock_offset(china) is None
+    assert asked == ["s3.us-west-2.amazonaws.com", "s3.cn-north-1.amazonaws.com.cn"]
+
+
+def silent(root: Path, unit: str = "chrony.service"):
+    node = build(root)
+    file(root, f"/usr/lib/systemd/system/{unit}", "[Service]\n")
+    program(root, "chronyc", "sys.exit('506 Cannot talk to daemon')")
+    return node
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("unit", ["chrony.service", "chronyd.service", "systemd-timesyncd.service"])
+def test_a_time_service_that_does_not_run_is_started(tmp_path: Path, unit: str) -> None:
+    node = silent(tmp_path, unit)
+    assert applied(STEP, node) == [f"enabled {unit}", f"started {unit}"]
+    assert applied(STEP, node) == []
+
+
+@pytest.mark.usefixtures("nobody")
+def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+    assert converges(STEP, silent, tmp_path) == 2
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_masked_time_service_stays_masked(tmp_path: Path) -> None:
+    node = silent(tmp_path)
+    (tmp_path / "etc/systemd/system").mkdir(parents=True)
+    (tmp_path / "etc/systemd/system/chrony.service").symlink_to("/dev/null")
+    assert applied(STEP, node) == []

@@ -1,0 +1,141 @@
+"""The step log_rotation."""
+
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.boot.rotation import others_patterns, rotated
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.host import Host
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.log_rotation import STEP
+from tests.lifecycle_scripts.base_steps.node_with_systemd import build
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.moved_node import file, program
+
+_LOGROTATE = """
+assert a == ['--debug', '/etc/logrotate.conf'], a
+print('reading config file /etc/logrotate.conf', file=sys.stderr)
+seen = {}
+for name in sorted(os.listdir(root + '/etc/logrotate.d')):
+    print(f'reading config file {name}', file=sys.stderr)
+    for line in open(f'{root}/etc/logrotate.d/{name}'):
+        for log in line.split()[:-1] if line.rstrip().endswith('{') else []:
+            if log in seen:
+                print(f'error: {name}:1 duplicate log entry for {log}', file=sys.stderr)
+                print(f'error: found error in file {name}, skipping', file=sys.stderr)
+            seen[log] = name
+sys.exit(0)
+"""
+SLURM = "etc/logrotate.d/llm-fleet-slurm"
+TIMER = "/etc/systemd/system/timers.target.wants/logrotate.timer"
+
+
+def with_logrotate(root: Path) -> Node:
+    node = build(root)
+    program(root, "logrotate", _LOGROTATE)
+    (root / "usr/bin/sh").symlink_to("/bin/sh")
+    file(root, "/usr/lib/systemd/system/logrotate.timer", "[Timer]\n")
+    (root / TIMER.lstrip("/")).parent.mkdir(parents=True)
+    (root / TIMER.lstrip("/")).symlink_to("/usr/lib/systemd/system/logrotate.timer")
+    return node
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return with_logrotate(tmp_path)
+
+
+def test_daemons_open_their_logs_anew(node: Node, tmp_path: Path) -> None:
+    assert applied(STEP, node) == ["wrote /etc/logrotate.d/llm-fleet-slurm", "wrote /etc/logrotate.d/llm-fleet"]
+    text = (tmp_path / SLURM).read_text()
+    assert text.startswith("/var/log/slurm/slurmctld.log /var/log/slurm/slurmd.log /var/log/slurm/slurmdbd.log {\n")
+    assert "systemctl kill --kill-who=main --signal=SIGUSR2 slurmd.service" in text
+    own = (tmp_path / "etc/logrotate.d/llm-fleet").read_text()
+    assert "/var/log/llm-fleet/*.log {" in own
+    assert own.index("/var/log/provision/provisioning.log") < own.index("copytruncate")
+    assert applied(STEP, node) == []
+
+
+def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+    assert converges(STEP, with_logrotate, tmp_path) == 2
+
+
+def test_the_amis_rotation_of_all_logs_is_left_to_it(node: Node, tmp_path: Path) -> None:
+    applied(STEP, node)
+    file(tmp_path, "/etc/logrotate.d/slurm", "/var/log/slurm/*.log {\n  size 50M\n}\n")
+    assert applied(STEP, node) == ["removed /etc/logrotate.d/llm-fleet-slurm"]
+
+
+def test_only_what_debians_packages_leave_is_added(node: Node, tmp_path: Path) -> None:
+    packaged = "/var/log/slurm-llnl/slurmd.log /var/log/slurm/slurmd.log {\n  rotate 12\n}\n"
+    file(tmp_path, "/etc/logrotate.d/slurmd", packaged)
+    applied(STEP, node)
+    assert (tmp_path / SLURM).read_text().startswith("/var/log/slurm/slurmctld.log /var/log/slurm/slurmdbd.log {\n")
+
+
+def test_what_stands_in_scripts_and_comments_is_no_log(tmp_path: Path) -> None:
+    file(
+        tmp_path,
+        "/etc/logrotate.d/x",
+        "# not /var/log/a.log\n/var/log/c.log {\n  postrotate\n    rm /var/log/d.log\n  endscript\n}\n",
+    )
+    patterns = others_patterns(Host(tmp_path), ())
+    assert [rotated(f"/var/log/{name}.log", patterns) for name in "acd"] == [False, True, False]
+
+
+def test_a_folder_that_others_may_write_is_said_so(node: Node, tmp_path: Path) -> None:
+    (tmp_path / "var/log/slurm").mkdir(parents=True)
+    (tmp_path / "var/log/slurm").chmod(0o775)
+    applied(STEP, node)
+    assert "    su root root\n" in (tmp_path / SLURM).read_text()
+    (tmp_path / "var/log/slurm").chmod(0o755)
+    applied(STEP, node)
+    assert "su root" not in (tmp_path / SLURM).read_text()
+
+
+def test_without_logrotate_it_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="LFN40  there is no program logrotate"):
+        STEP.apply(build(tmp_path))
+
+
+def test_the_timer_is_started_where_nothing_starts_logrotate(node: Node, tmp_path: Path) -> None:
+    (tmp_path / TIMER.lstrip("/")).unlink()
+    with pytest.raises(Failure, match="LFN40  nothing starts logrotate"):
+        STEP.verify(node)
+    STEP.apply(node)
+    assert node.host.changes[-2:] == ["enabled logrotate.timer", "started logrotate.timer"]
+
+
+def test_cron_will_do(node: Node, tmp_path: Path) -> None:
+    (tmp_path / TIMER.lstrip("/")).unlink()
+    file(tmp_path, "/etc/cron.daily/logrotate", "#!/bin/sh\n")
+    assert "enabled logrotate.timer" not in applied(STEP, node)
+
+
+def test_a_log_that_two_entries_name_is_told(node: Node, tmp_path: Path) -> None:
+    applied(STEP, node)
+    file(tmp_path, "/etc/logrotate.d/zz", "/var/log/slurm/slurmd.log {\n}\n")
+    with pytest.raises(Failure, match=r"LFN40  error: zz:1 duplicate log entry for /var/log/slurm/slurmd\.log"):
+        STEP.verify(node)
+
+
+def test_errors_of_others_are_theirs(node: Node, tmp_path: Path) -> None:
+    applied(STEP, node)
+    file(tmp_path, "/etc/logrotate.d/x", "/var/log/a.log {\n}\n")
+    file(tmp_path, "/etc/logrotate.d/y", "/var/log/a.log {\n}\n")
+    STEP.verify(node)
+
+
+def test_a_folder_that_logrotate_does_not_read_is_told(node: Node, tmp_path: Path) -> None:
+    applied(STEP, node)
+    program(tmp_path, "logrotate", "print('reading config file /etc/logrotate.conf', file=sys.stderr)")
+    with pytest.raises(Failure, match=r"LFN40  /etc/logrotate\.conf does not include /etc/logrotate\.d/llm-fleet"):
+        STEP.verify(node)
+
+
+def test_a_logrotate_that_fails_outright_is_told(node: Node, tmp_path: Path) -> None:
+    applied(STEP, node)
+    program(tmp_path, "logrotate", "sys.exit('error: cannot stat /etc/logrotate.conf')")
+    with pytest.raises(Failure, match="LFN40"):
+        STEP.verify(node)

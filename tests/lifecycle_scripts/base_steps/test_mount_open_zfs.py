@@ -1,0 +1,91 @@
+"""The step mount_open_zfs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.mount_open_zfs import STEP
+from tests.lifecycle_scripts.base_steps.node_with_systemd import build, open_zfs
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.moved_node import file, program
+
+SERVER = "fs-1.fsx.us-west-2.amazonaws.com"
+LINE = (
+    f"{SERVER}:/fsx /home nfs4 noatime,nfsvers=4.2,nconnect=16,rsize=1048576,wsize=1048576,hard,timeo=600,"
+    "_netdev,x-systemd.mount-timeout=90 0 0\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def root_owns_all(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Gifts of files, which only root can make, are written down."""
+    given: list[tuple[int, int]] = []
+
+    def fchown(_: int, user: int, group: int) -> None:
+        given.append((user, group))
+
+    monkeypatch.setattr(os, "fchown", fchown)
+    return given
+
+
+def with_client(root: Path) -> Node:
+    node = build(root, mounts=(open_zfs(),))
+    program(root, "mount.nfs4", "sys.exit('only mount(8) runs this')")
+    return node
+
+
+def test_it_is_mounted_now_and_at_each_boot(tmp_path: Path, root_owns_all: list[tuple[int, int]]) -> None:
+    node = with_client(tmp_path)
+    assert applied(STEP, node) == ["made the folder /home", "wrote /etc/fstab", f"mounted {SERVER}:/fsx at /home"]
+    assert LINE in (tmp_path / "etc/fstab").read_text()
+    assert root_owns_all == [(65534, 65534)]
+    assert list((tmp_path / "home").iterdir()) == []
+    assert applied(STEP, node) == []
+
+
+def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+    assert converges(STEP, with_client, tmp_path) == 3
+
+
+def test_a_fleet_without_one_skips_it(tmp_path: Path) -> None:
+    assert STEP.skip(build(tmp_path)) == "group workers has no OpenZFS file system"
+
+
+def test_an_export_that_is_not_there(tmp_path: Path) -> None:
+    node = with_client(tmp_path)
+    file(tmp_path, "/mount-says", "mount.nfs4: mounting x failed, reason given by server: No such file or directory")
+    with pytest.raises(Failure, match=f"LFN49  {SERVER} has no /fsx for this node"):
+        STEP.apply(node)
+
+
+def test_a_root_that_may_give_nothing_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = with_client(tmp_path)
+    STEP.apply(node)
+
+    def fchown(*_: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", fchown)
+    with pytest.raises(Failure, match="LFN53  root may not make a file in /home and give it away: Operation not"):
+        STEP.verify(node)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_root_that_becomes_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = with_client(tmp_path)
+    STEP.apply(node)
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    with pytest.raises(Failure, match=f"LFN53  a file that root makes in /home belongs to {mine}"):
+        STEP.verify(node)
+
+
+def test_a_mount_that_takes_no_file_is_told(tmp_path: Path) -> None:
+    node = with_client(tmp_path)
+    STEP.apply(node)
+    (tmp_path / "home").rmdir()
+    with pytest.raises(Failure, match="LFN51  /home cannot be written"):
+        STEP.verify(node)
