@@ -70,7 +70,7 @@ class Backend(Protocol):
         """Make and boot one node (see `NodePlan`); return once its systemd answers. Raises `NodeError` if late."""
         ...
 
-    def create_all(self, plans: Sequence[NodePlan]) -> list[Node]:
+    def create_all(self, plans: Sequence[NodePlan]) -> Sequence[Node]:
         """Make and boot nodes side by side; return them in the order of `plans` once all answer."""
         ...
 

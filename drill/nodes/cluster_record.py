@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from drill.nodes.control_groups import ControlGroups, remove_empty_top
@@ -16,15 +16,32 @@ from drill.nodes.processes import start_time
 _RECORD = "cluster.json"
 
 
-def new_cluster(work: Path) -> tuple[str, Path]:
+@dataclass(frozen=True)
+class ClusterRecord:
+    """What is known of a cluster."""
+
+    name: str
+    engine: str
+    """`docker` or `podman`; empty when its nodes are on plain Linux."""
+    owner: int
+    """The process that made it."""
+    started: int | None
+    """When that process was started: another process may have its number later."""
+
+    def is_owned(self) -> bool:
+        """Return whether the process that made it lives."""
+        return self.started is not None and start_time(self.owner) == self.started
+
+
+def new_cluster(work: Path, engine: str = "") -> tuple[str, Path]:
     """Make a folder for a new cluster, with its record in it from the first moment; return its name and folder."""
     clusters = work / "clusters"
     clusters.mkdir(parents=True, exist_ok=True)
     name = secrets.token_hex(4)
     draft = clusters / f".{name}"
     draft.mkdir()
-    owner = os.getpid()
-    (draft / _RECORD).write_text(json.dumps({"name": name, "owner": {"pid": owner, "started": start_time(owner)}}))
+    record = ClusterRecord(name, engine, os.getpid(), start_time(os.getpid()))
+    (draft / _RECORD).write_text(json.dumps(asdict(record)))
     os.rename(draft, clusters / name)
     return name, clusters / name
 
@@ -43,18 +60,10 @@ def clear(name: str, folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def sweep(work: Path, say: Callable[[str], None]) -> list[str]:
-    """Clear away the clusters below `work` whose drill is no more; return their names. What lives is not touched."""
-    swept: list[str] = []
-    for record in sorted((work / "clusters").glob(f"*/{_RECORD}")):
-        told = json.loads(record.read_text())
-        owner = told["owner"]
-        if start_time(owner["pid"]) == owner["started"]:
-            continue
-        say(f"clearing away the cluster {told['name']}: the drill that made it (process {owner['pid']}) is gone")
-        clear(told["name"], record.parent)
-        swept.append(told["name"])
-    return swept
+def records(work: Path) -> list[tuple[ClusterRecord, Path]]:
+    """Return what is on disk about clusters below `work`, each with its folder."""
+    found = sorted((work / "clusters").glob(f"*/{_RECORD}"))
+    return [(ClusterRecord(**json.loads(place.read_text())), place.parent) for place in found]
 
 
 def unmount_below(folder: Path) -> None:

@@ -14,9 +14,10 @@ from drill.image.image import Image
 from drill.image.prerequisites import MissingPrerequisite, provide
 from drill.network.cluster_network import ClusterNetwork
 from drill.nodes.backend import NodePlan
-from drill.nodes.cluster_record import clear, new_cluster, sweep
+from drill.nodes.cluster_record import clear, new_cluster
 from drill.nodes.control_groups import ControlGroups
 from drill.nodes.node import NodeError
+from drill.nodes.sweep import sweep
 from drill.nodes.unshare_node import UnshareNode
 
 _WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")

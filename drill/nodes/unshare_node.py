@@ -203,7 +203,6 @@ class UnshareNode:
         return ["bash", str(JOIN), *groups, *apart, "bash", str(BOOT), str(self._folder), *legacy]
 
     def _environment(self) -> dict[str, str]:
-        numbers = [int(number) for number in self.address.split(".")]
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "DRILL_NAME": self.name,
@@ -212,7 +211,7 @@ class UnshareNode:
             "DRILL_GATEWAY": self._network.services_address,
             "DRILL_CLUSTER_NETNS": str(self._network.namespace),
             "DRILL_CABLE": self._cable,
-            "DRILL_MAC": "02:42:" + ":".join(f"{number:02x}" for number in numbers),
+            "DRILL_MAC": hardware_address(self.address),
         }
 
     def _await_boot(self, ready: socket.socket) -> None:
@@ -230,6 +229,11 @@ class UnshareNode:
 
     def _console(self) -> str:
         return (self._folder / "console.log").read_text(errors="replace")[-2000:] or "it said nothing"
+
+
+def hardware_address(address: str) -> str:
+    """Return the MAC address of the node with that IPv4 address: the same one each time it is made."""
+    return "02:42:" + ":".join(f"{int(number):02x}" for number in address.split("."))
 
 
 class _notifications:

@@ -7,6 +7,9 @@ import pytest
 
 from drill.image.image import Images
 from drill.nodes.backend import Backend, NodePlan
+from drill.nodes.docker import DockerBackend
+from drill.nodes.docker_engine import find_engine
+from drill.nodes.docker_image import provide_docker_image
 from drill.nodes.node import Node
 from drill.nodes.unshare import UnshareBackend
 from drill.work_folder import image_folder, work_folder
@@ -15,9 +18,6 @@ from drill.work_folder import image_folder, work_folder
 @pytest.fixture(scope="module", params=["unshare", "docker"])
 def backend(request: pytest.FixtureRequest) -> Generator[Backend]:
     if request.param == "docker":
-        from drill.nodes.docker import DockerBackend, find_engine
-        from drill.nodes.docker_image import provide_docker_image
-
         engine = find_engine()
         if engine is None:
             pytest.skip("no Docker or Podman engine answers on this machine")

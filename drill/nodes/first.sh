@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The first process of a node that is a container: undoes what the engine has put over the image, then becomes systemd.
+# Usage: first.sh NAME GATEWAY SYSTEMD_ARGUMENT...
+set -euo pipefail
+name="$1" gateway="$2"
+shift 2
+
+# The engine's own name server is not to be asked: one that does not answer costs each daemon many seconds.
+for file in /etc/resolv.conf /etc/hosts /etc/hostname; do
+  ! mountpoint -q "${file}" || umount "${file}"
+done
+printf '%s\n' "${name}" >/etc/hostname
+# A network that leads nowhere has no default route; without one, programs do not find their own address.
+ip route replace default via "${gateway}"
+# cgroup v1, alone or beside v2: the machine's hierarchies, given as /control-groups, in a folder of the node's own.
+# systemd makes that folder read-only, and it would make the machine's so.
+if [[ -d /control-groups ]]; then
+  mount -t tmpfs -o mode=755,size=1M tmpfs /sys/fs/cgroup
+  for place in /control-groups/*/; do
+    if mountpoint -q "${place}"; then
+      mkdir "/sys/fs/cgroup/$(basename "${place}")"
+      mount --bind "${place}" "/sys/fs/cgroup/$(basename "${place}")"
+    fi
+  done
+  umount --lazy /control-groups
+fi
+if [[ -e /sys/fs/cgroup/cgroup.controllers && ! -w /sys/fs/cgroup/cgroup.procs ]]; then
+  mount -o remount,rw /sys/fs/cgroup
+fi
+exec /lib/systemd/systemd "$@"
