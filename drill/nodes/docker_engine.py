@@ -71,7 +71,8 @@ class Engine:
             options += ["--ulimit=nofile=20000:20000", "--ulimit=nproc=16384:16384"]
         if not self.legacy_groups:
             return [*options, "--cgroupns=private"]
-        # first.sh puts them in place. With a name space of its own, systemd would find the machine's root of its hierarchy, as would every node.
+        # first.sh puts them in place. With a name space of its own, systemd would find the machine's root of its
+        # hierarchy there, as would every node.
         return [*options, "--cgroupns=host", "--volume=/sys/fs/cgroup:/control-groups:rw"]
 
     def init_arguments(self) -> list[str]:
