@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 import time
 import traceback
@@ -124,7 +123,7 @@ class Start:
             return
         from llm_fleet_node.notify import notify
 
-        name = self._story.get("node", {}).get("instance_id") or socket.gethostname()
+        name = self._story.get("node", {}).get("instance_id") or os.uname().nodename
         try:
             notify(self._manifest, self._story, name, self._places, seconds=self._limits.reports, say=self._log.line)
         except Exception:
