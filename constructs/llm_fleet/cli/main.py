@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from llm_fleet.cli import commands
+from llm_fleet.cli.mirror import commands as mirror
 from llm_fleet.rules.problem import FleetError
 
 _PROBLEMS = 1
@@ -65,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
 
     verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
     verb.set_defaults(run=commands.schema)
+
+    mirror.add_to(verbs)
     return parser
 
 

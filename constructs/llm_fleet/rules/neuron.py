@@ -14,10 +14,9 @@ def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
 
     `families` holds those with Neuron devices, e.g. `trn1`; empty when the cluster has none.
     """
-    if is_unresolved(name):
-        return []
-    if name not in neuron_releases():
-        return [_unknown(name)]
+    problems = check_neuron_name(name)
+    if problems or is_unresolved(name):
+        return problems
     if not families:
         return [
             Problem(
@@ -30,6 +29,11 @@ def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
         ]
     release = neuron_releases()[name]
     return [_misfit(release, family) for family in sorted(set(families)) if family not in release.families]
+
+
+def check_neuron_name(name: str) -> list[Problem]:
+    """Check that there is a release called `name`."""
+    return [] if is_unresolved(name) or name in neuron_releases() else [_unknown(name)]
 
 
 def _unknown(name: str) -> Problem:

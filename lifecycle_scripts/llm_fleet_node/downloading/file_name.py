@@ -6,8 +6,12 @@ from llm_fleet_node.manifest_parts import Download
 
 
 def file_name(file: Download) -> str:
-    """Return the last part of the file's URL, e.g. `aws-neuronx-tools_2.28.23.0_amd64.deb`; percent signs stay.
+    """Return the last part of the file's URL, e.g. `aws-neuronx-tools_2.28.23.0_amd64.deb`, without percent signs.
 
-    The mirror has it as `<sha256>/<name>`. Package managers go by the ending, pip by the whole name.
+    The mirror has it as `<sha256>/<name>`. Package managers go by the ending, pip by the whole name; apt would take
+    `%2b` in a path for a plus sign.
     """
-    return file.url.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
+    from urllib.parse import unquote
+
+    name = file.url.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1]
+    return unquote(name).replace("/", "_")

@@ -1,0 +1,119 @@
+"""Works out what a lock file pins."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llm_fleet.catalog.neuron_release import (
+    NeuronPackage,
+    alternative_packages,
+    alternative_releases,
+    host_packages,
+    neuron_releases,
+)
+from llm_fleet.cli.mirror.apt_index import AptIndex, Wanted
+from llm_fleet.cli.mirror.failure import refuse
+from llm_fleet.cli.mirror.locked_file import LockedFile
+from llm_fleet.cli.mirror.named_file import named_file
+from llm_fleet.cli.mirror.wheel_index import find_wheel
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.neuron import check_neuron_name
+from llm_fleet.rules.problem import raise_problems
+
+_SYSTEM = re.compile(r"[a-z]+-[0-9][0-9.]*-(amd64|arm64|x86_64|aarch64)")
+_DEBIAN = re.compile(r"(debian|ubuntu)-[0-9.]+-(amd64|arm64)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be pinned."""
+
+    system: str
+    packages: Sequence[str]
+    neuron: str | None
+    sources: Sequence[Path]
+    keyrings: Sequence[Path]
+    installed: Path | None
+    wheels: Sequence[str]
+    indexes: Sequence[str]
+    python: str
+    files: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "Request":
+        """Return what the command line asks for."""
+        return cls(
+            system=arguments.system,
+            packages=arguments.packages,
+            neuron=arguments.neuron,
+            sources=arguments.sources,
+            keyrings=arguments.keyring,
+            installed=arguments.installed,
+            wheels=arguments.wheels,
+            indexes=arguments.index,
+            python=arguments.python,
+            files=arguments.file,
+        )
+
+
+def resolve(request: Request, scratch: Path) -> list[LockedFile]:
+    """Return the files to pin. `scratch`: an empty folder. Raises `FleetError`."""
+    _check(request)
+    found = _packages(request, scratch) if request.packages or request.neuron else []
+    found += [_wheel(request, wheel) for wheel in request.wheels]
+    found += [named_file(*file, system=request.system) for file in request.files]
+    return list({(file.name, file.version): file for file in found}.values())
+
+
+def _check(request: Request) -> None:
+    if not _SYSTEM.fullmatch(request.system):
+        remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
+        refuse(Code.LOCK_SYSTEM, "this is no system", remedy, value=request.system)
+    if request.neuron:
+        raise_problems(check_neuron_name(request.neuron), subject="--neuron")
+    if not (request.packages or request.neuron):
+        return
+    if not _DEBIAN.fullmatch(request.system):
+        remedy = "name each file with --file NAME VERSION URL SHA256"
+        refuse(Code.LOCK_SYSTEM, "only apt's packages can be resolved", remedy, value=request.system)
+    if not request.sources:
+        refuse(Code.LOCK_SOURCES, "there is no repository to look in", "name a sources.list with --sources")
+
+
+def _packages(request: Request, scratch: Path) -> list[LockedFile]:
+    index = AptIndex(
+        scratch,
+        system=request.system,
+        sources=request.sources,
+        keyrings=request.keyrings,
+        installed=request.installed,
+    )
+    found = [file for wanted in _sets(request) for file in index.resolve(wanted)]
+    return list({(file.name, file.version): file for file in found}.values())
+
+
+def _sets(request: Request) -> list[list[Wanted]]:
+    """Return sets of packages, each installable together: a release's alternatives are not, with the release."""
+    packages = [(name, version) for name, _, version in (package.partition("=") for package in request.packages)]
+    if request.neuron is None:
+        return [packages]
+    release = neuron_releases()[request.neuron]
+    others = [_wanted(alternative_packages(other)) for other in alternative_releases(release)]
+    return [[*packages, *_wanted(host_packages(release))], *others]
+
+
+def _wanted(packages: Sequence[NeuronPackage]) -> list[Wanted]:
+    return [(package.name, package.version) for package in packages]
+
+
+def _wheel(request: Request, wheel: str) -> LockedFile:
+    name, equals, version = wheel.partition("==")
+    if not (name and equals and version):
+        refuse(Code.LOCK_WHEEL, "a wheel is pinned to one version", "write NAME==VERSION", value=wheel)
+    if not re.fullmatch(r"3\.\d+", request.python):
+        refuse(Code.LOCK_WHEEL, "this is no version of Python", "write e.g. --python 3.12", value=request.python)
+    if not request.indexes:
+        refuse(Code.LOCK_WHEEL, "there is no index to look in", "name one with --index, e.g. https://pypi.org/simple")
+    return find_wheel(request.indexes, name, version, python=request.python, system=request.system)
