@@ -56,6 +56,12 @@ def test_a_file_is_refused(file: ScriptFile, code: str, remedy: str) -> None:
     assert remedy in problem.remedy
 
 
+def test_two_folders_cannot_bring_one_file() -> None:
+    (problem,) = _check(ENTRY, ENTRY)
+    assert (problem.code.value, problem.path) == ("LF408", ("on_init_complete.sh",))
+    assert "rename" in problem.remedy
+
+
 def test_binary_files_may_hold_any_bytes() -> None:
     assert _check(ENTRY, ScriptFile(path="a.bin", data=b"\r\n", executable=False)) == []
 

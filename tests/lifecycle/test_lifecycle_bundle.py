@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +23,7 @@ from llm_fleet.lifecycle.content import checksums, sha256
 from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
+from llm_fleet.lifecycle.own_step import OwnStep
 from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodeType
@@ -41,6 +44,17 @@ def _bundle(stack: cdk.Stack, id: str = "Bundle", **given: Any) -> LifecycleBund
     if "bucket" not in given:
         given["bucket"] = LifecycleBucket(stack, f"{id}Bucket", name_part="demo").bucket
     return LifecycleBundle(stack, id, **given)
+
+
+@contextmanager
+def raises_codes(codes: list[str]) -> Generator[None]:
+    """Expect a `FleetError` with just these codes, or none at all."""
+    found: list[str] = []
+    try:
+        yield
+    except FleetError as error:
+        found = [problem.code.value for problem in error.problems]
+    assert found == codes
 
 
 def _properties(stack: cdk.Stack) -> dict[str, Any]:
@@ -88,6 +102,55 @@ def test_the_same_contents_have_the_same_hash_in_every_synth(app: cdk.App) -> No
             str(cdk.Fn.ref("AWS::Region"))
         hashes.add(_bundle(stack, manifest=_manifest(dns_name=cdk.Fn.import_value("dns"))).content_hash)
     assert len(hashes) == 1
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with the script of an own step."""
+    script = tmp_path / "mine" / "tools.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/bash\ntrue\n")
+    script.chmod(0o755)
+    return script.parent
+
+
+TOOLS = OwnStep(name="tools", script="tools.sh")
+
+
+def test_own_scripts_lie_beside_the_shipped_ones(app: cdk.App, stack: cdk.Stack, own: Path) -> None:
+    _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]), own_scripts=own)
+    properties = _properties(stack)
+    with zipfile.ZipFile(Path(app.outdir, f"asset.{properties['SourceKey']}")) as archive:
+        held = set(archive.namelist())
+        assert archive.read("own/tools.sh") == b"#!/bin/bash\ntrue\n"
+    assert held == {"own/tools.sh", *(file.path for file in read_scripts(default_folder()))}
+    (step,) = json.loads(properties["Manifest"])["steps"]["own"]
+    assert step["script"] in held, "the manifest names it as the bundle has it"
+
+
+def test_a_changed_own_script_changes_the_hash(app: cdk.App, own: Path) -> None:
+    manifest = replace(_manifest(), own_steps=[TOOLS])
+    before = _bundle(cdk.Stack(app, "Before"), manifest=manifest, own_scripts=own).content_hash
+    (own / "tools.sh").write_text("#!/bin/bash\nfalse\n")
+    assert _bundle(cdk.Stack(app, "After"), manifest=manifest, own_scripts=own).content_hash != before
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [(None, ["LF425"]), ("#!/bin/bash\r\ntrue\r\n", ["LF404", "LF425"]), ("#!/bin/bash\n", [])],
+)
+def test_own_scripts_are_looked_at(stack: cdk.Stack, own: Path, text: str | None, codes: list[str]) -> None:
+    (own / "tools.sh").unlink()
+    (own / "tools.sh" if text else own / "other.sh").write_bytes((text or "#!/bin/bash\n").encode())
+    for script in own.iterdir():
+        script.chmod(0o755)
+    with raises_codes(codes):
+        _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]), own_scripts=own)
+
+
+def test_own_steps_need_their_folder(stack: cdk.Stack) -> None:
+    with raises_codes(["LF425"]):
+        _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]))
 
 
 def test_a_changed_script_changes_the_hash_and_the_archive(app: cdk.App, scripts: Path) -> None:

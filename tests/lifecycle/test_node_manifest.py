@@ -1,16 +1,26 @@
 """The manifest: checked when made, rendered in one shape, and understood alike by both sides."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import jsonschema
 import pytest
+from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.instance_type import InstanceType
+from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.neuron_host import NeuronHost
+from llm_fleet.lifecycle.node_accounting import NodeAccounting
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
+from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.lifecycle.report_place import ReportPlace
+from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.terms import LifecycleHook, NodeType
+from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest import check
 from llm_fleet_node.schema import KEYWORDS
@@ -23,6 +33,18 @@ CONTROLLER = NodeGroup(name="controller", role=NodeType.CONTROLLER, instance_typ
 WORKERS = NodeGroup(name="workers", role=NodeType.COMPUTE, instance_types=["ml.trn1.32xlarge"], partition="trn1")
 FSX = NodeMount(kind="lustre", dns_name="fs-1.example", mount_name="abcdefgh", mount_path="/fsx", efa=True)
 HOME = NodeMount(kind="open_zfs", dns_name="fs-2.example", mount_path="/home")
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAqlhRFOt0ZYgK0L0Sb8uiTZb7YMjDX9DAlQ07NNzxgA ada@laptop"
+LOCKED: dict[str, Any] = {
+    "name": "aws-neuronx-tools",
+    "version": "2.28.23.0",
+    "kind": "deb",
+    "system": "ubuntu-22.04-amd64",
+    "url": "https://example.com/tools.deb",
+    "sha256": "a" * 64,
+    "size": 1000,
+    "requires": [],
+}
 
 
 def _manifest(**changed: Any) -> NodeManifest:
@@ -44,6 +66,77 @@ def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> 
             {"name": "ml.trn1.32xlarge", "accelerator": "neuron", "accelerators": 16, "efa_interfaces": 8}
         ],
     }
+
+
+def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.Stack, tmp_path: Path) -> None:
+    lock = tmp_path / "lock.json"
+    lock.write_text(json.dumps({"schema_version": 1, "files": [LOCKED]}))
+    bucket = s3.Bucket.from_bucket_name(stack, "Corpus", "my-corpus")
+    manifest = _manifest(
+        mounts=[FSX, replace(HOME, groups=["controller"])],
+        s3_mounts=[
+            S3Mount(bucket=bucket, prefix="tokenized", mount_path="/s3/corpus"),
+            S3Mount(bucket=bucket, prefix="out/", mount_path="/s3/out", read_only=False, groups=["workers"]),
+            S3Mount(bucket=bucket, mount_path="/s3/all"),
+        ],
+        accounting=NodeAccounting.external(endpoint="db", port=3306, database="acct", secret_arn="arn:secret"),
+        users=[
+            ClusterUser(name="ada", uid=2001, sudo=True, ssh_public_keys=[f"{KEY}\n"], slurm_account="research"),
+            ClusterUser(name="grace", uid=2002, gid=3000),
+        ],
+        neuron=NeuronHost(release="2.28.1", install=True),
+        downloads=Downloads.mirror(bucket=bucket, prefix="packages/", lock=lock),
+        reports=ReportPlace(s3_uri="s3://sagemaker-demo/reports/", metric_namespace="LlmFleet/Nodes"),
+        skip_steps=["exporters"],
+        own_steps=[OwnStep(name="tools", script="tools.sh", roles=[NodeType.COMPUTE], needs=["mount_lustre"])],
+    )
+    rendered = render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
+    jsonschema.validate(rendered, SCHEMA)
+    check(rendered, SCHEMA)
+    assert [mount["groups"] for mount in rendered["mounts"]] == [None, ["controller"]]
+    assert [(mount["prefix"], mount["read_only"], mount["groups"]) for mount in rendered["s3_mounts"]] == [
+        ("tokenized/", True, None),
+        ("out/", False, ["workers"]),
+        (None, True, None),
+    ]
+    assert rendered["accounting"]["kind"] == "external"
+    assert rendered["accounting"]["secret_arn"] == "arn:secret"
+    assert [(user["gid"], user["ssh_public_keys"]) for user in rendered["users"]] == [(2001, [KEY]), (3000, [])]
+    assert rendered["neuron"]["host"] == "install"
+    assert {"name": "aws-neuronx-dkms", "version": "2.26.10.0"} in rendered["neuron"]["packages"]
+    assert rendered["neuron"]["compatibility"]
+    assert rendered["downloads"] == {"source": "mirror", "mirror_s3_uri": "s3://my-corpus/packages", "files": [LOCKED]}
+    assert rendered["reports"]["event_bus"] is None
+    assert rendered["steps"]["skip"] == ["exporters"]
+    (own,) = rendered["steps"]["own"]
+    assert (own["script"], own["roles"], own["timeout_seconds"]) == ("own/tools.sh", ["Compute"], 300)
+
+
+def test_the_least_that_is_told_is_local_accounting_and_nothing_to_fetch() -> None:
+    rendered = render(_manifest(), content_hash="a" * 64, scripts_sha256="b" * 64)
+    assert rendered["platform"] == "hyperpod"
+    assert rendered["accounting"]["kind"] == "local"
+    assert set(rendered["accounting"].values()) == {"local", None}
+    assert rendered["downloads"] == {"source": "none", "mirror_s3_uri": None, "files": []}
+    assert (rendered["users"], rendered["s3_mounts"], rendered["neuron"], rendered["reports"]) == ([], [], None, None)
+
+
+def test_nodes_of_parallelcluster_are_told_their_types_as_the_catalog_calls_them() -> None:
+    hook = ParallelClusterHook.ON_NODE_CONFIGURED
+    groups = [
+        replace(CONTROLLER, hook=hook, instance_types=["m5.xlarge"]),
+        replace(WORKERS, hook=hook, instance_types=["trn1.32xlarge"]),
+    ]
+    manifest = _manifest(platform=NodePlatform.PARALLELCLUSTER, groups=groups)
+    rendered = render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
+    check(rendered, SCHEMA)
+    assert (rendered["platform"], rendered["groups"][1]["hook"]) == ("parallelcluster", "OnNodeConfigured")
+    assert rendered["groups"][1]["instance_types"][0]["accelerators"] == 16
+
+
+def test_neuron_s_rule_knows_parallelcluster_s_names() -> None:
+    groups = [replace(WORKERS, hook=None, instance_types=["trn1.32xlarge"])]
+    _manifest(platform=NodePlatform.PARALLELCLUSTER, groups=groups, neuron=NeuronHost(release="2.28.1"))
 
 
 def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_told() -> None:
@@ -76,6 +169,15 @@ def test_a_type_that_the_catalog_does_not_know_is_rendered_without_expectations(
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="/a/../b")]}, "LF411", "like /fsx or /home"),
         ({"mounts": [NodeMount(kind="lustre", dns_name="x", mount_path="/fsx")]}, "LF411", "mount name"),
         ({"mounts": [NodeMount(kind="open_zfs", dns_name="x", mount_path="/h", mount_name="a")]}, "LF411", "OpenZFS"),
+        ({"mounts": [replace(FSX, groups=["worker"])]}, "LF411", "'workers'"),
+        ({"groups": [replace(CONTROLLER, hook=ParallelClusterHook.ON_NODE_CONFIGURED)]}, "LF419", "OnInitComplete"),
+        ({"platform": NodePlatform.PARALLELCLUSTER, "groups": [CONTROLLER]}, "LF419", "OnNodeConfigured"),
+        ({"groups": [replace(CONTROLLER, instance_types=["m5.xlarge"])]}, "LF419", "'ml.m5.xlarge'"),
+        ({"users": [ClusterUser(name="root", uid=2001)]}, "LF412", "another name"),
+        ({"neuron": NeuronHost(release="2.28")}, "LF450", "2.28.1"),
+        ({"skip_steps": ["exporter"]}, "LF421", "'exporters'"),
+        ({"own_steps": [OwnStep(name="users", script="a.sh")]}, "LF422", "'own_users'"),
+        ({"downloads": Downloads.vendor(lock=Path("nowhere.json"))}, "LF427", "llm-fleet mirror lock"),
     ],
 )
 def test_a_manifest_that_nodes_could_not_use_is_refused(changed: dict[str, Any], code: str, remedy: str) -> None:
