@@ -46,8 +46,8 @@ def check(files: Iterable[LockedFile], store: Store, *, quick: bool) -> int:
     there = store.sizes()
     wanted = _once(files)
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        found = pool.map(lambda file: _check(file, store, there, quick), wanted)
-        problems = [problem for each in found for problem in each]
+        found = [pool.submit(_check, file, store, there, quick) for file in wanted]
+        problems = [problem for each in found for problem in each.result()]
     raise_problems(problems, subject="the mirror")
     return len(wanted)
 
