@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from secrets import token_hex
@@ -13,19 +13,20 @@ from drill.cluster_view import ClusterView, FileSystem, Instance
 from drill.embedded_aws import EmbeddedAws
 from drill.journal import Journal
 from drill.nodes.backend import Backend, NodePlan
-from drill.nodes.node import Node, Running
+from drill.nodes.node import Node
 from drill.platforms.ami import configure as configure_as_ami
 from drill.platforms.hyperpod import HyperPod
 from drill.report.model import ScriptRun, read_script_run
 from drill.services import Services
 from drill.slurm import Slurm
+from drill.stand_ins import devices
 from drill.stand_ins.shared import SHARED, lay_out
 from drill.stand_ins.stand_in import install
+from drill.starts import REPORT, Start, Starts, report_stamp
+from llm_fleet.catalog.instance_type import facts_of
 
-REPORT = "/var/log/llm-fleet/report.json"
-"""What the scripts leave on a node."""
-_LATE = 124
-"""Exit code of a script that did not end in time."""
+_NEURON_DRIVER = "2.25.4.0"
+"""Version of the Neuron driver on the HyperPod AMI of 2026-01-25 (hyperpod §1.8)."""
 _AT_ONCE = 4
 """Nodes that the platform's part is done on at the same time: more do not help on two cores."""
 
@@ -69,31 +70,68 @@ class DrillCluster:
         """Do the platform's part on one node, up to its script."""
         node = self.nodes[instance.name]
         install(node)
+        self._lay_out_devices(instance)
         self._platform.prepare(node, instance, listed=listed)
         self._platform.stage(node, instance, self.bundle)
         if self.view.group(instance.group).hook == "OnInitComplete":
             configure_as_ami(node, instance, self.view)
+
+    def bring_up(self, *, seconds: float = 300) -> None:
+        """Run the scripts of all nodes and, as soon as all are verified, the first srun. Raises `AssertionError`.
+
+        A script ends a little after that, when its report is in S3.
+        """
+        starts = self.start_scripts()
+        starts.wait_for_reports(seconds=seconds)
+        if not any(starts.codes.values()) and all((self.report(name) or {}).get("code") == "OK" for name in self.nodes):
+            self.journal.note("verified", "every step of every node is done and verified")
+            self.srun_over_all()
+        self._finish(starts, seconds=seconds, check=True)
 
     def run_scripts(self, names: Iterable[str] = (), *, seconds: float = 300, check: bool = True) -> dict[str, int]:
         """Run the scripts of the nodes `names` (default: all) at the same time; return their exit codes.
 
         Raises `ScriptsFailed` unless all end with 0, or not `check`.
         """
+        return self._finish(self.start_scripts(names), seconds=seconds, check=check)
+
+    def start_scripts(self, names: Iterable[str] = ()) -> Starts:
+        """Start the scripts of the nodes `names` (default: all) as the platform does; return at once."""
         chosen = list(names) or list(self.nodes)
-        self.journal.note("scripts", f"starting the scripts on {len(chosen)} nodes")
-        runs = {name: (time.time(), self.start_script(name)) for name in chosen}
-        codes = self._wait(runs, time.monotonic() + seconds)
+        self.journal.note("scripts", f"starting the scripts of {len(chosen)} nodes")
+        return Starts({name: self._start(name) for name in chosen}, self._note_end)
+
+    def _start(self, name: str) -> Start:
+        node = self.nodes[name]
+        old, now = report_stamp(node), time.time()
+        log = self.backend.folder / f"{name}.script.log"
+        run = self._platform.start_script(node, self.instance(name), self.bundle, log)
+        self.journal.note("script-started", "its script was started", name)
+        return Start(node, run, now, old)
+
+    def _note_end(self, name: str, code: int) -> None:
+        said = "its script ended with 0" if code == 0 else f"its script FAILED with {code}"
+        self.journal.note("script-ended", said, name)
+
+    def _finish(self, starts: Starts, *, seconds: float, check: bool) -> dict[str, int]:
+        codes = starts.wait(seconds=seconds)
+        self.journal.note("scripts-ended", f"the scripts of {len(codes)} nodes have ended")
+        for name, code in codes.items():
+            role = self.view.group(self.instance(name).group).role
+            began, ended = starts.starts[name].at, starts.ended_at[name]
+            self.script_runs.append(
+                read_script_run(self.report(name), node=name, role=role, started=began, ended=ended, exit_code=code)
+            )
         if check and any(codes.values()):
             raise ScriptsFailed("\n".join(self._last_words(name, code) for name, code in codes.items() if code))
         return codes
 
-    def start_script(self, name: str) -> Running:
-        """Start one node's script as the platform does; return at once."""
-        run = self._platform.start_script(
-            self.nodes[name], self.instance(name), self.bundle, self.backend.folder / f"{name}.script.log"
-        )
-        self.journal.note("script-started", "its script was started", name)
-        return run
+    def report(self, name: str) -> dict[str, Any] | None:
+        """Return the report that the last start of the node left on it; `None` when it left none."""
+        try:
+            return json.loads(self.node(name).read(REPORT))
+        except FileNotFoundError:
+            return None
 
     def instance(self, name: str) -> Instance:
         """Return the instance called `name`, e.g. `workers-1`, or with that host name. Raises `KeyError`."""
@@ -143,6 +181,7 @@ class DrillCluster:
         """Reboot a node: the same root, instance id and address, and no lifecycle script (hyperpod §1.10)."""
         self.journal.note("reboot", "rebooting", self.instance(name).name)
         self.node(name).reboot()
+        self._lay_out_devices(self.instance(name))
         self.journal.note("rebooted", "rebooted", self.instance(name).name)
 
     def replace(self, name: str, *, seconds: float = 120) -> None:
@@ -177,9 +216,13 @@ class DrillCluster:
         (uri,) = {group.source_s3_uri for group in self.view.groups if group.source_s3_uri}
         return self.aws.bundle(uri)
 
-    def _make_platform(self, systems: list[FileSystem]) -> HyperPod:
-        from llm_fleet.catalog.instance_type import facts_of
+    def _lay_out_devices(self, instance: Instance) -> None:
+        """Give the node its type's devices, as its machine has them from boot on."""
+        facts = facts_of(self.view.group(instance.group).instance_type)
+        if facts and facts.accelerator == "neuron":
+            devices.lay_out(self.nodes[instance.name], facts, driver=_NEURON_DRIVER)
 
+    def _make_platform(self, systems: list[FileSystem]) -> HyperPod:
         known = {name: facts_of(name) for name in {group.instance_type for group in self.view.groups}}
         return HyperPod(
             self.view,
@@ -187,35 +230,6 @@ class DrillCluster:
             names={system.dns_name: self.services.address for system in systems},
             cpus={name: facts.vcpus for name, facts in known.items() if facts and facts.vcpus},
         )
-
-    def _wait(self, runs: Mapping[str, tuple[float, Running]], deadline: float) -> dict[str, int]:
-        codes: dict[str, int] = {}
-        ended: dict[str, float] = {}
-        while len(codes) < len(runs):
-            for name in [name for name in runs if name not in codes]:
-                run = runs[name][1]
-                code = run.poll()
-                if code is None and time.monotonic() > deadline:
-                    run.kill()
-                    code = _LATE
-                if code is not None:
-                    codes[name], ended[name] = code, time.time()
-                    said = "its script ended with 0" if code == 0 else f"its script FAILED with {code}"
-                    self.journal.note("script-ended", said, name)
-            time.sleep(0.05)
-        self.script_runs += [self._script_run(name, runs[name][0], ended[name], code) for name, code in codes.items()]
-        return codes
-
-    def report(self, name: str) -> dict[str, Any] | None:
-        """Return the report that the last start of the node left on it; `None` when it left none."""
-        try:
-            return json.loads(self.node(name).read(REPORT))
-        except FileNotFoundError:
-            return None
-
-    def _script_run(self, name: str, started: float, ended: float, code: int) -> ScriptRun:
-        role = self.view.group(self.instance(name).group).role
-        return read_script_run(self.report(name), node=name, role=role, started=started, ended=ended, exit_code=code)
 
     def _last_words(self, name: str, code: int) -> str:
         node = self.nodes[name]

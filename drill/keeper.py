@@ -55,8 +55,7 @@ class Keeper:
         """Bring it up; what went wrong is told, and the nodes stay, to be looked at."""
         try:
             cluster.boot()
-            cluster.run_scripts()
-            cluster.srun_over_all()
+            cluster.bring_up()
         except AssertionError as error:
             cluster.journal.note(FAILED, str(error))
             return

@@ -14,11 +14,9 @@ import yaml
 
 from drill.cluster import DrillCluster
 from drill.embedded_aws import EmbeddedAws
-from drill.image.image import Image, Images
 from drill.journal import Entry, Journal
-from drill.nodes.backend import Backend
-from drill.nodes.unshare import UnshareBackend
-from drill.work_folder import image_folder, work_folder
+from drill.nodes.choose import make_backend
+from drill.work_folder import work_folder
 
 FLEET = Path(__file__).parent.parent / "examples" / "hyperpod-drill.yaml"
 """What is brought up unless another fleet is named."""
@@ -50,8 +48,7 @@ def open_on(
 ) -> Generator[DrillCluster]:
     """Yield the cluster `name` of what was deployed to `aws`, whose nodes are not booted yet."""
     say = partial(_note, journal)
-    image = Images(image_folder(), say).provide(variant)
-    with _backend(backend, image, aws.subnet(name), say) as made:
+    with make_backend(backend, subnet=aws.subnet(name), variant=variant, say=say) as made:
         cluster = DrillCluster(aws, name, made, journal)
         journal.note("deployed", cluster.proof[-1])
         try:
@@ -62,10 +59,6 @@ def open_on(
 
 def _note(journal: Journal, text: str) -> None:
     journal.note("machine", text)
-
-
-def _backend(name: str, image: Image, subnet: str, say: Callable[[str], None]) -> Backend:
-    return UnshareBackend(image, work_folder(), subnet=subnet, say=say)
 
 
 def with_workers(fleet_file: Path, workers: int, folder: Path) -> Path:

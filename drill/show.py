@@ -34,8 +34,7 @@ def _tell(cluster: DrillCluster) -> str:
     """Tell the story; return how it ended."""
     try:
         cluster.boot()
-        cluster.run_scripts()
-        cluster.srun_over_all()
+        cluster.bring_up()
         lose_a_worker_in_a_job(cluster)
         cluster.srun_over_all()
     except (AssertionError, NodeError) as error:

@@ -18,6 +18,7 @@ from drill.stand_ins.stand_in import calls, stand_ins
 
 _SPANS = (
     ("scripts", "srun", "from the start of the scripts on all nodes to the first srun over all of them"),
+    ("scripts", "scripts-ended", "until the last script has ended, its report in S3"),
     ("lost", "job-again", "from the loss of a node to its job running again"),
     ("replace", "healed", "from the start of a replacement to a healthy node"),
 )
