@@ -1,0 +1,214 @@
+"""What a cluster tells its nodes, and what its role lets them do about it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk.assertions import Template
+
+from llm_fleet import (
+    AccountingDatabase,
+    ClusterUser,
+    Downloads,
+    FleetError,
+    HyperPodCluster,
+    InstanceGroup,
+    LifecycleHook,
+    LifecycleScripts,
+    LustreFileSystem,
+    NeuronHost,
+    NodeReports,
+    OwnStep,
+    S3Mount,
+)
+from tests.hyperpod.told import told_manifest
+
+Make = Callable[..., HyperPodCluster]
+ON_CREATE = LifecycleScripts(hook=LifecycleHook.ON_CREATE)
+USER = ClusterUser(name="ada", uid=2001)
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
+
+
+@pytest.fixture
+def bucket(stack: cdk.Stack) -> s3.IBucket:
+    return s3.Bucket.from_bucket_name(stack, "Corpus", "my-corpus")
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    path = tmp_path / "lock.json"
+    path.write_text(json.dumps({"schema_version": 1, "files": []}))
+    return path
+
+
+def statements(stack: cdk.Stack) -> dict[str, Any]:
+    """Return the statements of the node role's policy by their ids."""
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy").values()
+    (policy,) = [each for each in policies if "HyperPod nodes" in each["Properties"].get("Description", "")]
+    return {each["Sid"]: each for each in policy["Properties"]["PolicyDocument"]["Statement"]}
+
+
+def problems(make: Make, **options: Any) -> list[tuple[str, str]]:
+    with pytest.raises(FleetError) as caught:
+        make(**options)
+    return [(problem.code.value, problem.where) for problem in caught.value.problems]
+
+
+def test_by_default_accounting_is_local_and_reports_go_to_the_scripts_bucket(make: Make, stack: cdk.Stack) -> None:
+    make(cluster_name="train", fleet_name="demo")
+    told = told_manifest(stack)
+    assert told["accounting"]["kind"] == "local"
+    assert told["downloads"]["source"] == "none"
+    assert told["reports"]["s3_uri"].endswith("/reports/demo/train/")
+    assert (told["reports"]["metric_namespace"], told["reports"]["event_bus"]) == ("LlmFleet/Nodes", "default")
+    granted = statements(stack)
+    assert granted["ReportsObjects"]["Action"] == "s3:PutObject"
+    assert str(granted["ReportsObjects"]["Resource"]).endswith("/reports/demo/train/*']]}")
+    assert {"FailureMetric", "FailureEvent"} <= set(granted)
+
+
+def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, stack: cdk.Stack) -> None:
+    bucket = s3.Bucket.from_bucket_name(stack, "Scripts", "sagemaker-ours")
+    make(lifecycle=LifecycleScripts(bucket=bucket), cluster_name="train", fleet_name="demo")
+    assert told_manifest(stack)["reports"]["s3_uri"] == "s3://sagemaker-ours/reports/demo/train/"
+    assert "sagemaker-ours/reports/demo/train/*" in str(statements(stack)["ReportsObjects"]["Resource"])
+
+
+@pytest.mark.parametrize(("reports", "granted"), [(NodeReports.S3, {"ReportsObjects"}), (NodeReports.NONE, set[str]())])
+def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
+    make(lifecycle=LifecycleScripts(reports=reports))
+    assert {name for name in statements(stack) if name.startswith(("Report", "Failure"))} == granted
+    told = told_manifest(stack)["reports"]
+    assert (told is None) == (not granted)
+    assert told is None or (told["metric_namespace"], told["event_bus"]) == (None, None)
+
+
+def test_nodes_are_told_of_an_external_database_as_hyperpod_is(
+    make: Make, stack: cdk.Stack, properties: Callable[[], dict[str, Any]]
+) -> None:
+    secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Secret", SECRET)
+    make(lifecycle=ON_CREATE, accounting_database=AccountingDatabase(endpoint="db.example", secret=secret))
+    told = told_manifest(stack)["accounting"]
+    assert (told["kind"], told["endpoint"], told["port"], told["secret_arn"]) == (
+        "external", "db.example", 3306, SECRET,
+    )  # fmt: skip
+    name = properties()["Orchestrator"]["Slurm"]["AccountingDatabase"]["Name"]
+    assert told["database"].startswith("slurm_acct_db_")
+    assert name["Fn::Join"][1][0] == "slurm_acct_db_", "both are the stack's own schema"
+    assert statements(stack)["AccountingSecret"]["Resource"] == SECRET
+
+
+def test_groups_that_do_not_mount_a_file_system_are_told(
+    make: Make, stack: cdk.Stack, lustre: LustreFileSystem
+) -> None:
+    make(InstanceGroup.login("ml.m5.xlarge", mount_lustre=False), lustre=lustre)
+    (mount,) = told_manifest(stack)["mounts"]
+    assert mount["groups"] == ["controller-group", "worker-group"]
+
+
+def test_a_file_system_of_all_groups_names_none(make: Make, stack: cdk.Stack, lustre: LustreFileSystem) -> None:
+    make(InstanceGroup.login("ml.m5.xlarge"), lustre=lustre)
+    (mount,) = told_manifest(stack)["mounts"]
+    assert mount["groups"] is None
+
+
+def test_mounted_buckets_can_be_used_as_far_as_they_are_mounted(
+    make: Make, stack: cdk.Stack, bucket: s3.IBucket
+) -> None:
+    make(
+        s3_mounts=[
+            S3Mount(bucket=bucket, prefix="in/", mount_path="/s3/in"),
+            S3Mount(bucket=bucket, prefix="out", mount_path="/s3/out", read_only=False),
+        ]
+    )
+    granted = statements(stack)
+    assert granted["Read1Objects"]["Action"] == "s3:GetObject"
+    assert "my-corpus/in/*" in str(granted["Read1Objects"]["Resource"])
+    assert "s3:PutObject" in granted["Write1Objects"]["Action"]
+    assert "my-corpus/out/*" in str(granted["Write1Objects"]["Resource"])
+    assert [mount["prefix"] for mount in told_manifest(stack)["s3_mounts"]] == ["in/", "out/"]
+
+
+def test_a_mirror_can_be_read(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
+    make(downloads=Downloads.mirror(bucket=bucket, prefix="packages", lock=lock))
+    assert "my-corpus/packages/*" in str(statements(stack)["MirrorObjects"]["Resource"])
+    assert told_manifest(stack)["downloads"]["mirror_s3_uri"] == "s3://my-corpus/packages"
+
+
+def test_vendors_need_no_statement(make: Make, stack: cdk.Stack, lock: Path) -> None:
+    make(downloads=Downloads.vendor(lock=lock))
+    assert not [name for name in statements(stack) if name.startswith("Mirror")]
+    assert told_manifest(stack)["downloads"] == {"source": "vendor", "mirror_s3_uri": None, "files": []}
+
+
+def test_own_steps_reach_the_nodes(make: Make, stack: cdk.Stack, tmp_path: Path) -> None:
+    script = tmp_path / "tools.sh"
+    script.write_text("#!/bin/bash\ntrue\n")
+    script.chmod(0o755)
+    tools = OwnStep(name="tools", script="tools.sh", needs=["mount_lustre"])
+    make(lifecycle=LifecycleScripts(own_steps=[tools], own_scripts=tmp_path, skip_steps=["exporters"]))
+    steps = told_manifest(stack)["steps"]
+    assert steps["skip"] == ["exporters"]
+    assert steps["own"][0]["needs"] == ["mount_lustre"]
+
+
+def test_everything_wrong_is_told_at_once_by_the_cluster_s_parameters(
+    make: Make, bucket: s3.IBucket, tmp_path: Path
+) -> None:
+    found = problems(
+        make,
+        users=[ClusterUser(name="root", uid=1)],
+        s3_mounts=[S3Mount(bucket=bucket, mount_path="data", groups=["worker"])],
+        neuron=NeuronHost(release="1.0"),
+        downloads=Downloads.vendor(lock=tmp_path / "nowhere"),
+        lifecycle=LifecycleScripts(
+            skip_steps=["exporter"], own_steps=[OwnStep(name="a", script="a.sh")], own_scripts=tmp_path
+        ),
+    )
+    assert sorted(found) == [
+        ("LF412", "users[0].name"),
+        ("LF413", "users[0].uid"),
+        ("LF417", "s3_mounts[0].groups[0]"),
+        ("LF421", "lifecycle.skip_steps[0]"),
+        ("LF425", "lifecycle.own_steps[0].script"),
+        ("LF427", "downloads.lock"),
+        ("LF450", "neuron.release"),
+        ("LF536", "s3_mounts[0].mount_path"),
+    ]
+
+
+def test_what_no_node_would_be_told_is_refused(make: Make, stack: cdk.Stack, bucket: s3.IBucket, lock: Path) -> None:
+    everything: dict[str, Any] = {
+        "users": [USER],
+        "s3_mounts": [S3Mount(bucket=bucket, mount_path="/s3/a")],
+        "neuron": NeuronHost(release="2.28.1"),
+        "downloads": Downloads.vendor(lock=lock),
+    }
+    untold = [("LF429", name) for name in everything]
+    assert problems(make, lifecycle=None, **everything) == untold
+    ours = s3.Bucket.from_bucket_name(stack, "Ours", "sagemaker-ours")
+    assert problems(make, id="Placed", lifecycle=LifecycleScripts(bucket=ours, prefix="v1"), **everything) == untold
+
+
+def test_steps_of_scripts_of_one_s_own_are_not_known(make: Make, tmp_path: Path) -> None:
+    script = tmp_path / "on_init_complete.sh"
+    script.write_text("#!/bin/bash\ntrue\n")
+    script.chmod(0o755)
+    scripts = LifecycleScripts(scripts=tmp_path, skip_steps=["exporters"])
+    assert problems(make, lifecycle=scripts) == [("LF429", "lifecycle.skip_steps")]
+    make(id="Told", lifecycle=LifecycleScripts(scripts=tmp_path), users=[USER])
+
+
+def test_no_folder_of_own_scripts(make: Make, tmp_path: Path) -> None:
+    scripts = LifecycleScripts(own_steps=[OwnStep(name="a", script="a.sh")], own_scripts=tmp_path / "nowhere")
+    assert problems(make, lifecycle=scripts) == [("LF425", "lifecycle.own_steps")]
+
+
+def test_neuron_without_neuron_devices(make: Make) -> None:
+    groups = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("w", "ml.c5.large", count=1)]
+    assert problems(make, groups=groups, neuron=NeuronHost(release="2.28.1")) == [("LF452", "neuron.release")]
