@@ -84,6 +84,8 @@ def _restart(host: Host, running: Running, layout: Layout) -> None:
             final=True,
         )
     units = [CONTAINERD, DOCKER] if running.has_containerd else [DOCKER]
+    # The image and other scripts start Docker too, and systemd refuses a fourth start within a minute.
+    host.run("systemctl", "reset-failed", *units)
     host.run("systemctl", "restart", *units, timeout=90, changes=f"restarted {' and '.join(units)}")
 
 

@@ -1,7 +1,8 @@
 """Slurm's list of SPANK plugins, `plugstack.conf`, with what it includes: pyxis must be in it once.
 
-Loaded twice, it registers its options twice and every job fails. That happens where an image includes a folder of
-files by a pattern, and a script then adds the same file by its name.
+Loaded twice, it registers its options twice, and every srun complains of it (Slurm 24.11: `option "container-image"
+provided by both spank_pyxis.so and spank_pyxis.so`). That happens where an image includes a folder of files by a
+pattern, and a script then adds the same file by its name.
 """
 
 from __future__ import annotations

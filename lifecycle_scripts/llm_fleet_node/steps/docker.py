@@ -11,14 +11,14 @@ from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.node import Node
 from llm_fleet_node.step import EVERY_ROLE, Step
 
-_PACKAGES = ("docker-ce", "docker.io", "docker")
-"""Docker's own, Debian's and Ubuntu's, Amazon Linux's."""
+_PACKAGES = (("docker-ce", "docker-ce-cli"), ("docker.io", "docker-cli"), ("docker",))
+"""Docker's own, Debian's and Ubuntu's (with a package for the command in newer ones), Amazon Linux's."""
 
 
 def apply(node: Node) -> None:
     """Put the data of Docker and containerd on the planner's disk. What an old place holds is not moved."""
     host, layout = node.host, disks.read(node.host)
-    if host.which("dockerd") is None:
+    if not _is_there(node):
         packages.install(node, _to_install(node))
     config_files.put_data_root(host, layout.docker)
     if host.which("containerd") and host.succeeds("systemctl", "cat", "--quiet", CONTAINERD):
@@ -35,16 +35,23 @@ def verify(node: Node) -> None:
 
 def skip(node: Node) -> Optional[str]:
     """Nothing to do on a node that has no Docker and may not, or need not, fetch one."""
-    if node.host.which("dockerd") or _to_install(node):
+    if _is_there(node) or _to_install(node):
         return None
     return "the node has no Docker, and the fleet names none to install"
 
 
+def _is_there(node: Node) -> bool:
+    return node.host.which("dockerd") is not None and node.host.which("docker") is not None
+
+
 def _to_install(node: Node) -> list[str]:
-    """Return the package to install: the first that the fleet's downloads name."""
+    """Return the packages to install: those of the first kind that the fleet's downloads name."""
     downloads = node.manifest.downloads
     pinned = {file.name for file in downloads.files} if downloads.source != "none" else set[str]()
-    return [name for name in _PACKAGES if name in pinned][:1]
+    for names in _PACKAGES:
+        if names[0] in pinned:
+            return [name for name in names if name in pinned]
+    return []
 
 
 STEP = Step(

@@ -36,7 +36,7 @@ def apply(node: Node) -> None:
 
 
 def verify(node: Node) -> None:
-    """Prove that srun knows pyxis's options, which it does only when the plugin fits Slurm and is loaded once."""
+    """Prove that srun knows pyxis's options, which it does only when the plugin was built for this Slurm."""
     host = node.host
     path = _plugstack(node)
     loaded = times_loaded(host, path) if path else []

@@ -16,7 +16,8 @@ PLUGIN = "/usr/local/lib/slurm/spank_pyxis.so"
 LINE = f"required {PLUGIN}\n"
 GLOB = f"include {ETC}/plugstack.conf.d/*\n"
 NAMED = f"include {ETC}/plugstack.conf.d/pyxis.conf\n"
-# As Slurm: follows includes, loads what they name, and refuses an option that is registered twice.
+# As Slurm 24.11: follows includes, loads what they name, complains of an option that is registered twice and goes on,
+# and does not start with a plugin that was built for another version.
 SRUN = """
 import glob, re
 if a != ['--help']: bad()
@@ -30,7 +31,8 @@ def load(path):
             found += 1
     return found
 times = load(root + (read('/plugstack').strip() or '/opt/slurm/etc/plugstack.conf'))
-if times > 1: sys.exit('spank: option "container-image" provided by both spank_pyxis.so and spank_pyxis.so')
+if times and read('/usr/local/lib/slurm/spank_pyxis.so') != 'ELF': sys.exit('error: Incompatible Slurm plugin version')
+if times > 1: print('srun: spank: option "container-image" provided by both', file=sys.stderr)
 print('Usage: srun [OPTIONS...] executable\\n' + ('      --container-image=[USER@][REGISTRY#]IMAGE' if times else ''))
 """
 SYSTEMCTL = """
@@ -152,10 +154,18 @@ def test_other_nodes_change_nothing_also_where_they_see_the_controllers_files(tm
     node = fresh(tmp_path, LINE + LINE, role=role)
     STEP.apply(node)
     assert node.host.changes == []
-    with pytest.raises(Failure, match="provided by both"):
-        STEP.verify(node)
-    file(tmp_path, PLUGSTACK, LINE)
     STEP.verify(node)
+    file(tmp_path, PLUGSTACK, "")
+    with pytest.raises(Failure, match="srun knows no --container-image"):
+        STEP.verify(node)
+
+
+def test_verify_finds_a_plugin_for_another_slurm(tmp_path: Path) -> None:
+    node = fresh(tmp_path, LINE)
+    file(tmp_path, PLUGIN, "of another version")
+    with pytest.raises(Failure, match="srun does not start: error: Incompatible Slurm plugin version") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.PYXIS
 
 
 def test_verify_goes_by_srun_and_not_by_files(tmp_path: Path) -> None:
