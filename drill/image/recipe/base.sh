@@ -6,6 +6,9 @@ recipe="$1"
 
 cp -R --preserve=mode "${recipe}/files/base/." /
 
+# Otherwise every node compiles the AWS CLI for itself, at its first call.
+python3 -m compileall -q -j 0 /opt/aws-cli
+
 # The AMI's user. Its number is what files on a shared /home belong to.
 if ! id ubuntu &>/dev/null; then
   useradd --create-home --shell /bin/bash --uid 1000 --user-group ubuntu

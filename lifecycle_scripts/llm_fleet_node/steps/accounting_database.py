@@ -1,0 +1,42 @@
+"""MariaDB runs on the controller with a database for slurmdbd, where the fleet has none of its own."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import local_database
+from llm_fleet_node.slurm.installation import found
+from llm_fleet_node.step import CONTROLLER, ON_CREATE, Step
+
+
+def _skip(node: Node) -> Optional[str]:
+    accounting = node.manifest.accounting
+    if accounting is None:
+        return "the fleet wants no accounting"
+    return None if accounting.kind == "local" else "the fleet's accounting has a database of its own"
+
+
+def _apply(node: Node) -> None:
+    local_database.prepare(node.host, found(node.host).etc)
+
+
+def _verify(node: Node) -> None:
+    problem = local_database.problem(node.host, found(node.host).etc)
+    if problem:
+        fail(Code.DATABASE, problem)
+
+
+STEP = Step(
+    name="accounting_database",
+    summary="MariaDB has a database for the records of jobs",
+    roles=frozenset({CONTROLLER}),
+    hooks=frozenset({ON_CREATE}),
+    needs=("hosts", "slurm_packages"),
+    skip=_skip,
+    apply=_apply,
+    verify=_verify,
+    timeout=180,
+    retries=1,
+)
