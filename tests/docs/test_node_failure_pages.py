@@ -1,0 +1,41 @@
+"""Each code that a node may show has a page that says what to do, and no page is left over."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.synth_environment import ROOT
+
+SCRIPTS = str(ROOT / "lifecycle_scripts")
+if SCRIPTS not in sys.path:
+    sys.path.insert(0, SCRIPTS)
+
+from llm_fleet_node.failures import Code  # noqa: E402
+
+FOLDER = ROOT / "docs" / "node-failures"
+PAGES = sorted(FOLDER.glob("*.md"))
+SECTIONS = ["What the node saw", "Why it happens", "What to do"]
+OPTIONAL = "Try it in the drill"
+
+
+@pytest.mark.parametrize("code", [code.code for code in Code])
+def test_every_code_has_its_page(code: str) -> None:
+    assert (FOLDER / f"{code}.md").is_file()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_has_its_code_and_its_sections(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert page.stem in {code.code for code in Code}
+    assert re.match(rf"# {page.stem}: \S.*\S\n\n", text), "the title is the code and what is wrong"
+    assert [title for title in re.findall(r"^## (.*)$", text, re.MULTILINE) if title != OPTIONAL] == SECTIONS
+    bodies = re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]
+    assert all(len(body.strip()) > 40 for body in bodies), "each section says something"
+    assert len(text.splitlines()) <= 60
+
+
+def test_no_two_pages_have_one_title() -> None:
+    titles = [page.read_text(encoding="utf-8").splitlines()[0].partition(": ")[2] for page in PAGES]
+    assert len(set(titles)) == len(titles)
