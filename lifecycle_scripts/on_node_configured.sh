@@ -9,7 +9,7 @@ export PATH="${PATH:-}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 
 readonly SECONDS_TO_FETCH=120
 root="${LLM_FLEET_ROOT:-}"
-folder="${root%/}/opt/llm-fleet/bundles"
+folder="${root%/}/opt/llm-fleet/fetched"
 
 # Says what is wrong, in the same places and shape as the bundle itself would, and ends.
 refuse() {
@@ -39,7 +39,8 @@ fetch() {
   command -v aws >/dev/null || refuse LFN38 "this node has no aws command to fetch ${from} with" \
     "use an AMI of ParallelCluster, which carries the AWS CLI"
   mkdir -p "${folder}"
-  find "${folder}" -maxdepth 1 -name '.draft.*' -mmin +60 -exec rm -rf {} +
+  # What killed runs left, and bundles of long ago: none of them can be of a run that is under way.
+  find "${folder}" -mindepth 1 -maxdepth 1 \( -name '.draft.*' -mmin +60 -o -mtime +30 \) -exec rm -rf {} +
   draft="$(mktemp -d "${folder}/.draft.XXXXXX")"
   chmod 0755 "${draft}"
   if ! said="$(timeout "${SECONDS_TO_FETCH}" aws s3 cp --recursive --only-show-errors "${from%/}/" "${draft}/" 2>&1)"; then

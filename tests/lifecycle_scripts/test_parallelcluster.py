@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def start(node: Node, aws: Path, group: str = "trn") -> subprocess.CompletedProc
 
 
 def bundles(node: Node) -> list[str]:
-    folder = node.root / "opt/llm-fleet/bundles"
+    folder = node.root / "opt/llm-fleet/fetched"
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
@@ -108,7 +109,7 @@ def test_options_are_passed_on(cluster: Node, aws: Path) -> None:
 def test_a_bundle_that_was_damaged_on_the_node_is_fetched_anew(cluster: Node, aws: Path) -> None:
     is_a(cluster, COMPUTE)
     start(cluster, aws)
-    bundle = cluster.root / "opt/llm-fleet/bundles" / digest(aws)
+    bundle = cluster.root / "opt/llm-fleet/fetched" / digest(aws)
     (bundle / "enter.sh").write_text("exit 0\n")
     assert start(cluster, aws).returncode == 0
     assert len((bundle / "enter.sh").read_text().splitlines()) > 20
@@ -128,6 +129,16 @@ def test_a_fetch_that_is_killed_leaves_no_bundle_and_the_next_one_has_it(cluster
     (aws / "stop.after.one").unlink()
     assert start(cluster, aws).returncode == 0
     assert digest(aws) in bundles(cluster)
+
+
+def test_bundles_and_drafts_of_long_ago_are_removed(cluster: Node, aws: Path) -> None:
+    is_a(cluster, COMPUTE)
+    for name, days in (("old", 31), ("young", 2), (".draft.old", 1), (".draft.young", 0)):
+        folder = cluster.root / "opt/llm-fleet/fetched" / name
+        folder.mkdir(parents=True)
+        os.utime(folder, (time.time() - days * 86400 - 60,) * 2)
+    assert start(cluster, aws).returncode == 0
+    assert bundles(cluster) == sorted([".draft.young", "young", digest(aws)])
 
 
 def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
