@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.marked_block import get_block, with_block
 
 HOSTS = "/etc/hosts"
+_SWITCH = re.compile(r"^hosts:\s*(\S+)", re.MULTILINE)
+"""The first source of names; see nsswitch.conf(5)."""
 
 Entry = tuple[str, tuple[str, ...]]
 """An address and its names, the canonical one first."""
@@ -50,8 +54,18 @@ def addresses_of(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...
     return resolve(host, name, seconds=seconds)
 
 
+def meaning(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
+    """Return what every program on this node gets for `name`: IPv4 addresses in their order, none within `seconds`.
+
+    Where files come first and `/etc/hosts` knows it, that is the answer; else a program is asked.
+    """
+    switch = _SWITCH.search(host.read("/etc/nsswitch.conf") or "")
+    known = in_hosts_file(host, name) if switch and switch.group(1) == "files" else ()
+    return known or resolve(host, name, seconds=seconds)
+
+
 def resolve(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
-    """Return what every program on this node gets for `name`: IPv4 addresses in their order, none within `seconds`."""
+    """Return what glibc finds for `name`: IPv4 addresses in their order, none within `seconds`."""
     try:
         told = host.run("getent", "ahostsv4", name, timeout=seconds)
     except CommandFailed:

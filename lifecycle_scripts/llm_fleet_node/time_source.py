@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
+
+if TYPE_CHECKING:
+    import socket
 
 ACCURACY = 3.0
 """Seconds by which `clock_offset` may be wrong: the header tells whole seconds, and the answer takes its time."""
 _SECONDS = 4.0
 _CHRONY = re.compile(r"^System time\s*:\s*([0-9.]+) seconds (slow|fast) of NTP time", re.MULTILINE)
+_DATE = re.compile(r"^date:\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
+_DEFAULT_PROFILE = re.compile(r"^\[default\][^\n]*\n((?:[^\[\n][^\n]*\n|\n)*)", re.MULTILINE)
+_ENDPOINT = re.compile(r"^endpoint_url\s*=\s*(\S+)", re.MULTILINE)
 _SYNCHRONISED = "/run/systemd/timesync/synchronized"
 """Made by systemd-timesyncd once it has set the clock; see systemd-timesyncd.service(8)."""
 
@@ -21,35 +27,61 @@ _SYNCHRONISED = "/run/systemd/timesync/synchronized"
 def clock_offset(node: Node) -> Optional[float]:
     """Return by how many seconds this node's clock is ahead (behind: negative), within `ACCURACY`.
 
-    It compares with the Date of an answer of S3, or of `AWS_ENDPOINT_URL`, whatever that answer is. `None` when there
-    is no answer within seconds. Meant for when something has failed, and for nodes without a time service.
+    It compares with the Date of an answer of S3, or of the endpoint that the SDKs are told, whatever that answer is.
+    `None` when there is none within seconds. Meant for when something has failed, and for nodes without a time service.
     """
-    import ssl
-    from email.utils import parsedate_to_datetime
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection
-    from urllib.parse import urlsplit
+    before = time.time()
+    date = _date_of(endpoint(node))
+    if date is None:
+        return None
+    return (before + time.time()) / 2 - (date + 0.5)
 
-    where = urlsplit(_endpoint(node.manifest.region))
-    # The certificate is not looked at: with a wrong clock none is valid, and nothing but the date is believed.
+
+def endpoint(node: Node) -> str:
+    """Return the URL of S3: the one that AWS's SDKs are told on this node, or the region's own."""
+    region = node.manifest.region
+    told = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    profile = _DEFAULT_PROFILE.search(node.host.read("/root/.aws/config") or "")
+    setting = _ENDPOINT.search(profile.group(1)) if profile else None
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return told or (setting.group(1) if setting else f"https://s3.{region}.{domain}")
+
+
+def _date_of(url: str) -> Optional[float]:
+    """Return the Date that the server at `url` tells; `None` when it tells none.
+
+    By hand: http.client brings ssl and email along, which takes longer to load than all else here takes to run.
+    """
+    import calendar
+    import socket
+
+    scheme, _, rest = url.partition("://")
+    host, _, port = rest.split("/")[0].partition(":")
+    secure = scheme == "https"
+    try:
+        with socket.create_connection((host, int(port or (443 if secure else 80))), timeout=_SECONDS) as plain:
+            connection = _encrypted(plain, host) if secure else plain
+            connection.sendall(f"HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                part = connection.recv(4096)
+                if not part:
+                    break
+                answer += part
+        match = _DATE.search(answer.decode("latin-1"))
+        return calendar.timegm(time.strptime(match.group(1), "%a, %d %b %Y %H:%M:%S GMT")) if match else None
+    except (OSError, ValueError):
+        return None
+
+
+def _encrypted(plain: socket.socket, host: str) -> socket.socket:
+    """Return the connection with TLS. The certificate is not looked at: with a wrong clock none is valid, and nothing
+    but the date is believed."""
+    import ssl
+
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    name = where.hostname or ""
-    connection = (
-        HTTPSConnection(name, where.port, timeout=_SECONDS, context=context)
-        if where.scheme == "https"
-        else HTTPConnection(name, where.port, timeout=_SECONDS)
-    )
-    try:
-        before = time.time()
-        connection.request("HEAD", "/")
-        date = connection.getresponse().headers["Date"]
-        after = time.time()
-        told = parsedate_to_datetime(date or "").timestamp()
-    except (OSError, HTTPException, TypeError, ValueError):
-        return None
-    finally:
-        connection.close()
-    return (before + after) / 2 - (told + 0.5)
+    return context.wrap_socket(plain, server_hostname=host)
 
 
 def time_service_offset(host: Host) -> Optional[float]:
@@ -69,9 +101,3 @@ def time_service_offset(host: Host) -> Optional[float]:
     if match is None or "Not synchronised" in told:
         return None
     return float(match.group(1)) * (1 if match.group(2) == "fast" else -1)
-
-
-def _endpoint(region: str) -> str:
-    given = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return given or f"https://s3.{region}.{domain}"

@@ -35,7 +35,7 @@ def _apply(node: Node) -> None:
 
 def _verify(node: Node) -> None:
     own = names.own_name(node.host)
-    found = names.resolve(node.host, own, seconds=_SECONDS)
+    found = names.meaning(node.host, own, seconds=_SECONDS)
     if found[:1] == () or found[0] not in node.identity.addresses:
         addresses = ", ".join(node.identity.addresses) or "none"
         told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
@@ -50,7 +50,7 @@ def _verify_controllers(node: Node) -> None:
     if not node.identity.controllers and node.hook == ON_CREATE and node.role in (COMPUTE, LOGIN):
         fail(Code.CONTROLLER_NAME, f"{node.places.resource_config} names no controller's address")
     for address, name in _controllers(node):
-        found = names.addresses_of(node.host, name, seconds=_SECONDS)
+        found = names.meaning(node.host, name, seconds=_SECONDS)
         if address not in found:
             told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
             fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {told}, not to {address}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm_fleet_node import checksums, services
+from llm_fleet_node import checksums
 from llm_fleet_node.boot.kept_bundles import FOLDER, keep
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.node import Node
@@ -20,11 +20,9 @@ _AFTER = (
 
 def _apply(node: Node) -> None:
     bundle = keep(node.host, node.places.bundle, node.manifest)
-    changed = node.host.write(_PATH, _unit(bundle, node.hook))
-    # What `systemctl enable` would do. It is not started: this is the run.
-    changed |= node.host.link(f"/etc/systemd/system/multi-user.target.wants/{UNIT}", _PATH)
-    if changed:
-        services.reload_units(node.host)
+    node.host.write(_PATH, _unit(bundle, node.hook))
+    # What `systemctl enable` would do. It is not started: this is the run. Nor is systemd told: the next boot will.
+    node.host.link(f"/etc/systemd/system/multi-user.target.wants/{UNIT}", _PATH)
 
 
 def _unit(bundle: str, hook: str) -> str:

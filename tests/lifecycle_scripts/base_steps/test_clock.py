@@ -13,7 +13,7 @@ import pytest
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.host import Host
 from llm_fleet_node.steps.clock import STEP
-from llm_fleet_node.time_source import ACCURACY, clock_offset, time_service_offset
+from llm_fleet_node.time_source import ACCURACY, clock_offset, endpoint, time_service_offset
 from tests.lifecycle_scripts.base_steps.node_with_systemd import build
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.moved_node import Said, file, program
@@ -147,23 +147,43 @@ def test_where_nobody_tells_the_time_the_log_says_so(tmp_path: Path) -> None:
     assert "nobody here tells the time" in said.text
 
 
-@pytest.mark.usefixtures("nobody")
 def test_the_endpoint_is_the_regions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import http.client
-
-    asked: list[str] = []
-
-    def connect(connection: http.client.HTTPSConnection) -> None:
-        asked.append(connection.host)
-        raise OSError
-
-    monkeypatch.delenv("AWS_ENDPOINT_URL")
-    monkeypatch.setattr(http.client.HTTPSConnection, "connect", connect)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     node = build(tmp_path)
-    assert clock_offset(node) is None
+    assert endpoint(node) == "https://s3.us-west-2.amazonaws.com"
     china = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, region="cn-north-1"))
-    assert clock_offset(china) is None
-    assert asked == ["s3.us-west-2.amazonaws.com", "s3.cn-north-1.amazonaws.com.cn"]
+    assert endpoint(china) == "https://s3.cn-north-1.amazonaws.com.cn"
+
+
+def test_the_endpoint_is_the_one_that_sdks_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    node = build(tmp_path)
+    file(tmp_path, "/root/.aws/config", "[profile x]\nendpoint_url = http://x\n")
+    assert endpoint(node) == "https://s3.us-west-2.amazonaws.com"
+    text = "[default]\nregion = us-west-2\n\nendpoint_url = http://10.1.0.1:5000\ns3 =\n  addressing_style = path\n"
+    file(tmp_path, "/root/.aws/config", text)
+    assert endpoint(node) == "http://10.1.0.1:5000"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://env")
+    assert endpoint(node) == "http://env"
+
+
+def test_tls_with_a_certificate_that_nobody_signed_will_do(
+    tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a wrong clock no certificate is valid, so none is looked at."""
+    import ssl
+    import subprocess
+
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other", "-days", "1"]
+    subprocess.run([*made, "-keyout", tmp_path / "key", "-out", tmp_path / "crt"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "crt", tmp_path / "key")
+    s3.server.socket = context.wrap_socket(s3.server.socket, server_side=True)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3.url.replace("http:", "https:"))
+    s3.ahead = 500
+    offset = clock_offset(build(tmp_path))
+    assert offset is not None
+    assert abs(offset + 500) < ACCURACY
 
 
 def silent(root: Path, unit: str = "chrony.service"):

@@ -50,6 +50,23 @@ def test_entries_stay_when_dns_comes_to_work(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
+def test_where_files_come_first_no_program_is_asked(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    file(tmp_path, "/etc/hosts", f"{OWN} {NAME}\n10.1.0.5 ip-10-1-0-5\n")
+    file(tmp_path, "/etc/nsswitch.conf", "passwd: files\nhosts:          files dns\n")
+    program(tmp_path, "getent", "sys.exit('asked')")
+    assert applied(STEP, node) == []
+
+
+def test_where_dns_comes_first_its_answer_counts(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    file(tmp_path, "/etc/hosts", f"{OWN} {NAME}\n")
+    file(tmp_path, "/etc/nsswitch.conf", "hosts: dns files\n")
+    program(tmp_path, "getent", "print('10.7.7.7 STREAM')")
+    with pytest.raises(Failure, match=f"LFN41  {NAME} resolves to 10.7.7.7"):
+        STEP.verify(node)
+
+
 @pytest.mark.parametrize("wrong", [f"127.0.1.1 {NAME}\n", f"10.7.7.7 {NAME}\n"], ids=["loopback", "of an old image"])
 def test_a_wrong_entry_of_the_image_counts_no_more(tmp_path: Path, wrong: str) -> None:
     node = build(tmp_path)
