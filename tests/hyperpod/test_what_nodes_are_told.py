@@ -212,3 +212,9 @@ def test_no_folder_of_own_scripts(make: Make, tmp_path: Path) -> None:
 def test_neuron_without_neuron_devices(make: Make) -> None:
     groups = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("w", "ml.c5.large", count=1)]
     assert problems(make, groups=groups, neuron=NeuronHost(release="2.28.1")) == [("LF452", "neuron.release")]
+
+
+def test_neuron_to_be_installed_must_be_pinned(make: Make, lock: Path) -> None:
+    neuron = NeuronHost(release="2.28.1", install=True)
+    assert problems(make, neuron=neuron) == [("LF453", "neuron")]
+    assert problems(make, id="Pinned", neuron=neuron, downloads=Downloads.vendor(lock=lock)) == [("LF453", "neuron")]

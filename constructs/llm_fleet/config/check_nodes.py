@@ -7,7 +7,7 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.group import GroupConfig
-from llm_fleet.config.lock_file import lock_problems
+from llm_fleet.config.lock_file import lock_problems, locked_files
 from llm_fleet.config.own_scripts import own_scripts
 from llm_fleet.config.own_steps import OwnStepsConfig
 from llm_fleet.rules.buckets import check_bucket_name
@@ -16,6 +16,7 @@ from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.pinned_packages import check_neuron_pinned
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import LifecycleHook
 
@@ -49,11 +50,14 @@ def check_node_files(config: HyperPodConfig) -> Iterator[Problem]:
     """Return what is wrong with the files that tell nodes something: own scripts and the lock file."""
     if config.scripts.own is not None:
         yield from (_in_file(problem.under("own_steps"), config) for problem in _check_scripts(config.scripts.own))
-    if config.downloads is not None:
-        for problem in lock_problems(config.downloads.lock_path):
-            # Lines within the lock file are none of the fleet file.
-            inner = replace(problem, message=f"{problem.where}: {problem.message}" if problem.path else problem.message)
-            yield replace(inner, path=("downloads", "lock"))
+    unreadable = lock_problems(config.downloads.lock_path) if config.downloads is not None else []
+    for problem in unreadable:
+        # Lines within the lock file are none of the fleet file.
+        inner = replace(problem, message=f"{problem.where}: {problem.message}" if problem.path else problem.message)
+        yield replace(inner, path=("downloads", "lock"))
+    if config.neuron is not None and config.neuron.install and not unreadable:
+        files = locked_files(config.downloads.lock_path) if config.downloads is not None else None
+        yield from (problem.under("neuron", "host") for problem in check_neuron_pinned(config.neuron.release, files))
 
 
 def _types(group: GroupConfig) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from llm_fleet.config.lock_file import locked_files
 from llm_fleet.config.own_scripts import own_scripts
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
@@ -12,6 +13,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.pinned_packages import check_neuron_pinned
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook
 
@@ -35,10 +37,19 @@ def node_problems(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleS
     found = [
         *check_node_settings(settings),
         *(problem.under("own_steps") for problem in _scripts(scripts)),
-        *(problem.under("downloads") for problem in setup.downloads.problems()),
+        *_downloads(setup),
         *_untold(cluster, setup, lifecycle),
     ]
     return [problem.under("lifecycle") if problem.path[0] in _OF_LIFECYCLE else problem for problem in found]
+
+
+def _downloads(setup: NodeSetup) -> list[Problem]:
+    downloads = setup.downloads
+    problems = [problem.under("downloads") for problem in downloads.problems()]
+    if problems or setup.neuron is None or not setup.neuron.install:
+        return problems
+    files = None if downloads.lock is None else locked_files(downloads.lock)
+    return [problem.under("neuron") for problem in check_neuron_pinned(setup.neuron.release, files)]
 
 
 def _types(group: InstanceGroup) -> tuple[str, ...]:

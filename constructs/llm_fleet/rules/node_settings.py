@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llm_fleet.catalog.instance_type import facts_of
-from llm_fleet.rules.neuron import check_neuron_release
+from llm_fleet.rules.neuron import check_neuron_name, check_neuron_release
 from llm_fleet.rules.node_protocols import OwnStepLike, S3MountLike, UserLike
 from llm_fleet.rules.node_users import check_users
 from llm_fleet.rules.own_steps import check_own_steps, check_roles_have_steps, check_skipped_steps
@@ -51,14 +51,13 @@ def check_node_settings(settings: NodeSettings) -> list[Problem]:
 def _neuron(settings: NodeSettings) -> list[Problem]:
     if settings.neuron_release is None:
         return []
-    return check_neuron_release(settings.neuron_release, _neuron_families(settings.instance_types))
-
-
-def _neuron_families(instance_types: Sequence[str]) -> set[str]:
-    """Return the families with Neuron devices, e.g. `trn1`, by the names with or without `ml.`."""
-    known = {name: facts_of(name) or facts_of(f"ml.{name}") for name in instance_types}
-    return {
+    facts = {name: facts_of(name) or facts_of(f"ml.{name}") for name in settings.instance_types}
+    families = {
         name.removeprefix("ml.").split(".")[0]
-        for name, facts in known.items()
-        if facts is not None and facts.accelerator == "neuron"
+        for name, known in facts.items()
+        if known is not None and known.accelerator == "neuron"
     }
+    if not families and None in facts.values():
+        # A type that nobody knows may have Neuron devices, or be misspelt, which is told elsewhere.
+        return check_neuron_name(settings.neuron_release)
+    return check_neuron_release(settings.neuron_release, families)
