@@ -1,6 +1,7 @@
 """The runner from outside: what it does with steps that work, fail, hang, die, and with steps of both kinds at once."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -24,6 +25,13 @@ def test_steps_are_applied_in_the_order_of_their_needs_and_each_is_reported(work
     assert set(first["seconds"]) == {"apply", "verify"}
     assert ended.report["slowest_path"] == ["first", "last"]
     assert ended.report["failures"] == []
+
+
+def test_every_key_of_the_report_is_in_its_description(worker: Node) -> None:
+    worker.publish(step_files={"one": step("one")})
+    report = worker.run().report
+    described = set(re.findall(r"`([a-z_]+)`", (worker.bundle / "README.md").read_text()))
+    assert report.keys() | report["steps"][0].keys() | report["node"].keys() <= described
 
 
 def test_what_waits_for_nothing_runs_side_by_side(worker: Node) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
 from llm_fleet.rules.bundle import scripts
+from tests.lifecycle_scripts.step_files import step
+from tests.lifecycle_scripts.throwaway_node import Node
 
 FOLDER = default_folder()
 MODULES = sorted((FOLDER / "llm_fleet_node").rglob("*.py"))
@@ -103,18 +105,29 @@ def test_shell_scripts_are_clean(tool: list[str]) -> None:
 
 
 @pytest.mark.parametrize("minor", range(9, 14))
-def test_the_package_runs_on_every_python_that_is_here(minor: int, tmp_path: Path) -> None:
+def test_the_package_runs_on_every_python_that_is_here(worker: Node, minor: int) -> None:
     python = shutil.which(f"python3.{minor}")
     if python is None or subprocess.run([python, "-c", ""], capture_output=True).returncode:
         pytest.skip(f"no Python 3.{minor} on this machine")
-    ended = subprocess.run(
-        [python, "-B", "-m", "llm_fleet_node"],
-        cwd=FOLDER,
-        env={"LLM_FLEET_ROOT": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert (ended.returncode, "LFN08" in ended.stderr) == (1, True), ended.stderr
+    broken = step("broken", apply="fail(Code.COMMAND, 'no')", more="'retries': 1")
+    worker.publish(step_files={"good": step("good"), "broken": broken, "after": step("after", needs=("broken",))})
+    ended = worker.run(LLM_FLEET_PYTHON=python)
+    assert (ended.code, ended.report["code"]) == (1, "LFN31"), ended.err
+    assert ended.report["python"].startswith(f"3.{minor}.")
+    states = {told["name"]: told["state"] for told in ended.report["steps"]}
+    assert states == {"good": "done", "broken": "failed", "after": "not_reached"}
+
+
+@pytest.mark.parametrize("minor", range(9, 14))
+def test_every_module_can_be_imported_by_every_python_that_is_here(minor: int) -> None:
+    python = shutil.which(f"python3.{minor}")
+    if python is None or subprocess.run([python, "-c", ""], capture_output=True).returncode:
+        pytest.skip(f"no Python 3.{minor} on this machine")
+    names = [_name_of(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__") for path in MODULES]
+    code = f"import importlib, sys; sys.path.insert(0, {str(FOLDER)!r})\n"
+    code += f"for name in {names}: importlib.import_module(name)"
+    ended = subprocess.run([python, "-I", "-S", "-B", "-c", code])
+    assert ended.returncode == 0
 
 
 def _newer(code: str) -> list[str]:
