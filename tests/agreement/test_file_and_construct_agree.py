@@ -1,7 +1,8 @@
-"""Each bad input of issue 2, through both doors: fleet file and construct give one error, of the same code."""
+"""Each bad input, through both doors: fleet file and construct give one error, of the same code."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -9,19 +10,26 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet import (
+    ClusterUser,
+    Downloads,
     FleetError,
     FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
     LifecycleScripts,
     LustreFileSystem,
+    NeuronHost,
     NodeType,
     OpenZfsFileSystem,
+    OwnStep,
+    S3Mount,
     SlurmConfigStrategy,
 )
 from llm_fleet.config.load import parse_fleet
 from tests.config.good_fleet import edited
 
+HERE = Path(__file__).parent
+"""Where the fleet files of these tests lie, with a folder `steps` of own scripts."""
 ZONE, OTHER_ZONE = "usw2-az4", "usw2-az2"
 WORKERS_LINE = "      workers:"
 WITH_CLUSTER = "kind: hyperpod\n    "
@@ -98,6 +106,26 @@ def added(code: str, lines: str, *groups: InstanceGroup) -> Bad:
 def misnamed(code: str, name: str) -> Bad:
     group = InstanceGroup.workers(name, "ml.trn1.32xlarge", count=4)
     return Bad(code=code, edits=("workers:", f"{name}:"), construct=cluster(CONTROLLER, group))
+
+
+def told(code: str, lines: str, **options: Any) -> Bad:
+    """A mistake in what nodes are told."""
+    return Bad(code=code, edits=("kind: hyperpod", f"{WITH_CLUSTER}{lines}"), construct=cluster(**options))
+
+
+def own_step(code: str, line: str, **step: Any) -> Bad:
+    """A mistake in a step of one's own."""
+    given: dict[str, Any] = {"script": "a.sh"} | step
+    lifecycle = LifecycleScripts(own_steps=[OwnStep(**given)], own_scripts=HERE / "steps")
+    return told(code, f"scripts: {{own: {{folder: steps, steps: {{{line}}}}}}}", lifecycle=lifecycle)
+
+
+def s3_mounts(*mounts: dict[str, Any]) -> Construct:
+    def make(stack: cdk.Stack) -> None:
+        bucket = s3.Bucket.from_bucket_name(stack, "Data", "my-data")
+        cluster(s3_mounts=[S3Mount(bucket=bucket, **mount) for mount in mounts])(stack)
+
+    return make
 
 
 MANY = range(99)
@@ -236,6 +264,65 @@ BAD: dict[str, Bad] = {
     "a negative count": worker("LF518", "count: 4", "count: -1", count=-1),
     "a minimum above the count": worker("LF520", "count: 4", "count: 4, min_count: 5", min_count=5),
     "an image that is none": worker("LF553", "count: 4", "count: 4, image: img-1", image_id="img-1"),
+    "a user name of the system": told(
+        "LF412", "users: {root: {uid: 2001}}", users=[ClusterUser(name="root", uid=2001)]
+    ),
+    "a user id of the system": told("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
+    "two users of one id": told(
+        "LF414",
+        "users: {ada: {uid: 2001}, grace: {uid: 2001}}",
+        users=[ClusterUser(name="ada", uid=2001), ClusterUser(name="grace", uid=2001)],
+    ),
+    "a key that is none": told(
+        "LF415",
+        "users: {ada: {uid: 2001, ssh_keys: [mine]}}",
+        users=[ClusterUser(name="ada", uid=2001, ssh_public_keys=["mine"])],
+    ),
+    "a Slurm account in capitals": told(
+        "LF416",
+        "users: {ada: {uid: 2001, account: Research}}",
+        users=[ClusterUser(name="ada", uid=2001, slurm_account="Research")],
+    ),
+    "an S3 mount for a group that is not there": Bad(
+        code="LF417",
+        edits=("kind: hyperpod", f"{WITH_CLUSTER}s3_mounts: [{{bucket: data, mount: /s3, groups: [worker]}}]"),
+        construct=s3_mounts({"mount_path": "/s3", "groups": ["worker"]}),
+    ),
+    "two S3 mounts in one place": Bad(
+        code="LF418",
+        edits=(
+            "kind: hyperpod",
+            f"{WITH_CLUSTER}s3_mounts: [{{bucket: data, mount: /s3}}, {{bucket: data, mount: /s3/a}}]",
+        ),
+        construct=s3_mounts({"mount_path": "/s3"}, {"mount_path": "/s3/a"}),
+    ),
+    "a step to skip that there is not": told(
+        "LF421",
+        "scripts: {skip: [mount_luster]}",
+        lifecycle=LifecycleScripts(skip_steps=["mount_luster"]),
+    ),
+    "an own step with a shipped name": own_step("LF422", "users: {script: a.sh}", name="users"),
+    "own steps in a circle": own_step("LF423", "a: {script: a.sh, needs: [a]}", name="a", needs=["a"]),
+    "an own step without a role": own_step("LF424", "a: {script: a.sh, roles: []}", name="a", roles=[]),
+    "an own step without its script": own_step("LF425", "a: {script: b.sh}", name="a", script="b.sh"),
+    "an own step that takes all day": own_step(
+        "LF426", "a: {script: a.sh, timeout: 24 h}", name="a", timeout_seconds=86400
+    ),
+    "a lock file that is not there": told(
+        "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads.vendor(lock=HERE / "nowhere.json")
+    ),
+    "users that no node is told of": told(
+        "LF429",
+        "lifecycle: none\n    users: {ada: {uid: 2001}}",
+        lifecycle=None,
+        users=[ClusterUser(name="ada", uid=2001)],
+    ),
+    "a Neuron release that there is not": told("LF450", 'neuron: {release: "1.0"}', neuron=NeuronHost(release="1.0")),
+    "Neuron packages that nobody may fetch": told(
+        "LF453",
+        'neuron: {release: "2.28.1", host: install}',
+        neuron=NeuronHost(release="2.28.1", install=True),
+    ),
     "a training plan of another region": worker(
         "LF542", "count: 4", f"count: 4, training_plan: '{PLAN}'", training_plan_arn=PLAN
     ),
@@ -246,7 +333,7 @@ BAD: dict[str, Bad] = {
 def test_one_error_by_fleet_file_and_by_construct(stack: cdk.Stack, what: str) -> None:
     bad = BAD[what]
     with pytest.raises(FleetError) as by_file:
-        parse_fleet(edited(*bad.edits))
+        parse_fleet(edited(*bad.edits), directory=HERE)
     with pytest.raises(FleetError) as by_construct:
         bad.construct(stack)
     assert [problem.code.value for problem in by_file.value.problems] == [bad.code], by_file.value

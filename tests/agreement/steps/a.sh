@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# An own step that does nothing.
+true
