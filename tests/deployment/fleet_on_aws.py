@@ -57,7 +57,8 @@ class FleetOnAws:
     @property
     def bundle(self) -> tuple[str, str]:
         """Bucket and prefix of the bundle that the nodes run."""
-        uri: ParseResult = urlparse(str(self.group("worker-group")["LifeCycleConfig"]["SourceS3Uri"]))
+        first = self.cluster["InstanceGroups"][0]
+        uri: ParseResult = urlparse(str(first["LifeCycleConfig"]["SourceS3Uri"]))
         return uri.netloc, uri.path.strip("/")
 
     def bundle_object(self, name: str) -> bytes:
