@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet.catalog.node_steps import node_steps
 from llm_fleet.rules.codes import Code
 from llm_fleet_node.failures import Code as NodeCode
 
@@ -16,10 +17,21 @@ def _table(head: str, rows: list[str]) -> str:
     return "\n".join([f"| code | {head} |", "|---|---|", *rows])
 
 
+def _cells(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+STEPS = [
+    _cells(f"`{name}`", step.summary, ", ".join(step.roles), ", ".join(f"`{need}`" for need in step.needs))
+    for name, step in node_steps().items()
+]
 TABLES = {
-    "node codes": _table("what to do", [f"| `{code.code}` | {code.remedy} |" for code in NodeCode]),
+    "steps": "\n".join([_cells("step", "what is so afterwards", "on", "after"), "|---|---|---|---|", *STEPS]),
+    "node codes": _table(
+        "what to do", [f"| [`{code.code}`](../node-failures/{code.code}.md) | {code.remedy} |" for code in NodeCode]
+    ),
     "synth codes": _table(
-        "what is refused", [f"| `{code.value}` | {code.title_} |" for code in Code if re.match(r"LF4[01]", code.value)]
+        "what is refused", [f"| `{code.value}` | {code.title_} |" for code in Code if re.match(r"LF4", code.value)]
     ),
 }
 

@@ -127,8 +127,9 @@ class LifecycleBundle(Construct):
 
 
 def _entry_points(manifest: NodeManifest) -> set[str]:
-    """Return the scripts that HyperPod is told to run on some group."""
-    names = load("lifecycle")["entry_points"]
+    """Return the scripts that the platform is told to run on some group."""
+    facts = load("lifecycle")
+    names = {**facts["entry_points"], **facts["parallelcluster_entry_points"]}
     return {group.script or cast(str, names[group.hook.value]) for group in manifest.groups if group.hook}
 
 

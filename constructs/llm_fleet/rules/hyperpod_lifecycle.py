@@ -19,7 +19,7 @@ def check_lifecycle_hooks(group: GroupLike) -> list[Problem]:
                 code=Code.LIFECYCLE_BOTH_HOOKS,
                 message="OnCreate and OnInitComplete exclude each other: the first replaces the AMI's configuration, "
                 "the second runs after it",
-                remedy="keep OnInitComplete and let the AMI set up Slurm, or OnCreate and set up everything yourself",
+                remedy="keep OnInitComplete and let the AMI set up Slurm, or OnCreate and let the script set it up",
                 path=("on_create",),
                 value=[group.on_create, group.on_init_complete],
                 allowed="one hook in a group",
