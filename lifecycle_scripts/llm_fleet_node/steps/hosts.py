@@ -28,7 +28,7 @@ def _apply(node: Node) -> None:
     if _without_our_block(node, own)[:1] != (address,):
         lines.append(f"{address} {_all_names(own)}")
     for controller, name in _controllers(node):
-        if name != own and controller not in _without_our_block(node, name):
+        if name != own and _without_our_block(node, name)[:1] != (controller,):
             lines.append(f"{controller} {name}")
     put_block(node.host, names.HOSTS, _BLOCK, "\n".join(lines), first=True)
 
@@ -51,7 +51,7 @@ def _verify_controllers(node: Node) -> None:
         fail(Code.CONTROLLER_NAME, f"{node.places.resource_config} names no controller's address")
     for address, name in _controllers(node):
         found = names.meaning(node.host, name, seconds=_SECONDS)
-        if address not in found:
+        if found[:1] != (address,):
             told = ", ".join(found) or f"nothing within {_SECONDS:g} s"
             fail(Code.CONTROLLER_NAME, f"the controller {name} resolves to {told}, not to {address}")
 

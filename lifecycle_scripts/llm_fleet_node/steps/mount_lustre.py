@@ -70,5 +70,4 @@ STEP = Step(
     apply=_apply,
     verify=_verify,
     timeout=300,
-    retries=1,
 )

@@ -78,5 +78,4 @@ STEP = Step(
     apply=_apply,
     verify=_verify,
     timeout=300,
-    retries=1,
 )

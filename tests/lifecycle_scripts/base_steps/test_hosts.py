@@ -164,6 +164,16 @@ def test_a_controller_that_means_another_node_is_told(tmp_path: Path) -> None:
         STEP.verify(node)
 
 
+def test_a_controllers_wrong_entry_counts_no_more(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    file(tmp_path, "/etc/hosts", f"10.7.7.7 ip-10-1-0-5\n10.1.0.5 ip-10-1-0-5\n{OWN} {NAME}\n")
+    file(tmp_path, "/etc/nsswitch.conf", "hosts: files dns\n")
+    with pytest.raises(Failure, match=r"LFN43  .* resolves to 10\.7\.7\.7, 10\.1\.0\.5, not to 10\.1\.0\.5"):
+        STEP.verify(node)
+    assert applied(STEP, node) == ["wrote /etc/hosts"]
+    assert names.meaning(node.host, "ip-10-1-0-5")[0] == "10.1.0.5"
+
+
 def test_without_a_controller_a_bare_worker_is_refused(tmp_path: Path) -> None:
     node = identified(build(tmp_path), controllers=())
     STEP.verify(node)
