@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from secrets import token_hex
@@ -88,26 +88,38 @@ class DrillCluster:
             self.srun_over_all()
         self._finish(starts, seconds=seconds, check=True)
 
-    def run_scripts(self, names: Iterable[str] = (), *, seconds: float = 300, check: bool = True) -> dict[str, int]:
+    def run_scripts(
+        self,
+        names: Iterable[str] = (),
+        *,
+        seconds: float = 300,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+    ) -> dict[str, int]:
         """Run the scripts of the nodes `names` (default: all) at the same time; return their exit codes.
 
         Raises `ScriptsFailed` unless all end with 0, or not `check`.
         """
-        return self._finish(self.start_scripts(names), seconds=seconds, check=check)
+        return self._finish(self.start_scripts(names, env), seconds=seconds, check=check)
 
-    def start_scripts(self, names: Iterable[str] = ()) -> Starts:
-        """Start the scripts of the nodes `names` (default: all) as the platform does; return at once."""
+    def start_scripts(self, names: Iterable[str] = (), env: Mapping[str, str] | None = None) -> Starts:
+        """Start the scripts of the nodes `names` (default: all) as the platform does, `env` added; return at once."""
         chosen = list(names) or list(self.nodes)
         self.journal.note("scripts", f"starting the scripts of {len(chosen)} nodes")
-        return Starts({name: self._start(name) for name in chosen}, self._note_end)
+        return Starts({name: self._start(name, env) for name in chosen}, self._note_end)
 
-    def _start(self, name: str) -> Start:
+    def _start(self, name: str, env: Mapping[str, str] | None) -> Start:
         node = self.nodes[name]
         old, now = report_stamp(node), time.time()
         log = self.backend.folder / f"{name}.script.log"
-        run = self._platform.start_script(node, self.instance(name), self.bundle, log)
+        run = self._platform.start_script(node, self.instance(name), self.bundle, log, env)
         self.journal.note("script-started", "its script was started", name)
         return Start(node, run, now, old)
+
+    @property
+    def platform(self) -> HyperPod:
+        """The platform's agents."""
+        return self._platform
 
     def _note_end(self, name: str, code: int) -> None:
         said = "its script ended with 0" if code == 0 else f"its script FAILED with {code}"

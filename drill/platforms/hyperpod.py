@@ -83,11 +83,18 @@ class HyperPod:
             then=f"mkdir -p {Path(LOG).parent}",
         )
 
-    def start_script(self, node: Node, instance: Instance, bundle: Bundle, log: Path) -> Running:
-        """Run the group's script as HyperPod does; return at once. `log`: what the shell around it says."""
+    def start_script(
+        self, node: Node, instance: Instance, bundle: Bundle, log: Path, env: Mapping[str, str] | None = None
+    ) -> Running:
+        """Run the group's script as HyperPod does; return at once.
+
+        `log`: what the shell around it says. `env`: what a scenario adds to the environment.
+        """
         script = self.view.group(instance.group).script
         command = f"cd '{bundle.folder}' && exec './{script}' >>{LOG} 2>&1"
-        return node.start("bash", "-c", command, env={"SAGEMAKER_RESOURCE_CONFIG_PATH": resource_config.PATH}, log=log)
+        return node.start(
+            "bash", "-c", command, env={"SAGEMAKER_RESOURCE_CONFIG_PATH": resource_config.PATH, **(env or {})}, log=log
+        )
 
     def _hosts(self) -> str:
         """The names that VPC DNS and the agent give: of the nodes, of file systems, of nothing else."""

@@ -2,8 +2,8 @@
 
 Imitated (hyperpod §1.10): a node with the Slurm reason `Action:Replace` is replaced, one with `Action:Reboot` is
 rebooted; exact, case-sensitive. A lost machine is replaced by itself (NodeRecovery=Automatic). Not imitated: how long
-that takes (20 to 30 minutes), and that a replacement that fails is not tried again. A lost machine is replaced once
-Slurm calls it down, so that what Slurm does about the loss is seen first.
+that takes (20 to 30 minutes), and that a replacement that fails is not tried again. A lost machine is replaced a little
+after Slurm called it down, so that what Slurm does about the loss is seen first: its job goes on a spare.
 """
 
 import threading
@@ -17,6 +17,8 @@ from drill.slurm import NotInTime, Slurm
 
 REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
 _PAUSE = 0.5
+_PATIENCE = 12.0
+"""Seconds between a node's being down and its replacement."""
 
 
 class Recoverable(Protocol):
@@ -59,6 +61,8 @@ class Recovery(AbstractContextManager["Recovery"]):
         self._thread = threading.Thread(target=self._watch, name="recovery", daemon=True)
         self.error: BaseException | None = None
         """What ended the watcher before its time."""
+        self._looks = 0
+        self._down_since: dict[str, float] = {}
         self.healed: list[str] = []
         """Names of the nodes that it gave back, in order."""
 
@@ -70,6 +74,14 @@ class Recovery(AbstractContextManager["Recovery"]):
                 raise self.error
             if time.monotonic() > deadline:
                 raise NotInTime(f"{name} was not healed within {seconds:g} s")
+            time.sleep(_PAUSE / 5)
+
+    def looks(self, times: int) -> None:
+        """Wait until the watcher has looked `times` more often. Raises what ended it."""
+        wanted = self._looks + times
+        while self._looks < wanted:
+            if self.error is not None:
+                raise self.error
             time.sleep(_PAUSE / 5)
 
     def __enter__(self) -> "Recovery":
@@ -88,6 +100,7 @@ class Recovery(AbstractContextManager["Recovery"]):
         try:
             while not self._end.wait(_PAUSE):
                 self._look()
+                self._looks += 1
         except BaseException as error:
             self.error = error
 
@@ -110,4 +123,7 @@ class Recovery(AbstractContextManager["Recovery"]):
         self.healed.append(name)
 
     def _is_lost(self, name: str, state: str) -> bool:
-        return state.startswith("down") and not self._cluster.node(name).running
+        if not state.startswith("down") or self._cluster.node(name).running:
+            self._down_since.pop(name, None)
+            return False
+        return time.monotonic() - self._down_since.setdefault(name, time.monotonic()) > _PATIENCE

@@ -16,7 +16,7 @@ PATH = "/opt/slurm/etc/slurm.conf"
 
 DRILL_PROFILE: Mapping[str, str] = MappingProxyType(
     {
-        "SlurmdTimeout": "9",
+        "SlurmdTimeout": "8",
         "TCPTimeout": "1",
         "MessageTimeout": "5",
         "AuthInfo": "cred_expire=5",

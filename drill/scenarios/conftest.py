@@ -1,0 +1,57 @@
+"""Clusters for scenarios. A healthy one is shared: whoever breaks it mends it, and the next scenario makes sure."""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from drill.cluster import DrillCluster
+from drill.embedded_aws import EmbeddedAws
+from drill.journal import Journal
+from drill.session import FLEET, open_on, run_folder, with_workers
+
+Deploy = Callable[..., AbstractContextManager[DrillCluster]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the drill out where nodes cannot be made."""
+    if os.geteuid() != 0:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="nodes are made as root"))
+
+
+@pytest.fixture(scope="session")
+def aws() -> Generator[EmbeddedAws]:
+    """The embedded AWS of all scenarios."""
+    with EmbeddedAws() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def deploy(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
+    """Deploy a fleet file with so many workers, and open the cluster `name`; no node is booted yet."""
+
+    @contextmanager
+    def open_cluster(workers: int, fleet: Path = FLEET, name: str = "train") -> Generator[DrillCluster]:
+        aws.deploy(with_workers(fleet, workers, tmp_path_factory.mktemp("fleet")))
+        with open_on(aws, name, Journal(run_folder() / "journal.jsonl")) as cluster:
+            yield cluster
+
+    return open_cluster
+
+
+@pytest.fixture(scope="session")
+def _shared(deploy: Deploy) -> Generator[DrillCluster]:
+    with deploy(3) as cluster:
+        cluster.boot()
+        cluster.bring_up()
+        yield cluster
+
+
+@pytest.fixture
+def cluster(_shared: DrillCluster) -> Generator[DrillCluster]:
+    """A healthy cluster: controller, login node and three workers. It is to be healthy at the end too."""
+    yield _shared
+    _shared.slurm.wait_for_states(*(one.host_name for one in _shared.workers), state="idle", seconds=60)
