@@ -13,7 +13,7 @@ from drill.nodes.backend import NodePlan
 from drill.nodes.docker_engine import Engine
 from drill.nodes.node import CommandError, Done, NodeError
 from drill.nodes.processes import Started
-from drill.nodes.unshare_node import BOOT_DEADLINE, ENVIRONMENT, hardware_address
+from drill.nodes.unshare_node import BOOT_DEADLINE, ENVIRONMENT, SHUT_DOWN_DEADLINE, hardware_address
 
 _FIRST = Path(__file__).with_name("first.sh")
 _MARK = "LLM_FLEET_DRILL_COMMAND"
@@ -93,6 +93,8 @@ class DockerNode:
             "--tmpfs=/run:rw,exec,mode=755",
             *volumes,
             *self._engine.container_options(),
+            # Not SIGRTMIN+3: systemd would halt and stay.
+            "--stop-signal=SIGRTMIN+4",
             "--entrypoint=/bin/bash",
             self._image,
             "-c",
@@ -160,8 +162,9 @@ class DockerNode:
         self._engine.run("kill", self._container, check=False)
 
     def reboot(self) -> None:
-        """Power off, then boot with the same root."""
-        self.power_off()
+        """Shut down in order, then boot with the same root."""
+        if self.running:
+            self._engine.run("stop", f"--time={SHUT_DOWN_DEADLINE:.0f}", self._container, check=False)
         self._engine.run("start", self._container)
         self._await_boot()
 

@@ -110,7 +110,10 @@ class Node(Protocol):
         ...
 
     def reboot(self) -> None:
-        """Power off, then boot with the same root; tmpfs (instance storage, /run, /dev) comes up empty."""
+        """Shut down in order (or power off, where that takes too long), then boot with the same root.
+
+        tmpfs (instance storage, /run, /dev) comes up empty. A node that is off is booted.
+        """
         ...
 
     def replace(self) -> None:

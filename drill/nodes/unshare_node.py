@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -24,6 +25,10 @@ from drill.nodes.processes import Started, kill_session
 BOOT = Path(__file__).with_name("boot.sh")
 BOOT_DEADLINE = 180.0
 """Seconds: 64 nodes that boot side by side on two cores take well under half of it."""
+SHUT_DOWN_DEADLINE = 20.0
+"""Seconds that services have to end before the power goes."""
+_HALT = signal.SIGRTMIN + 4
+"""Makes systemd end everything and then itself, see systemd(1)."""
 _NAMESPACES = ("--cgroup", "--mount", "--uts", "--ipc", "--net", "--pid")
 _ENTER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
 _CAPABILITIES = "--bounding-set=-sys_time,-sys_module,-sys_rawio"
@@ -141,7 +146,8 @@ class UnshareNode:
         self._init = 0
 
     def reboot(self) -> None:
-        """Power off, then boot with the same root."""
+        """Shut down in order, then boot with the same root."""
+        self._shut_down()
         self.power_off()
         self._boot()
 
@@ -158,6 +164,13 @@ class UnshareNode:
         self._remove_root()
         self._groups.remove()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _shut_down(self) -> None:
+        if self._process is None or not self.running:
+            return
+        os.kill(self._init, _HALT)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(SHUT_DOWN_DEADLINE)
 
     def _entering(self, command: tuple[str, ...]) -> list[str]:
         """Return `command` as the machine runs it: in the node's namespaces and beside its init in every group."""

@@ -8,6 +8,12 @@ import pytest
 from drill.nodes.backend import Backend
 from drill.nodes.node import CommandError, Node, NodeError
 
+ORDERLY = """
+[Service]
+ExecStart=/usr/bin/sleep infinity
+ExecStop=/bin/sh -c 'echo yes >/var/lib/ended-in-order'
+"""
+
 
 def test_boots_a_healthy_systemd_as_first_process(two: list[Node]) -> None:
     for node in two:
@@ -135,11 +141,14 @@ def test_a_reboot_keeps_the_root_and_loses_memory(two: list[Node]) -> None:
     node = two[0]
     node.write("/var/lib/kept", "kept")
     node.write("/opt/dlami/nvme/lost", "lost")
+    node.write("/etc/systemd/system/orderly.service", ORDERLY)
+    node.run("systemctl", "start", "orderly")
     before = node.run("cat", "/proc/1/stat").stdout
     identity = node.read("/etc/machine-id")
     node.reboot()
     assert node.run("cat", "/proc/1/stat").stdout != before
     assert node.read("/var/lib/kept") == "kept"
+    assert node.read("/var/lib/ended-in-order") == "yes\n"
     assert node.read("/etc/machine-id") == identity
     assert node.run("ls", "/opt/dlami/nvme").stdout == ""
     assert node.run("df", "--output=size", "-BM", "/opt/dlami/nvme").stdout.split()[-1] == "16M"
