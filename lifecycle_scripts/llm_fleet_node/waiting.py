@@ -10,6 +10,7 @@ from llm_fleet_node.failures import Code, fail
 
 _FIRST, _GROWTH, _LONGEST = 0.05, 1.5, 1.0
 """Seconds between two looks: short at first, since most things are there at once, then longer to spare the node."""
+_LONGEST_PAUSE = 5.0
 
 Found = TypeVar("Found")
 
@@ -30,3 +31,11 @@ def wait_for(what: str, look: Callable[[], Found], *, seconds: float, code: Code
             fail(code, f"no {what} within {seconds:g} s")
         time.sleep(min(pause, left))
         pause = min(pause * _GROWTH, _LONGEST)
+
+
+def pause(seconds: float) -> None:
+    """Spare another machine for a moment before it is asked again what it refused.
+
+    Only between attempts that the caller counts or has a deadline for; whoever waits for something uses `wait_for`.
+    """
+    time.sleep(min(seconds, _LONGEST_PAUSE))

@@ -151,6 +151,28 @@ def test_a_changed_script_is_refused(node: Node) -> None:
     _refused(node.run(), "LFN06", "llm_fleet_node/places.py is ")
 
 
+@pytest.mark.parametrize("place", ["steps/stranger.py", "stranger.py", "new/stranger.py"])
+def test_code_that_was_never_published_is_refused(node: Node, place: str) -> None:
+    path = node.bundle / "llm_fleet_node" / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("open('/proof', 'w')")
+    _refused(node.run(), "LFN06", f"llm_fleet_node/{place} in {node.bundle} was never published")
+
+
+@pytest.mark.parametrize("name", ["llm_fleet_node/graph.py", "README.md"])
+def test_windows_line_ends_are_refused(node: Node, name: str) -> None:
+    path = node.bundle / name
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    _refused(node.run(), "LFN06", f"{name} is ")
+
+
+@pytest.mark.parametrize("name", ["on_init_complete.sh", "enter.sh"])
+def test_an_entry_point_with_windows_line_ends_is_never_green(node: Node, name: str) -> None:
+    path = node.bundle / name
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert node.run().code != 0
+
+
 def test_a_missing_file_is_refused(node: Node) -> None:
     (node.bundle / "README.md").unlink()
     _refused(node.run(), "LFN06", "README.md cannot be read")

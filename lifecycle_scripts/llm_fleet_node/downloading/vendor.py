@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.manifest_parts import Download
 from llm_fleet_node.node import Node
+from llm_fleet_node.waiting import pause
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -38,7 +39,7 @@ def fetch(node: Node, file: Download, part: Path) -> str:
             if attempt == _ATTEMPTS - 1 or time.monotonic() > deadline:
                 fail(Code.DOWNLOAD_UNREACHABLE, f"{file.url}: {error}")
             node.say(f"{file.url}: {error}; trying again")
-            time.sleep(_PAUSE * 2**attempt)
+            pause(_PAUSE * 2**attempt)
         else:
             break
     return file.url

@@ -11,6 +11,7 @@ from llm_fleet_node.mounts.diagnosis import why_not_mounted
 from llm_fleet_node.mounts.identity import check_device
 from llm_fleet_node.mounts.remote import Remote
 from llm_fleet_node.mounts.table import mounted_at
+from llm_fleet_node.waiting import pause
 
 FSTAB = "/etc/fstab"
 _ONE_TRY = 60.0
@@ -46,7 +47,7 @@ def _mount(host: Host, remote: Remote, seconds: float) -> None:
             reason = why_not_mounted(host, remote, error)
             if reason.final or time.monotonic() + _PAUSE > deadline:
                 raise reason from error
-            time.sleep(_PAUSE)  # mount(8) and the diagnosis have waited already: this only spares the server
+            pause(_PAUSE)  # mount(8) and the diagnosis have waited already: this only spares the server
         else:
             return
 
