@@ -21,7 +21,7 @@ def wait_for(what: str, look: Callable[[], Found], *, seconds: float, code: Code
     Raises `Failure` with `code` when `seconds` are over, saying that there was no `what`.
     """
     deadline = time.monotonic() + seconds
-    pause = _FIRST
+    interval = _FIRST
     while True:
         found = look()
         if found:
@@ -29,8 +29,8 @@ def wait_for(what: str, look: Callable[[], Found], *, seconds: float, code: Code
         left = deadline - time.monotonic()
         if left <= 0:
             fail(code, f"no {what} within {seconds:g} s")
-        time.sleep(min(pause, left))
-        pause = min(pause * _GROWTH, _LONGEST)
+        time.sleep(min(interval, left))
+        interval = min(interval * _GROWTH, _LONGEST)
 
 
 def pause(seconds: float) -> None:

@@ -86,7 +86,7 @@ def test_the_scripts_never_sleep_for_a_fixed_time() -> None:
 
 def test_waiting_always_has_a_deadline() -> None:
     text = (FOLDER / "llm_fleet_node" / "waiting.py").read_text(encoding="utf-8")
-    assert re.findall(r"sleep\((.*)\)", text) == ["min(pause, left)", "min(seconds, _LONGEST_PAUSE)"]
+    assert re.findall(r"sleep\((.*)\)", text) == ["min(interval, left)", "min(seconds, _LONGEST_PAUSE)"]
 
 
 @pytest.mark.parametrize("path", SHELL, ids=lambda path: path.name)
