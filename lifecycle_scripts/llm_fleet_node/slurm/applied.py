@@ -1,4 +1,4 @@
-"""Remembers which configuration slurmctld was last started or reconfigured with."""
+"""Whether slurmctld runs on the configuration that is in its files now."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ from typing import Optional
 from llm_fleet_node.host import Host
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import conf_file, topology
+from llm_fleet_node.slurm.conf_file import ConfFile
 
 _NOTE = "/var/lib/llm-fleet/slurm_configuration.sha256"
-_FILES = (
-    conf_file.NAME,
-    conf_file.OURS,
-    "accounting.conf",
-    "gres.conf",
-    "plugstack.conf",
-    topology.CONF,
-    topology.YAML,
-)
+_FILES = (conf_file.NAME, conf_file.OURS, "accounting.conf", "gres.conf", topology.CONF, topology.YAML)
+_PROGRAMS = ("Prolog", "Epilog", "HealthCheckProgram", "AccountingStorageType", "AccountingStorageHost")
+_LISTS = ("SlurmctldParameters", "SchedulerParameters")
 
 
 def digest(host: Host, etc: str) -> str:
@@ -31,10 +26,37 @@ def digest(host: Host, etc: str) -> str:
 
 
 def noted(node: Node) -> Optional[str]:
-    """Return the digest that was noted last; `None` when none was."""
+    """Return the digest of the files that slurmctld was last started or reconfigured with by us; `None` before."""
     return (node.host.read(_NOTE) or "").strip() or None
 
 
 def note(node: Node, digest: str) -> None:
     """Note that slurmctld runs on the configuration with that `digest`."""
     node.host.write(_NOTE, f"{digest}\n")
+
+
+def difference(host: Host, conf: ConfFile) -> str:
+    """Return a setting of `conf` that the running slurmctld does not have; empty when it has all that we care for.
+
+    Measured, since others reconfigure it too: the platform's agent does whenever it has written slurm.conf anew.
+    """
+    running = _running(host.run("scontrol", "show", "config", timeout=20))
+    for key in _PROGRAMS:
+        for value in conf.values(key)[-1:]:
+            if value not in running.get(key, []):
+                return f"{key}={value}"
+    for key in _LISTS:
+        missing = [item for item in conf.items(key) if item not in ",".join(running.get(key, [])).split(",")]
+        if missing:
+            return f"{key} with {missing[0]}"
+    return ""
+
+
+def _running(text: str) -> dict[str, list[str]]:
+    """Return the values of each key: one that may be set more than once is shown as `Prolog[0]`, `Prolog[1]`."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition("=")
+        if separator:
+            found.setdefault(key.strip().split("[")[0], []).append(value.strip())
+    return found

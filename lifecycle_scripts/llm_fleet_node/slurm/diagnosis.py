@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import NoReturn
 
 from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import Host
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import controller, logs
 from llm_fleet_node.time_source import clock_offset
 
 _MUNGE_LIFETIME = 300.0
 """Seconds that munge takes a credential for (its default time to live)."""
+
+
+_HOPELESS = (Code.MUNGE_REFUSED, Code.MUNGE_CLOCK, Code.SLURM_VERSIONS)
+"""What does not get better by waiting."""
+
+
+def is_hopeless(host: Host) -> bool:
+    """Return whether slurmd says that it will not be registered, however long we wait."""
+    return logs.meaning(logs.last_words(host, "slurmd")) in _HOPELESS
 
 
 def explain(node: Node, name: str, what: str) -> NoReturn:

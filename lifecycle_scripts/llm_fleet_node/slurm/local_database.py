@@ -17,14 +17,13 @@ _TEXT = """\
 # Written by llm-fleet: what slurmdbd asks of its database, by Slurm's accounting guide. Only this node reaches it.
 [mysqld]
 innodb_buffer_pool_size={pool}M
-innodb_log_file_size=64M
 innodb_lock_wait_timeout=900
 max_allowed_packet=16M
 bind-address=127.0.0.1
 skip-name-resolve
 """
-_LEAST, _MOST = 128, 1024
-"""MiB of the buffer pool: an eighth of the memory, within these."""
+_PERCENT, _LEAST = 12, 128
+"""Of the memory, and MiB, for the buffer pool: slurmdbd 24.11 warns below 10 %."""
 _SQL = """\
 CREATE DATABASE IF NOT EXISTS {database};
 CREATE USER IF NOT EXISTS '{user}'@'localhost' IDENTIFIED BY '{password}';
@@ -33,32 +32,51 @@ GRANT ALL ON {database}.* TO '{user}'@'localhost';
 """
 
 
-def prepare(host: Host, etc: str) -> str:
-    """Make sure that MariaDB runs with slurmdbd's database and user; return its unit's name.
+def prepare(host: Host, etc: str) -> None:
+    """Make sure that MariaDB runs with slurmdbd's database and user. Raises `Failure`.
 
     The password is made once and kept in slurmdbd.conf, which is written first: a run that was killed in between finds
     it there again.
     """
-    unit = _unit(host)
-    name = _put_settings(host)
+    unit = unit_name(host)
+    settings = _put_settings(host)
     password = slurmdbd.password(host, etc) or os.urandom(16).hex()
     slurmdbd.write(host, etc, Storage("localhost", 3306, DATABASE, USER, password))
     try:
-        units.start(host, unit, reads=[name])
-        if not units.look(host, "slurmdbd")[0].active or not slurmdbd.answers(host):
+        units.start(host, unit, reads=[settings])
+        if problem(host, etc):
             _make(host, password)
     except CommandFailed as error:
         fail(Code.DATABASE, error.cause)
-    return unit
+
+
+def problem(host: Host, etc: str) -> str:
+    """Return why slurmdbd's user does not get to its database; empty when it does."""
+    password = slurmdbd.password(host, etc)
+    if password is None:
+        return f"{etc}/slurmdbd.conf has no password"
+    # By way of standard input: the command line of a process is for all to see.
+    options = f"[client]\nuser={USER}\npassword={password}\n"
+    try:
+        host.run(_client(host), "--defaults-file=/dev/stdin", "--execute=SELECT 1", DATABASE, input=options)
+    except CommandFailed as error:
+        return error.cause
+    return ""
 
 
 def _make(host: Host, password: str) -> None:
-    client = "mariadb" if host.which("mariadb") else "mysql"
     sql = _SQL.format(database=DATABASE, user=USER, password=password)
-    host.run(client, "--protocol=socket", "--user=root", input=sql, changes=f"made database and user of {DATABASE}")
+    host.run(
+        _client(host), "--protocol=socket", "--user=root", input=sql, changes=f"made database and user of {DATABASE}"
+    )
 
 
-def _unit(host: Host) -> str:
+def _client(host: Host) -> str:
+    return "mariadb" if host.which("mariadb") else "mysql"
+
+
+def unit_name(host: Host) -> str:
+    """Return the name of MariaDB's unit. Raises `Failure` when the node has none."""
     there = [unit.name for unit in units.look(host, *_UNITS) if unit.is_there]
     if not there:
         fail(Code.DATABASE, "accounting is to be local, but this node has no MariaDB", final=True)
@@ -76,5 +94,5 @@ def _pool(host: Host) -> int:
     """Return the size of the buffer pool in MiB. slurmdbd warns below 128."""
     for line in (host.read("/proc/meminfo") or "").splitlines():
         if line.startswith("MemTotal:"):
-            return max(_LEAST, min(_MOST, int(line.split()[1]) // 1024 // 8))
+            return max(_LEAST, int(line.split()[1]) // 1024 * _PERCENT // 100)
     return _LEAST

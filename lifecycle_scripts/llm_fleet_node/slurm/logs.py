@@ -6,6 +6,7 @@ from typing import Optional
 
 from llm_fleet_node.failures import Code
 from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.slurm import units
 
 _FOLDER = "/var/log/slurm"
 _LINES = 40
@@ -28,14 +29,22 @@ _KNOWN = (
 
 
 def last_words(host: Host, unit: str) -> str:
-    """Return the last lines that the daemon of `unit` said since its start, to the journal and to its own log."""
-    try:
-        journal = host.run(
-            "journalctl", f"--unit={unit}", f"--lines={_LINES}", "--output=cat", "--no-pager", timeout=20
-        )
-    except CommandFailed:
-        journal = ""
-    return "\n".join(line for line in (*journal.splitlines()[-_LINES:], *_tail(host, f"{_FOLDER}/{unit}.log")) if line)
+    """Return the last lines of the daemon of `unit`, each once: of its last run, as the journal has it.
+
+    Where the journal has none, of its own log, which may tell of earlier runs too.
+    """
+    (seen,) = units.look(host, unit)
+    lines: list[str] = []
+    if seen.invocation:
+        which = f"_SYSTEMD_INVOCATION_ID={seen.invocation}"
+        try:
+            told = host.run("journalctl", which, f"--lines={_LINES}", "--output=cat", "--no-pager", timeout=20)
+        except CommandFailed:
+            told = ""
+        lines = told.splitlines()
+    # To the journal a daemon speaks by two ways, with its name in front and without.
+    plain = [line[len(unit) + 2 :] if line.startswith(f"{unit}: ") else line for line in lines]
+    return "\n".join(dict.fromkeys(line for line in plain or _tail(host, f"{_FOLDER}/{unit}.log") if line))
 
 
 def meaning(words: str) -> Optional[Code]:
@@ -47,7 +56,7 @@ def errors_of(words: str, most: int = 6) -> str:
     """Return the last lines of `words` that tell of errors, for people; the last lines when none does."""
     lines = words.splitlines()
     bad = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
-    return "\n".join(list(dict.fromkeys(bad or lines))[-most:])
+    return "\n".join((bad or lines)[-most:])
 
 
 def _tail(host: Host, path: str) -> list[str]:

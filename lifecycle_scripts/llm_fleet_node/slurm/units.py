@@ -12,7 +12,7 @@ from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 
 _WANTED_AT_BOOT = "/etc/systemd/system/multi-user.target.wants"
-_PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload"
+_PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID"
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _START_TIME = 19
 """Place of the start time in /proc/<pid>/stat, counted from after the name: field 22 (proc(5))."""
@@ -29,6 +29,8 @@ class Unit:
     """Path of its unit file; empty when there is none."""
     pid: int
     needs_reload: bool
+    invocation: str
+    """What the journal calls this run of it, or the last one."""
 
     @property
     def is_there(self) -> bool:
@@ -51,6 +53,7 @@ def _unit(name: str, said: dict[str, str]) -> Unit:
         file=said.get("FragmentPath", ""),
         pid=int(said.get("MainPID") or 0),
         needs_reload=said.get("NeedDaemonReload") == "yes",
+        invocation=said.get("InvocationID", ""),
     )
 
 
