@@ -187,7 +187,10 @@ class Code(Enum):
         "LFN73",
         "mend what the reason names, then `scontrol update nodename=<node> state=resume`",
     )
-    HEALTH_CHECK = ("LFN74", "mend what the check names; /opt/llm-fleet/slurm/health_check.sh --report tells when it is well")
+    HEALTH_CHECK = (
+        "LFN74",
+        "mend what the check names; `/opt/llm-fleet/slurm/health_check.sh --report` tells if it is well",
+    )
     USER_IDS = (
         "LFN75",
         "give the user another name, uid or gid in the fleet file, or use an AMI without the other; "
