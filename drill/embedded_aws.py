@@ -1,14 +1,20 @@
 """A fleet file, deployed to the embedded AWS: where the drill gets groups, nodes and scripts from."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from drill.bundle import Bundle, fetch, prove
 from drill.cluster_view import ClusterView, FileSystem, Group, Instance
 from local_aws.client import LocalAws
+
+if TYPE_CHECKING:
+    import aws_cdk as cdk
 
 
 class NotDeployed(Exception):
@@ -24,7 +30,7 @@ class EmbeddedAws:
         self._aws = LocalAws()
         self._hashes: dict[str, str] = {}
 
-    def __enter__(self) -> "EmbeddedAws":
+    def __enter__(self) -> EmbeddedAws:
         self._aws.start()
         return self
 
@@ -48,11 +54,21 @@ class EmbeddedAws:
 
         fleet = load_fleet(fleet_file)
         self._aws.region = fleet.region
+
+        def make(app: cdk.App) -> None:
+            from llm_fleet_stacks.fleet_stacks import FleetStacks
+
+            FleetStacks.make(app, fleet, account=self._aws.account)
+
+        self.deploy_app(make)
+
+    def deploy_app(self, make: Callable[[cdk.App], None]) -> None:
+        """Deploy the stacks that `make` puts into an app. Raises `NotDeployed`."""
         if not self._is_bootstrapped:
             self._aws.bootstrap()
             self._is_bootstrapped = True
         with TemporaryDirectory(prefix="drill-synth-") as folder:
-            assembly = _synthesize(fleet, Path(folder, "cdk.out"), self._aws.account)
+            assembly = _synthesize(make, Path(folder, "cdk.out"))
             self._hashes |= _content_hashes(assembly)
             report = self._aws.deploy(assembly)
         if not report.succeeded:
@@ -101,16 +117,14 @@ class EmbeddedAws:
         return bundle, prove(bundle, known)
 
 
-def _synthesize(fleet: Any, to: Path, account: str) -> Path:
+def _synthesize(make: Callable[[cdk.App], None], to: Path) -> Path:
     from tools.synth_environment import cdk_context, use_project_node
 
     use_project_node()
     import aws_cdk as cdk
 
-    from llm_fleet_stacks.fleet_stacks import FleetStacks
-
     app = cdk.App(context=cdk_context(), outdir=str(to))
-    FleetStacks.make(app, fleet, account=account)
+    make(app)
     app.synth()
     return to
 

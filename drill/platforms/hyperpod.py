@@ -56,7 +56,7 @@ class HyperPod:
             NodeFile.of("/etc/hosts", self._hosts()),
             NodeFile.of(resource_config.PATH, resource_config.resource_config(self.view, listed=listed)),
             NodeFile.of(f"{_HOME_OF_AGENTS}/provisioning_parameters.json", self._provisioning_parameters()),
-            *self._aws_settings(),
+            *aws_settings(self.view.region, self._endpoint),
         ]
         if self.view.group(instance.group).role == "Controller":
             text = slurm_conf.agent_slurm_conf(self.view, self._cpus, self._profile)
@@ -119,11 +119,9 @@ class HyperPod:
             parameters["login_group"] = by_role["Login"]
         return json.dumps(parameters, indent=2) + "\n"
 
-    def _aws_settings(self) -> list[NodeFile]:
-        keys = "[default]\naws_access_key_id = testing\naws_secret_access_key = testing\n"
-        settings = f"[default]\nregion = {self.view.region}\nendpoint_url = {self._endpoint}\n"
-        settings += "s3 =\n  addressing_style = path\n"
-        return [
-            NodeFile.of("/root/.aws/credentials", keys, 0o600),
-            NodeFile.of("/root/.aws/config", settings, 0o600),
-        ]
+
+def aws_settings(region: str, endpoint: str) -> list[NodeFile]:
+    """Return what stands in for a node's role and region: files that the AWS SDKs read, with dummy keys."""
+    keys = "[default]\naws_access_key_id = testing\naws_secret_access_key = testing\n"
+    settings = f"[default]\nregion = {region}\nendpoint_url = {endpoint}\ns3 =\n  addressing_style = path\n"
+    return [NodeFile.of("/root/.aws/credentials", keys, 0o600), NodeFile.of("/root/.aws/config", settings, 0o600)]

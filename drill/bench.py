@@ -1,0 +1,98 @@
+"""How long from the start of the scripts on all nodes to the first srun over all of them; `python -m drill bench`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from drill.cluster import DrillCluster
+from drill.embedded_aws import EmbeddedAws
+from drill.journal import Journal
+from drill.report.collect import collect, write
+from drill.report.model import Run, ScriptRun, StepRun
+from drill.report.text import summary
+from drill.session import open_on, run_folder, with_workers
+
+_COLUMNS = f"{'workers':>8} {'boot':>7} {'first srun':>11} {'all ended':>10} {'one node more':>14}"
+
+
+def bench(fleet_file: Path, workers: Sequence[int], *, backend: str, console: Console) -> int:
+    """Measure one cluster of each size, print a line each and the slowest paths; return the exit code."""
+    folder = run_folder()
+    console.print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n{_COLUMNS}", highlight=False)
+    measured: dict[int, Run] = {}
+    with EmbeddedAws() as aws:
+        for count in workers:
+            measured[count] = _measure(aws, fleet_file, count, backend, folder / str(count))
+            console.print(_line(measured, count), highlight=False)
+    for count, run in measured.items():
+        console.rule(f"{count} workers: the slowest path", align="left")
+        for line in [*_slowest(run), *(line for line in summary(run)[:1] if run.verdict != "healthy")]:
+            console.print(line, highlight=False, markup=False)
+    (folder / "bench.json").write_text(
+        json.dumps({count: asdict(run)["timings"] for count, run in measured.items()}, indent=1) + "\n"
+    )
+    console.print(f"\nreports and numbers: {folder}", soft_wrap=True, highlight=False)
+    return 0 if all(run.verdict == "healthy" for run in measured.values()) else 1
+
+
+def _measure(aws: EmbeddedAws, fleet_file: Path, count: int, backend: str, folder: Path) -> Run:
+    with TemporaryDirectory(prefix="drill-fleet-") as place:
+        aws.deploy(with_workers(fleet_file, count, Path(place)))
+    with open_on(aws, aws.clusters()[0], Journal(folder / "journal.jsonl"), backend=backend) as cluster:
+        cluster.boot()
+        run = collect(cluster, title=f"{count} workers", verdict=_bring_up(cluster))
+    write(run, folder)
+    return run
+
+
+def _bring_up(cluster: DrillCluster) -> str:
+    try:
+        cluster.bring_up(seconds=600)
+    except AssertionError as error:
+        return str(error)
+    return "healthy"
+
+
+def _line(measured: dict[int, Run], count: int) -> str:
+    run = measured[count]
+    boot, srun, ended = (
+        _span(run, "boot", "booted"),
+        _span(run, "scripts", "srun"),
+        _span(run, "scripts", "scripts-ended"),
+    )
+    smaller = [size for size in measured if size < count]
+    more = ""
+    if smaller:
+        size = max(smaller)
+        more = f"{(srun - _span(measured[size], 'scripts', 'srun')) / (count - size):.2f} s"
+    return f"{count:>8} {boot:>5.1f} s {srun:>9.1f} s {ended:>8.1f} s {more:>14}"
+
+
+def _span(run: Run, begin: str, end: str) -> float:
+    """Return the seconds between two events of a run; not a number where one is missing."""
+    began = next((event.at for event in run.events if event.what == begin), float("nan"))
+    return next((event.at for event in run.events if event.what == end), float("nan")) - began
+
+
+def _slowest(run: Run) -> list[str]:
+    """Return the steps that decided when the slowest node was done, each with its time."""
+    slowest = max(run.scripts, key=lambda script: max((step.ended or 0 for step in script.steps), default=0))
+    steps = {step.name: step for step in slowest.steps}
+    lines = [f"{slowest.node}: {_until_first_step(slowest):.2f} s until its first step"]
+    return lines + [_step_line(steps[name]) for name in slowest.slowest_path]
+
+
+def _until_first_step(script: ScriptRun) -> float:
+    return min((step.started for step in script.steps if step.started), default=script.ended) - script.started
+
+
+def _step_line(step: StepRun) -> str:
+    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in step.seconds.items())
+    return f"  {step.name:<20} {(step.ended or 0) - (step.started or 0):6.2f} s  ({parts})"
