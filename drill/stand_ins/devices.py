@@ -34,11 +34,23 @@ if [ -n '{interfaces}' ]; then
 fi
 """
 
+_PLACE = "/usr/local/lib/drill/devices.sh"
+_UNIT = "/etc/systemd/system/drill-devices.service"
+_UNIT_TEXT = f"""[Unit]
+Description=Devices of the drill, there from the first moment of each boot
+DefaultDependencies=no
+Before=sysinit.target
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh {_PLACE}
+"""
+
 
 def lay_out(
     node: Node, instance: Instance, *, driver: str, without: Collection[int] = (), interfaces: int | None = None
 ) -> None:
-    """Give `node` what a healthy node of the type `instance` has; again after each boot, since nothing of it lasts.
+    """Give `node` what a healthy node of the type `instance` has; and again at each boot, before anything looks for it.
 
     `driver`: version of the Neuron driver that the image brings. `without`: numbers of Neuron devices that are lost.
     `interfaces`: how many EFA interfaces are there, when not all. GPUs are not played: their type is refused.
@@ -48,14 +60,13 @@ def lay_out(
     numbers = [str(number) for number in range(instance.accelerators) if number not in without]
     count = (instance.efa_interfaces or 0) if interfaces is None else interfaces
     cores, gib = _CORES_AND_MEMORY.get(instance.family, (0, 0))
-    node.run(
-        "sh",
-        "-c",
-        _SCRIPT.format(
-            numbers=" ".join(numbers),
-            driver=driver if instance.accelerator == "neuron" else "",
-            cores=cores,
-            memory=gib << 30,
-            interfaces=" ".join(f"rdmap{16 + number}s27" for number in range(count)),
-        ),
+    script = _SCRIPT.format(
+        numbers=" ".join(numbers),
+        driver=driver if instance.accelerator == "neuron" else "",
+        cores=cores,
+        memory=gib << 30,
+        interfaces=" ".join(f"rdmap{16 + number}s27" for number in range(count)),
     )
+    node.write(_PLACE, script)
+    node.write(_UNIT, _UNIT_TEXT)
+    node.run("sh", "-ec", f"ln -sfn {_UNIT} /etc/systemd/system/sysinit.target.wants/; sh {_PLACE}")
