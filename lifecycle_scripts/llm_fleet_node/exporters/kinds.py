@@ -34,8 +34,12 @@ class Exporter:
 
     def unit(self, host: Host) -> str:
         """Return the unit that starts it on this node."""
-        there = (unit for unit in self.units if any(host.path(f"{place}/{unit}").exists() for place in _PLACES))
-        return next(there, self.own_unit)
+        return self.unit_path(host).rsplit("/", 1)[1]
+
+    def unit_path(self, host: Host) -> str:
+        """Return the file of that unit."""
+        paths = (f"{place}/{unit}" for unit in self.units for place in _PLACES)
+        return next((path for path in paths if host.path(path).exists()), f"{_PLACES[0]}/{self.own_unit}")
 
     def absent(self, host: Host) -> Optional[str]:
         """Say why this node needs none, or cannot have one; `None` when it can."""

@@ -88,10 +88,11 @@ def no_longer_wanted(found: AccountFiles, users: Sequence[User]) -> list[str]:
 def _make_account(host: Host, found: AccountFiles, user: User, home: str) -> None:
     entry = found.user(user.name)
     if entry is None:
-        # No home: it may be on shared storage, where `homes` makes it. `!` as password, which nothing matches.
+        # No home: it may be on shared storage, where `make_home` makes it. No password matches `*`; with `!`, sshd
+        # would take the whole account for locked where it does without PAM.
         host.run(
             "useradd", "--uid", str(user.uid), "--gid", str(user.gid), "--no-create-home", "--home-dir", home,
-            "--shell", _SHELL, "--comment", COMMENT, "--password", "!", user.name,
+            "--shell", _SHELL, "--comment", COMMENT, "--password", "*", user.name,
             changes=f"made the user {user.name}",
         )  # fmt: skip
         return
@@ -104,6 +105,6 @@ def _make_account(host: Host, found: AccountFiles, user: User, home: str) -> Non
         # A `useradd` that is killed between /etc/passwd and /etc/shadow leaves the one without the other. Without
         # --expiredate, usermod would not make the missing line.
         host.run(
-            "usermod", "--password", "!", "--expiredate", "", user.name,
+            "usermod", "--password", "*", "--expiredate", "", user.name,
             changes=f"locked the password of {user.name}",
         )  # fmt: skip

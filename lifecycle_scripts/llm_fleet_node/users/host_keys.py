@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Sequence
 
 from llm_fleet_node.failures import Code, fail
-from llm_fleet_node.host import Host
+from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
 from llm_fleet_node.users.places import HomePlace
 from llm_fleet_node.waiting import wait_for
@@ -78,6 +78,18 @@ def check_published(host: Host, folder: str, names: Sequence[str]) -> None:
         told = host.run(str(host.path(PROGRAM)), name)
         if told.splitlines() != [f"{name} {line}" for line in _own_keys(host)]:
             fail(Code.SSH_BETWEEN_NODES, f"{folder}/{name} does not hold this node's host keys")
+
+
+def check_shown(host: Host) -> None:
+    """Raise `Failure` unless this node's sshd answers, and shows one of its host keys that others are told."""
+    name = os.uname().nodename
+    try:
+        shown = host.run("ssh-keyscan", "-T", "10", "-t", "ed25519,ecdsa,rsa", name, timeout=30)
+    except CommandFailed as error:
+        fail(Code.SSH_BETWEEN_NODES, f"sshd does not answer at {name}: {error.output.strip()}")
+    keys = {line.split(" ", 1)[1] for line in shown.splitlines() if " " in line and not line.startswith("#")}
+    if not keys or not keys <= set(_own_keys(host)):
+        fail(Code.SSH_BETWEEN_NODES, f"sshd at {name} shows other keys than those in /etc/ssh: {sorted(keys)}")
 
 
 def own_names(node: Node) -> list[str]:

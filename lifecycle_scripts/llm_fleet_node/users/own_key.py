@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
+from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.users.authorized_keys import check_keys, put_keys
 
 _BLOCK = "key between nodes"
+_OTHERS_WRITE = 0o022
 
 
 def make_own_key(host: Host, *, user: str, home: str, comment: str, node_name: str) -> None:
@@ -37,6 +39,14 @@ def make_own_key(host: Host, *, user: str, home: str, comment: str, node_name: s
 def check_own_key(host: Host, *, home: str) -> None:
     """Raise `Failure` unless the user's key opens their own account. To be run as the user."""
     check_keys(host, home=home, block=_BLOCK, keys=[host.read(f"{home}/.ssh/id_ed25519.pub") or ""])
+    for path in (f"{home}/.ssh", f"{home}/.ssh/authorized_keys"):
+        if others_write(host, path):
+            fail(Code.SSH_BETWEEN_NODES, f"{path} can be written by others, so sshd takes no key from it (StrictModes)")
+
+
+def others_write(host: Host, path: str) -> bool:
+    """Return whether others than its owner may write to `path`: sshd then takes no key from it, or from below it."""
+    return bool(host.path(path).stat().st_mode & _OTHERS_WRITE)
 
 
 def _remove(host: Host, draft: str) -> None:

@@ -27,8 +27,8 @@ if a == ['daemon-reload']: sys.exit()
 if not any(os.path.exists(f'{root}{place}/{a[-1]}') for place in ('/etc/systemd/system', '/usr/lib/systemd/system')):
     sys.exit(f'Unit {a[-1]} not found.')
 if a[:2] == ['is-active', '--quiet']: sys.exit(0 if has('active') else 3)
-elif a[:2] == ['is-enabled', '--quiet']: sys.exit(0 if has('enabled') else 1)
-elif a[:2] == ['enable', '--quiet']: open(f'{state}{a[2]}.enabled', 'w')
+elif a[:2] == ['show', '--property=NeedDaemonReload'] and len(a) == 3:
+    print('NeedDaemonReload=' + ('yes' if os.path.exists(root + '/changed') else 'no'))
 elif a[0] == 'start' and len(a) == 2: open(f'{state}{a[1]}.active', 'w')
 elif a[0] == 'stop' and len(a) == 2: os.unlink(f'{state}{a[1]}.active')
 else: bad()
@@ -91,7 +91,8 @@ def test_what_the_image_carries_runs_and_answers(node: Node) -> None:
     STEP.verify(node)
     unit = node.host.read(f"/etc/systemd/system/{UNIT}") or ""
     assert "ExecStart=/usr/bin/node_exporter --web.listen-address=:" in unit
-    assert node.host.path(f"/state/{UNIT}.enabled").exists()
+    link = node.host.path(f"/etc/systemd/system/multi-user.target.wants/{UNIT}")
+    assert str(link.readlink()) == f"/etc/systemd/system/{UNIT}"
     assert "dcgm exporter: absent, no /dev/nvidia[0-9]*" in said(node)
 
 
@@ -105,7 +106,9 @@ def test_a_second_time_nothing_is_changed(node: Node) -> None:
 def test_a_changed_unit_is_started_anew(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"/etc/systemd/system/{UNIT}", "[Service]\nExecStart=/old\n")
+    file(node.host.root, "/changed", "")
     STEP.apply(node)
+    assert (node.host.read("/calls") or "").splitlines()[-2:] == ["daemon-reload", f"start {UNIT}"]
     assert node.host.changes[-3:] == [f"stopped {UNIT}", f"wrote /etc/systemd/system/{UNIT}", f"started {UNIT}"]
 
 
@@ -126,6 +129,8 @@ def test_a_packages_own_unit_is_taken(node: Node) -> None:
     STEP.apply(node)
     assert node.host.read(f"/etc/systemd/system/{UNIT}") is None
     assert node.host.path("/state/prometheus-node-exporter.service.active").exists()
+    link = node.host.path("/etc/systemd/system/multi-user.target.wants/prometheus-node-exporter.service")
+    assert str(link.readlink()) == "/usr/lib/systemd/system/prometheus-node-exporter.service"
 
 
 def test_a_port_that_another_serves_is_left(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,9 +51,9 @@ lines = [l.split(':') for l in read('/etc/passwd').splitlines()]
 if name not in [l[0] for l in lines]: sys.exit(6)
 if a[0] == '--home' and len(a) == 3:
     write('/etc/passwd', ''.join(':'.join(l[:5] + [a[1]] + l[6:] if l[0] == name else l) + '\\n' for l in lines))
-elif a[:4] == ['--password', '!', '--expiredate', ''] and len(a) == 5:
+elif a[:4] == ['--password', '*', '--expiredate', ''] and len(a) == 5:
     others = [l for l in read('/etc/shadow').splitlines() if l.split(':')[0] != name]
-    write('/etc/shadow', ''.join(l + '\\n' for l in others + [f'{name}:!:20000:0:99999:7:::']))
+    write('/etc/shadow', ''.join(l + '\\n' for l in others + [f'{name}:*:20000:0:99999:7:::']))
 else:
     bad()
 """

@@ -2,12 +2,14 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
+from llm_fleet_node.platform_files import Instance
 from llm_fleet_node.steps.ssh_between_nodes import STEP
 from llm_fleet_node.steps.users import STEP as USERS
 from llm_fleet_node.users import host_keys, own_key
@@ -55,13 +57,25 @@ if not key or key[1] not in read('/fsx/home/alice/.ssh/authorized_keys'): sys.ex
 """
 
 
-def fresh(root: Path, *, users: bool = True) -> Node:
+# Shows what this node's sshd has in /shown, as `name type key` lines with a comment between them.
+KEYSCAN = """
+if a[:4] != ['-T', '10', '-t', 'ed25519,ecdsa,rsa'] or len(a) != 5: bad()
+shown = read('/shown')
+if shown == 'down': sys.exit(f'connect to host {a[4]} port 22: Connection refused')
+print(f'# {a[4]}:22 SSH-2.0-OpenSSH_10.0')
+for line in shown.splitlines(): print(f'{a[4]} {line}')
+"""
+
+
+def fresh(root: Path, *, role: str = "Login") -> Node:
     lay_down(root)
+    program(root, "ssh-keyscan", KEYSCAN)
+    file(root, "/shown", "ssh-ed25519 HOST\nssh-rsa HOSTRSA\n")
     program(root, "ssh-keygen", KEYGEN)
     program(root, "ssh", SSH)
     file(root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 HOST root@image\n")
     file(root, "/etc/ssh/ssh_host_rsa_key.pub", "ssh-rsa HOSTRSA root@image\n")
-    node = make(root, users=[ALICE, BOB] if users else [], mounts=(mount("lustre", "/fsx"),))
+    node = make(root, users=[ALICE, BOB], mounts=(mount("lustre", "/fsx"),), role=role)
     USERS.apply(node)
     return again(node)
 
@@ -148,10 +162,6 @@ def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
 
 
 def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
-    from dataclasses import replace
-
-    from llm_fleet_node.platform_files import Instance
-
     own = Instance("Compute", "Compute-1", "i-1", "10.1.0.12")
     other = Instance("Compute", "Compute-2", "i-2", "10.1.0.13")
     listed = replace(node, identity=replace(node.identity, neighbours=(own, other)))
@@ -172,6 +182,46 @@ def test_verify_goes_by_a_login_and_not_by_files(node: Node) -> None:
     with pytest.raises(Failure, match="Connection refused") as failure:
         STEP.verify(node)
     assert failure.value.code is Code.SSH_BETWEEN_NODES
+
+
+def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
+    node = fresh(tmp_path, role="Compute")
+    file(tmp_path, "/usr/bin/ssh", "#!/bin/sh\necho 'Access denied by pam_slurm_adopt' >&2; exit 255\n", 0o755)
+    STEP.apply(node)
+    STEP.verify(node)
+    for shown, says in (
+        ("down", "Connection refused"),
+        ("ssh-ed25519 IMPOSTOR\n", "IMPOSTOR"),
+        ("", "shows other keys"),
+    ):
+        file(tmp_path, "/shown", shown)
+        with pytest.raises(Failure, match=says) as failure:
+            STEP.verify(node)
+        assert failure.value.code is Code.SSH_BETWEEN_NODES
+
+
+@pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
+def test_keys_that_sshd_would_not_take_are_told(node: Node, path: str) -> None:
+    STEP.apply(node)
+    place = node.host.path(f"/fsx/home/bob{path}")
+    place.chmod(place.stat().st_mode | 0o020)
+    with pytest.raises(Failure, match="StrictModes"):
+        STEP.verify(node)
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+def test_a_user_who_opens_their_home_spoils_no_node(node: Node) -> None:
+    node.host.path("/fsx/home/alice").chmod(0o775)
+    file(node.host.root, "/usr/bin/ssh", "#!/bin/sh\necho 'Permission denied' >&2; exit 255\n", 0o755)
+    alone = replace(node, manifest=replace(node.manifest, users=(ALICE,)))
+    STEP.apply(alone)
+    STEP.verify(alone)
+    assert "sshd takes no key of alice until `chmod go-w /fsx/home/alice`" in said(node)
+    assert node.host.path("/fsx/home/alice").stat().st_mode & 0o777 == 0o775
+    node.host.path("/fsx/home/alice").chmod(0o755)
+    with pytest.raises(Failure, match="Permission denied"):
+        STEP.verify(alone)
 
 
 def test_without_host_keys_it_says_so(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

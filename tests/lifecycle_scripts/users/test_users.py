@@ -28,7 +28,7 @@ def test_users_have_numbers_home_keys_and_rights(node: Node) -> None:
     STEP.verify(node)
     host = node.host
     assert "alice:x:2001:2001:llm-fleet:/fsx/home/alice:/bin/bash" in (host.read("/etc/passwd") or "")
-    assert "alice:!:" in (host.read("/etc/shadow") or "")
+    assert "alice:*:" in (host.read("/etc/shadow") or "")
     assert host.read("/fsx/home/alice/.bashrc") == "# from the skeleton\n"
     assert "ssh-ed25519 AAAAalice a@b" in (host.read("/fsx/home/alice/.ssh/authorized_keys") or "").splitlines()
     assert host.path("/fsx/home/alice/.ssh/authorized_keys").stat().st_mode & 0o777 == 0o600
@@ -63,7 +63,7 @@ def test_useradd_killed_between_its_files_leaves_no_open_door(node: Node) -> Non
     assert "password of alice is not locked" in failure.value.cause
     STEP.apply(again(node))
     STEP.verify(again(node))
-    assert "alice:!:" in (node.host.read("/etc/shadow") or "")
+    assert "alice:*:" in (node.host.read("/etc/shadow") or "")
 
 
 def test_a_lock_whose_number_another_program_got_is_removed(node: Node) -> None:
