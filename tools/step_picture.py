@@ -11,8 +11,8 @@ from tools.synth_environment import ROOT
 
 sys.path.insert(0, str(ROOT / "lifecycle_scripts"))
 
-from llm_fleet_node.step import COMPUTE, CONTROLLER, LOGIN, Step  # noqa: E402
-from llm_fleet_node.steps import every_step  # noqa: E402
+from llm_fleet_node.step import COMPUTE, CONTROLLER, LOGIN, Step
+from llm_fleet_node.steps import every_step
 
 TARGET = ROOT / "docs" / "how-a-node-comes-up.svg"
 _BOX, _ROW, _COLUMN, _LEFT, _TOP = (148, 34), 50, 196, 20, 64
@@ -124,9 +124,8 @@ def _legend() -> list[str]:
         x += 96
     made.append(f'<path class="needs" d="M{x} 42 h30"/><text class="head" x="{x + 38}" y="46">needs it</text>')
     x += 120
-    made.append(
-        f'<path class="after" d="M{x} 42 h30"/><text class="head" x="{x + 38}" y="46">waits for it, may do without</text>'
-    )
+    after = f'<path class="after" d="M{x} 42 h30"/>'
+    made.append(f'{after}<text class="head" x="{x + 38}" y="46">waits for it, may do without</text>')
     return made
 
 
