@@ -5,7 +5,8 @@ set -euo pipefail
 
 readonly OLDEST=9 NEWEST=13 # of Python 3
 hook="${1:-}"
-here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+here="${BASH_SOURCE[0]%/*}"
+[[ -d "${here}" ]] || here=.
 
 # Prints the first usable Python: one named by LLM_FLEET_PYTHON alone, else the distribution's, else the newest.
 # Asks for the version alone, which is ten times as fast as starting one to look.
@@ -46,6 +47,6 @@ refuse() {
 }
 
 python="$(find_python)" || refuse
-cd "${here}"
+cd -- "${here}"
 # -E, -s: nothing of the node's own settings leaks in. -B: the bundle stays as it was published.
 exec "${python}" -E -s -S -B -m llm_fleet_node "$@"

@@ -3,6 +3,7 @@
 # By hand: on_create.sh [--list [--role ROLE]] [--dry-run] [--only NAME...] [--json]
 set -euo pipefail
 export LLM_FLEET_STARTED="${EPOCHREALTIME:-}"
-here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+here="${BASH_SOURCE[0]%/*}"
+[[ -d "${here}" ]] || here=.
 # By way of bash: S3 keeps no run bits, so only the script that HyperPod starts is sure to have one.
 exec bash "${here}/enter.sh" OnCreate "$@"

@@ -22,6 +22,9 @@ from llm_fleet_node.prepare import prepare, read_bundle
 _OLDEST_START = 60
 """Seconds after which the start that the entry point noted is no longer believed."""
 
+_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What ends a run that is still told; under nohup(1) the last is not heeded."""
+
 
 def main(given: Sequence[str]) -> int:
     """Do what the arguments `given` ask for; return the exit code: 0 verified, 1 not."""
@@ -59,10 +62,11 @@ class Start:
 
     def run(self) -> int:
         """Run the hook and leave its report; return the exit code."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        stopping = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in stopping:
             signal.signal(number, _stop)
         failure = self._attempt()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in stopping:
             signal.signal(number, signal.SIG_IGN)
         if failure and failure.code is Code.RUNNING:
             return 1  # the report is the other run's

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -209,12 +210,13 @@ def test_only_wants_steps_that_the_node_takes(worker: Node) -> None:
     assert "head: not for the role Compute; nothing: no such step" in ended.report["cause"]
 
 
-def test_a_stopped_run_ends_its_steps_and_says_so(worker: Node, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_stopped_run_ends_its_steps_and_says_so(worker: Node, tmp_path: Path, number: signal.Signals) -> None:
     apply = f"Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid())); wait_for('end', lambda: 0, seconds=60, "
     worker.publish(step_files={"long": step("long", apply=f"{apply}code=Code.COMMAND)")})
     process = worker.start()
     wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-    process.terminate()
+    process.send_signal(number)
     assert process.wait(20) == 1
     assert worker.report()["code"] == "LFN34"
     assert worker.report()["steps"][0]["state"] == "running"

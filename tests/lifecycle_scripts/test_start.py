@@ -1,6 +1,7 @@
 """The entry points from outside: real scripts, real Python, a root of their own."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,17 @@ def test_a_hook_that_is_not_the_groups_is_refused(node: Node, script: str) -> No
     node.publish(LifecycleHook.ON_CREATE if script == "on_init_complete.sh" else LifecycleHook.ON_INIT_COMPLETE)
     node.has("resource_config.json", WORKER)
     _refused(node.run(script), "LFN20", "group trn was started by")
+
+
+@pytest.mark.parametrize(
+    ("place", "script"), [("", "on_init_complete.sh"), ("..", "bundle/on_init_complete.sh"), ("", "./enter.sh")]
+)
+def test_it_may_be_started_from_anywhere(worker: Node, place: str, script: str) -> None:
+    hook = ["OnInitComplete"] if script.endswith("enter.sh") else []
+    ended = subprocess.run(
+        ["bash", script, *hook], cwd=worker.bundle / place, env=os.environ | worker.environment(), capture_output=True
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_no_python_is_told_with_a_code_and_a_report(node: Node) -> None:
