@@ -19,6 +19,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 
+from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.content import checksums, sha256
 from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
@@ -146,6 +147,14 @@ def test_own_scripts_are_looked_at(stack: cdk.Stack, own: Path, text: str | None
         script.chmod(0o755)
     with raises_codes(codes):
         _bundle(stack, manifest=replace(_manifest(), own_steps=[TOOLS]), own_scripts=own)
+
+
+def test_a_manifest_too_long_for_its_request_is_refused(stack: cdk.Stack) -> None:
+    users = [ClusterUser(name=f"u{number}", uid=2000 + number) for number in range(2, 3000)]
+    with raises_codes([]):
+        _bundle(stack, "Small", manifest=replace(_manifest(), users=users[:1000]))
+    with raises_codes(["LF407"]):
+        _bundle(stack, manifest=replace(_manifest(), users=users))
 
 
 def test_own_steps_need_their_folder(stack: cdk.Stack) -> None:

@@ -18,7 +18,7 @@ class BucketAccess:
     """KMS key that encrypts it; `None` for encryption with S3's own keys."""
 
     @classmethod
-    def of(cls, bucket: s3.IBucket, *, prefix: str = "") -> "BucketAccess":
+    def of(cls, bucket: s3.IBucket | s3.Bucket, *, prefix: str = "") -> "BucketAccess":
         """Return the access to `bucket`, with its key where it has one of its own."""
         key = bucket.encryption_key
         return cls(bucket_arn=bucket.bucket_arn, prefix=prefix, key_arn=key.key_arn if key else None)

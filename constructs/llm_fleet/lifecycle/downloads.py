@@ -21,7 +21,7 @@ class Downloads:
     """
 
     source: Literal["none", "mirror", "vendor"] = "none"
-    bucket: s3.IBucket | None = None
+    bucket: s3.IBucket | s3.Bucket | None = None
     prefix: str | None = None
     lock: Path | None = None
 
@@ -31,7 +31,7 @@ class Downloads:
         return cls()
 
     @classmethod
-    def mirror(cls, *, bucket: s3.IBucket, lock: Path, prefix: str | None = None) -> "Downloads":
+    def mirror(cls, *, bucket: s3.IBucket | s3.Bucket, lock: Path, prefix: str | None = None) -> "Downloads":
         """The files of `lock`, from a mirror in `bucket` below `prefix`: the nodes need no way to the internet."""
         return cls(source="mirror", bucket=bucket, prefix=prefix, lock=lock)
 

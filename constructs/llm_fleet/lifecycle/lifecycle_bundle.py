@@ -18,7 +18,7 @@ from llm_fleet.lifecycle.bundle_publisher import BundlePublisher
 from llm_fleet.lifecycle.content import checksums, content_hash, sha256, write_zip
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render
 from llm_fleet.lifecycle.script_folder import ScriptFile, bundle_files, default_folder
-from llm_fleet.rules.bundle import bucket_name
+from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -60,10 +60,12 @@ class LifecycleBundle(Construct):
         problems = [problem.under("scripts") for problem in script_rules(files, entry_points=_entry_points(manifest))]
         problems += [problem.under("own_steps") for problem in _own_script_problems(manifest, own_scripts)]
         problems += [problem.under("bucket") for problem in bucket_name(bucket.bucket_name)]
+        scripts_sha256 = sha256(checksums(files))
+        rendered = render(manifest, content_hash="", scripts_sha256=scripts_sha256)
+        problems += [problem.under("manifest") for problem in manifest_size(len(json.dumps(rendered)))]
         raise_problems(problems, subject=self.node.path)
 
-        scripts_sha256 = sha256(checksums(files))
-        self.content_hash = content_hash(files, render(manifest, content_hash="", scripts_sha256=scripts_sha256))
+        self.content_hash = content_hash(files, rendered)
         """Hash of scripts and manifest as far as synth knows them, in hex; also in `fleet.json`."""
         self.root = f"bundles/{_name(manifest.fleet_name, self)}/{_name(manifest.cluster_name, self)}"
         """The part of the bucket that holds this and all earlier bundles of the cluster; no slash at either end."""
@@ -71,7 +73,7 @@ class LifecycleBundle(Construct):
         """The bucket that holds it."""
         self._resource = self._publish(
             _asset(self, files),
-            render(manifest, content_hash=self.content_hash, scripts_sha256=scripts_sha256),
+            {**rendered, "content_hash": self.content_hash},
             scripts_sha256,
             log_encryption_key,
         )

@@ -14,7 +14,7 @@ class S3Mount:
     The cluster's own role is granted what the mount needs; with a role of your own, grant it yourself.
     """
 
-    bucket: s3.IBucket
+    bucket: s3.IBucket | s3.Bucket
     """The bucket."""
     mount_path: str
     """Absolute path on the node, that no other mount is at, above or below."""

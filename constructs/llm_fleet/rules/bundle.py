@@ -102,6 +102,22 @@ def scripts(files: Sequence[ScriptLike], *, entry_points: Collection[str]) -> li
     return problems
 
 
+def manifest_size(characters: int) -> list[Problem]:
+    """Return a problem when a manifest of so many characters cannot travel to the bucket."""
+    limit = load("lifecycle")["max_manifest_kib"]
+    if characters <= limit * 1024:
+        return []
+    return [
+        Problem(
+            code=Code.BUNDLE_SIZE,
+            message="what nodes are told is too long for the request that CloudFormation makes when it deploys it",
+            value=f"{characters // 1024} KiB",
+            allowed=f"at most {limit} KiB",
+            remedy="lock downloads for fewer systems, or name fewer users",
+        )
+    ]
+
+
 def _missing(entry: str) -> Problem:
     return Problem(
         code=Code.BUNDLE_ENTRY_MISSING,
