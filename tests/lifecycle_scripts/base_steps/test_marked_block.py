@@ -1,6 +1,7 @@
 """Marked blocks in files that others write too."""
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -98,17 +99,26 @@ def test_a_file_that_is_a_mount_of_its_own_is_written_in_place(host: Host, monke
     assert host.changes == ["wrote /etc/hosts"]
 
 
-def test_two_processes_do_not_lose_each_others_blocks(host: Host) -> None:
+def test_a_process_waits_until_another_has_written_its_block(host: Host) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path\n"
         "from llm_fleet_node.host import Host\n"
         "from llm_fleet_node.marked_block import put_block\n"
-        "for n in range(40): put_block(Host(Path(sys.argv[2])), '/etc/hosts', f'{sys.argv[3]}-{n}', f'10.0.0.{n} x')\n"
+        "print('begins', flush=True)\n"
+        "put_block(Host(Path(sys.argv[2])), '/etc/hosts', 'theirs', '10.0.0.2 b')\n"
     )
-    running = [
-        subprocess.Popen([sys.executable, "-c", code, str(ROOT / "lifecycle_scripts"), str(host.root), name])
-        for name in ("one", "two")
-    ]
-    assert [process.wait(60) for process in running] == [0, 0]
-    assert text(host).count("begin") == 80
+    put_block(host, "/etc/hosts", "ours", "10.0.0.1 a")
+    with open(host.path("/run/lock/llm-fleet.marked-block")) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, "-c", code, str(ROOT / "lifecycle_scripts"), str(host.root)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "begins\n"
+            with pytest.raises(subprocess.TimeoutExpired):
+                other.wait(0.5)
+            assert get_block(host, "/etc/hosts", "theirs") == ""
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert other.wait(30) == 0
+    assert get_block(host, "/etc/hosts", "theirs") == "10.0.0.2 b\n"
+    assert get_block(host, "/etc/hosts", "ours") == "10.0.0.1 a\n"

@@ -1,6 +1,7 @@
 """The step mount_lustre, and with it how file systems are mounted and why they are not."""
 
 import dataclasses
+import errno
 import os
 import socket
 from collections.abc import Iterator
@@ -159,6 +160,20 @@ def test_a_mount_that_gives_back_something_else_is_told(
 
     monkeypatch.setattr(os, "urandom", urandom)
     with pytest.raises(Failure, match="LFN51  /fsx gives back 64 bytes that are not the 64 written"):
+        STEP.verify(node)
+    assert list((tmp_path / "fsx").iterdir()) == []
+
+
+def test_a_mount_that_loses_what_is_flushed_is_told(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_mounted(tmp_path)
+
+    def fsync(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(Failure, match="LFN51  /fsx cannot be written: Input/output error"):
         STEP.verify(node)
     assert list((tmp_path / "fsx").iterdir()) == []
 
