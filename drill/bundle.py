@@ -56,14 +56,14 @@ def prove(bundle: Bundle, synthesized_hash: str) -> list[str]:
     """
     listed = _listed(bundle)
     for path, digest in listed.items():
-        _same(f"{path} of the bundle", _sha256(bundle.files.get(path, b"")), digest)
+        _same(f"{path} of the bundle", sha256(bundle.files.get(path, b"")), digest)
     _same(
         "the list of the bundle's files", ", ".join(sorted(listed)), ", ".join(sorted(set(bundle.files) - {CHECKSUMS}))
     )
     scripts = "".join(f"{digest}  {path}\n" for path, digest in sorted(listed.items()) if path != MANIFEST)
-    _same("the scripts named by fleet.json", str(bundle.manifest["scripts_sha256"]), _sha256(scripts.encode()))
+    _same("the scripts named by fleet.json", str(bundle.manifest["scripts_sha256"]), sha256(scripts.encode()))
     _same("the content hash in fleet.json", bundle.content_hash, synthesized_hash)
-    name = f"{bundle.content_hash[:16]}-{_sha256(bundle.files[MANIFEST])[:16]}"
+    name = f"{bundle.content_hash[:16]}-{sha256(bundle.files[MANIFEST])[:16]}"
     _same("the prefix in the bucket", bundle.prefix.rsplit("/", 1)[-1], name)
     return [
         f"s3://{bundle.bucket}/{bundle.prefix}/ holds {len(bundle.files)} files, each as it was published",
@@ -81,5 +81,6 @@ def _same(what: str, found: str, expected: str) -> None:
         raise WrongBundle(f"{what}: found {found}, expected {expected}")
 
 
-def _sha256(data: bytes) -> str:
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of `data` in hex."""
     return hashlib.sha256(data).hexdigest()

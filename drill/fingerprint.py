@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import cast
 
 from drill.nodes.node import Node
 
@@ -36,8 +37,8 @@ active = subprocess.run(
     capture_output=True, text=True).stdout
 found["enabled units"] = sorted(line.split()[0] for line in units.splitlines())
 found["units that run"] = sorted(
-    " ".join(line.split()[:4]) for line in active.splitlines() if not line.startswith(("user@", "session-")))
-found["mounts"] = sorted(
+    " ".join(line.split()[:4]) for line in active.splitlines() if not line.startswith(("user", "session-", "systemd-")))
+found["all mounts"] = sorted(
     " ".join(line.split()[4:6]) for line in open("/proc/self/mountinfo") if "/run/user" not in line)
 json.dump(found, sys.stdout)
 """
@@ -68,10 +69,18 @@ def fingerprint(node: Node) -> dict[str, object]:
     return json.loads(node.run("python3", "-c", _PROGRAM, arguments, timeout=120).stdout)
 
 
-def differences(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, tuple[object, object]]:
-    """Return what is not the same, with both."""
-    return {
-        name: (before.get(name), after.get(name))
-        for name in sorted({*before, *after})
-        if before.get(name) != after.get(name)
-    }
+def differences(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
+    """Return what is not the same, a line each: of lists what is gone and what is new, of files both."""
+    found: list[str] = []
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old == new:
+            continue
+        if " " in name and isinstance(old, list) and isinstance(new, list):
+            gone = sorted(map(str, cast("list[object]", old)))
+            come = sorted(map(str, cast("list[object]", new)))
+            found += [f"{name}: no more {item}" for item in gone if item not in come]
+            found += [f"{name}: now {item}" for item in come if item not in gone]
+        else:
+            found.append(f"{name}: was {old}, is {new}")
+    return found

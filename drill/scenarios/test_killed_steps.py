@@ -37,7 +37,7 @@ def test_every_step_is_killed_once_in_its_middle(deploy: Deploy, cluster: DrillC
         before = {name: fingerprint(node) for name, node in fresh.nodes.items()}
         fresh.run_scripts()
         for name, node in fresh.nodes.items():
-            assert differences(before[name], fingerprint(node)) == {}, f"{name} had not come to rest"
+            assert differences(before[name], fingerprint(node)) == [], f"{name} had not come to rest"
             role = fresh.view.group(fresh.instance(name).group).role
             assert _shape(before[name]) == _shape(fingerprint(cluster.node(_first(cluster, role)))), name
 

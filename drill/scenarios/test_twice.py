@@ -13,7 +13,7 @@ def test_scripts_run_twice_change_nothing(cluster: DrillCluster):
     cluster.run_scripts()
 
     for name, node in cluster.nodes.items():
-        assert differences(before[name], fingerprint(node)) == {}, name
+        assert differences(before[name], fingerprint(node)) == [], name
         assert _daemons(cluster, name) == started[name], f"{name}: a daemon was restarted"
         told = cluster.report(name)
         assert told is not None
