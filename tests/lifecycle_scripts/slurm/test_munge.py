@@ -1,0 +1,124 @@
+"""The step munge: the platform's key, or one that goes by shared storage."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import munge_key
+from llm_fleet_node.steps import munge
+from llm_fleet_node.steps.munge import STEP
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.slurm.slurm_node import IGNORED, bare, calls, fails, on_ami, runs, starts, with_manifest
+from tests.lifecycle_scripts.step_node_4 import file
+
+SHARED = "fsx/.llm-fleet/train/munge.key"
+
+
+def controller(root: Path) -> Node:
+    return bare(root, "Controller")
+
+
+def test_the_platforms_key_is_taken_as_it_is(tmp_path: Path) -> None:
+    node = on_ami(tmp_path)
+    assert [change for change in applied(STEP, node) if "munge.key" in change] == []
+    assert runs(tmp_path, "munge")
+    assert applied(STEP, node) == []
+
+
+def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+    assert converges(STEP, on_ami, tmp_path, ignore=IGNORED) == 2
+
+
+def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(munge_key.os, "urandom", lambda length: b"k" * length)
+    assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 5
+
+
+def test_munge_is_started_anew_when_its_key_is_younger(tmp_path: Path) -> None:
+    node = on_ami(tmp_path)
+    applied(STEP, node)
+    time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is told
+    file(tmp_path, "/etc/munge/munge.key", "another", 0o600)
+    with pytest.raises(Failure, match="LFN57  munge runs with another key"):
+        STEP.verify(node)
+    assert applied(STEP, node) == ["restarted munge"]
+    assert applied(STEP, node) == []
+
+
+def test_a_key_that_the_platform_does_not_write_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(munge, "_SECONDS", 0.1)
+    node = on_ami(tmp_path)
+    file(tmp_path, "/etc/munge/munge.key", "")
+    with pytest.raises(Failure, match="LFN56"):
+        STEP.apply(node)
+    with pytest.raises(Failure, match="LFN56"):
+        STEP.verify(node)
+
+
+def test_the_controller_makes_one_key_and_workers_take_it(tmp_path: Path) -> None:
+    head = bare(tmp_path / "head", "Controller")
+    applied(STEP, head)
+    made = (tmp_path / "head" / SHARED).read_text()
+    assert len(made) > 100
+    assert (tmp_path / "head" / SHARED).stat().st_mode & 0o777 == 0o400
+    assert (tmp_path / "head" / SHARED).parent.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "head/etc/munge/munge.key").read_text() == made
+    worker = bare(tmp_path / "worker")
+    file(tmp_path / "worker", SHARED, made)
+    applied(STEP, worker)
+    key = tmp_path / "worker/etc/munge/munge.key"
+    assert (key.read_text(), key.stat().st_mode & 0o777) == (made, 0o400)
+    assert applied(STEP, worker) == []
+
+
+def test_a_key_that_is_there_is_never_made_anew(tmp_path: Path) -> None:
+    node = bare(tmp_path, "Controller")
+    file(tmp_path, SHARED, "of another controller", 0o400)
+    applied(STEP, node)
+    assert (tmp_path / SHARED).read_text() == "of another controller"
+    assert os.listdir((tmp_path / SHARED).parent) == ["munge.key"]
+
+
+def test_a_worker_makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(munge_key, "_SECONDS", 0.1)
+    with pytest.raises(Failure, match="LFN56  no key in /fsx/.llm-fleet/train/munge.key"):
+        STEP.apply(bare(tmp_path))
+    assert not (tmp_path / SHARED).exists()
+
+
+def test_without_shared_storage_there_is_no_way(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="LFN56"):
+        STEP.apply(with_manifest(bare(tmp_path), mounts=()))
+
+
+def test_no_key_is_in_a_command_line(tmp_path: Path) -> None:
+    node = bare(tmp_path, "Controller")
+    applied(STEP, node)
+    key = (tmp_path / SHARED).read_text()
+    assert not [call for call in calls(tmp_path) if key in call]
+
+
+def test_a_munged_that_does_not_start_is_told(tmp_path: Path) -> None:
+    node = on_ami(tmp_path)
+    fails(tmp_path, "munge")
+    with pytest.raises(Failure, match="LFN57"):
+        STEP.apply(node)
+
+
+def test_a_credential_that_is_not_decoded_is_told(tmp_path: Path) -> None:
+    node = on_ami(tmp_path)
+    starts(tmp_path, "munge")
+    STEP.verify(node)
+    fails(tmp_path, "unmunge", "unmunge: Error: Invalid credential")
+    with pytest.raises(Failure, match="Invalid credential") as caught:
+        STEP.verify(node)
+    assert caught.value.code is Code.MUNGE_DOWN
+    (tmp_path / "fake/active/munge").unlink()
+    with pytest.raises(Failure, match="LFN57  munge does not run"):
+        STEP.verify(node)
