@@ -28,6 +28,8 @@ class StubPackage:
     architecture: str = "amd64"
     depends: str = ""
     """As in a control file, e.g. `libc6 (>= 2.36)`."""
+    provides: str = ""
+    """As in a control file, e.g. `mail-transport-agent`."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """Programs in it: text by absolute path."""
     scripts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -104,10 +106,11 @@ def _pack(pool: Path, package: StubPackage) -> Path:
         control = root / "DEBIAN"
         control.mkdir(parents=True)
         root.chmod(0o755)
-        depends = f"Depends: {package.depends}\n" if package.depends else ""
+        relations = {"Depends": package.depends, "Provides": package.provides}
+        told = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
         (control / "control").write_text(
             f"Package: {package.name}\nVersion: {package.version}\nArchitecture: {package.architecture}\n"
-            f"Maintainer: drill <drill@example.com>\n{depends}Description: stub for drills\n"
+            f"Maintainer: drill <drill@example.com>\n{told}Description: stub for drills\n"
         )
         for path, text in package.files.items():
             _write(root / path.lstrip("/"), text)

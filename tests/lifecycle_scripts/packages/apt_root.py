@@ -7,17 +7,11 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-import pytest
-
-from drill.stand_ins.apt_repository import NEEDED, AptRepository, StubPackage, build
+from drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from llm_fleet_node.manifest_parts import Download, Downloads
 from tests.lifecycle_scripts.moved_node import file, program
 
 MIRROR = "s3://mirror/our/debs"
-needs_apt = pytest.mark.skipif(
-    any(shutil.which(name) is None for name in (*NEEDED, "apt-get", "dpkg")),
-    reason="apt-get, dpkg-deb and gpg are needed",
-)
 _AWS = """
 options = ['--only-show-errors', '--region', 'us-west-2', '--cli-connect-timeout', '10', '--cli-read-timeout', '60']
 assert a[:2] == ['s3', 'cp'] and a[4:] == options, a

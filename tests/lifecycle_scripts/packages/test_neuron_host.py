@@ -20,8 +20,9 @@ from llm_fleet_node.manifest_parts import Downloads, Neuron, NeuronAlternative, 
 from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, installed_versions
 from llm_fleet_node.steps.neuron_host import STEP
+from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
-from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, needs_apt, pin, repository
+from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, pin, repository
 
 pytestmark = needs_apt
 RUNTIME = "aws-neuronx-runtime-lib"

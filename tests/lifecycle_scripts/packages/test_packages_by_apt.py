@@ -11,13 +11,13 @@ from llm_fleet_node.manifest_parts import Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.package_managers import apt as apt_module
 from llm_fleet_node.packages import held, install, installed_version, is_installed
+from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.moved_node import Said, file, make, program
 from tests.lifecycle_scripts.packages.apt_root import (
     MIRROR,
     asked,
     fill_mirror,
     lay_out,
-    needs_apt,
     pin,
     repository,
     stored,

@@ -53,7 +53,7 @@ class AptIndex:
     def resolve(self, wanted: Iterable[Wanted]) -> list[LockedFile]:
         """Return the packages `wanted`, together installable, with all they need and the image lacks."""
         asked = [f"{name}={self._version(name, version)}" for name, version in wanted]
-        done = self._run("apt-get", "install", "--print-uris", "--yes", "--quiet=2", *_INSTALL, *asked)
+        done = self._run("apt-get", "install", "--print-uris", "--yes", "--quiet", *_INSTALL, *asked)
         if done.returncode:
             remedy = "name versions that go together, or add the repository that has what is missing"
             refuse(Code.LOCK_PACKAGE, f"apt cannot install {', '.join(asked)} together: {_said(done)}", remedy)

@@ -1,0 +1,172 @@
+"""`llm-fleet mirror build` and `check`, into a folder and into the embedded AWS's S3."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.main import main
+from llm_fleet.cli.mirror.fetching import sha256_of
+from local_aws.client import LocalAws
+from tests.cli.mirror.web import Web
+
+Capture = pytest.CaptureFixture[str]
+CONTENTS = {"a_1.0+b1_amd64.deb": b"a" * 5000, "b.whl": b"b" * 70_000, "c.tar.gz": b"c"}
+
+
+@pytest.fixture
+def lock(vendor: Web, tmp_path: Path) -> Path:
+    """A lock file of the vendor's files."""
+    files: list[dict[str, Any]] = []
+    for name, content in CONTENTS.items():
+        (vendor.folder / name.replace("+", "%2b")).write_bytes(content)
+        file: dict[str, Any] = {
+            "name": name.partition(".")[0],
+            "version": "1.0",
+            "kind": "archive",
+            "system": None,
+            "requires": [],
+        }
+        url = f"{vendor.url}/{name.replace('+', '%2b')}"
+        digest = sha256_of(vendor.folder / name.replace("+", "%2b"))
+        files.append({**file, "url": url, "sha256": digest, "size": len(content)})
+    path = tmp_path / "downloads.lock.json"
+    path.write_text(json.dumps({"schema_version": 1, "files": files}))
+    return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "mirror"
+
+
+def run(verb: str, lock: Path, place: object, *more: str) -> int:
+    return main(["mirror", verb, "--lock", str(lock), "--to", str(place), *more])
+
+
+def stored(place: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+def test_a_mirror_holds_each_file_by_its_checksum(lock: Path, place: Path, capsys: Capture) -> None:
+    assert run("build", lock, place) == 0
+    told = capsys.readouterr().err
+    assert "3/3" in told
+    assert f"{place}: 3 files put there, 0 were there" in told
+    assert stored(place) == CONTENTS
+    digest = sha256_of(place.parent / "vendor" / "c.tar.gz")
+    assert (place / digest / "c.tar.gz").read_bytes() == b"c"
+    assert run("check", lock, place) == 0
+    assert "all 3 files are there and unchanged" in capsys.readouterr().out
+
+
+def test_what_is_there_is_not_fetched_again(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
+    run("build", lock, place)
+    asked = len(vendor.asked)
+    next(place.rglob("b.whl")).unlink()
+    assert run("build", lock, place) == 0
+    assert vendor.asked[asked:] == ["/b.whl"]
+    assert "1 files put there, 2 were there" in capsys.readouterr().err
+
+
+def test_a_line_that_breaks_is_taken_up_where_it_broke(lock: Path, place: Path, vendor: Web) -> None:
+    vendor.moods = ["cut", "cut", "cut", "503"]
+    assert run("build", lock, place) == 0
+    assert stored(place) == CONTENTS
+    assert any("bytes=" in asked for asked in vendor.asked)
+
+
+def test_all_that_is_wrong_is_told_and_the_rest_is_there(lock: Path, place: Path, vendor: Web, capsys: Capture) -> None:
+    (vendor.folder / "b.whl").unlink()
+    (vendor.folder / "c.tar.gz").write_bytes(b"C")
+    assert run("build", lock, place) == 1
+    told = capsys.readouterr().err
+    assert "2 problems in the mirror" in told
+    assert "[LF467]" in told
+    assert "[LF468]" in told
+    assert list(stored(place)) == ["a_1.0+b1_amd64.deb"]
+    assert run("check", lock, place) == 1
+    assert "the mirror does not have it" in capsys.readouterr().err
+
+
+def test_a_run_that_broke_goes_on_with_its_cache(lock: Path, place: Path, vendor: Web, tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file, not a folder")
+    cache = tmp_path / "cache"
+    assert run("build", lock, blocked, "--cache", str(cache)) == 1
+    asked = len(vendor.asked)
+    assert run("build", lock, place, "--cache", str(cache)) == 0
+    assert len(vendor.asked) == asked
+    assert stored(place) == CONTENTS
+
+
+def test_a_file_changed_in_the_mirror_is_told(lock: Path, place: Path, capsys: Capture) -> None:
+    run("build", lock, place)
+    changed = next(place.rglob("b.whl"))
+    changed.write_bytes(b"B" * 70_000)
+    assert run("check", lock, place, "--quick") == 0
+    assert run("check", lock, place) == 1
+    assert "its SHA-256 is" in capsys.readouterr().err
+    changed.write_bytes(b"B")
+    assert run("check", lock, place, "--quick") == 1
+    assert "it has 1 bytes, pinned are 70000" in capsys.readouterr().err
+    assert run("build", lock, place) == 0, "a file of another size is put there anew"
+    assert run("check", lock, place) == 0
+
+
+@pytest.mark.parametrize("place", ["https://x.example/mirror", "s3://UPPER/x", "s3://"])
+def test_a_place_where_no_mirror_can_be_is_told(lock: Path, capsys: Capture, place: str) -> None:
+    assert run("build", lock, place) == 1
+    assert "[LF466]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema_version": 1}', '{"schema_version": 2, "files": []}', "[1]"])
+def test_a_lock_file_that_is_none_is_told(tmp_path: Path, place: Path, capsys: Capture, text: str) -> None:
+    path = tmp_path / "lock.json"
+    path.write_text(text)
+    for verb in ("build", "check"):
+        assert run(verb, path, place) == 1
+        assert "[LF427]" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def aws() -> Generator[LocalAws]:
+    with LocalAws(region="us-west-2") as started:
+        started.client("s3").create_bucket(
+            Bucket="our-mirror", CreateBucketConfiguration={"LocationConstraint": "us-west-2"}
+        )
+        yield started
+
+
+@pytest.fixture
+def settings(aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in aws.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_mirror_in_s3(lock: Path, aws: LocalAws, vendor: Web, capsys: Capture) -> None:
+    place = "s3://our-mirror/nodes/debs"
+    assert run("build", lock, place) == 0
+    client = aws.client("s3")
+    listed = client.list_objects_v2(Bucket="our-mirror")["Contents"]
+    digest = sha256_of(vendor.folder / "c.tar.gz")
+    assert f"nodes/debs/{digest}/c.tar.gz" in [item["Key"] for item in listed]
+    asked = len(vendor.asked)
+    assert run("build", lock, place) == 0
+    assert len(vendor.asked) == asked
+    assert run("check", lock, place) == 0
+    client.put_object(Bucket="our-mirror", Key=f"nodes/debs/{digest}/c.tar.gz", Body=b"C")
+    capsys.readouterr()
+    assert run("check", lock, place) == 1
+    assert "[LF468]" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_bucket_that_is_not_there_is_told(lock: Path, capsys: Capture) -> None:
+    assert run("build", lock, "s3://no-such-bucket/x") == 1
+    told = capsys.readouterr().err
+    assert "[LF469]" in told
+    assert "NoSuchBucket" in told
