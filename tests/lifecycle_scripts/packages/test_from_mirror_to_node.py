@@ -5,6 +5,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any, cast
 
 import pytest
 
@@ -43,13 +44,17 @@ def test_what_is_pinned_and_mirrored_is_what_a_node_installs(tmp_path: Path) -> 
         place = root / "s3" / MIRROR.removeprefix("s3://")
         assert main(["mirror", "build", "--lock", str(lock), "--to", str(place)]) == 0
         server.shutdown()
-    entries = json.loads(lock.read_text())["files"]
-    files = tuple(Download(**{**entry, "requires": tuple(entry["requires"])}) for entry in entries)
+    entries: list[dict[str, Any]] = json.loads(lock.read_text())["files"]
+    files = tuple(Download(**{name: _frozen(value) for name, value in entry.items()}) for entry in entries)
     node = make(root, downloads=Downloads("mirror", MIRROR, files))
     install(node, ["tool"])
     assert installed_version(node.host, "tool") == "2:3.0-1"
     assert installed_version(node.host, "libthing1") == "1.5-2+deb13u1"
     assert installed_version(node.host, "postman") == "1.0"
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(cast("list[str]", value)) if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(
