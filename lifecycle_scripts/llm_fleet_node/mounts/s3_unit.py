@@ -30,7 +30,8 @@ def unit_text(host: Host, mount: S3Mount, *, region: str, caches: str) -> str:
         "[Unit]",
         f"Description={bucket} at {mount.mount_path} (llm-fleet)",
         "Wants=network-online.target",
-        "After=network-online.target",
+        # Where the AMI's own service mounts the instance store, no mount unit tells when.
+        "After=network-online.target dlami-nvme.service",
         f"RequiresMountsFor={cache}",
         "Before=remote-fs.target",
         "",

@@ -59,6 +59,7 @@ def test_a_bucket_is_a_unit_that_reads_only_and_caches_on_the_fast_disk(tmp_path
     call = f"ExecStart={tmp_path}/usr/bin/mount-s3 my-data /data --region us-west-2 --allow-other"
     assert f"{call} --cache /opt/dlami/nvme/s3-cache/data --read-only\n" in unit(tmp_path)
     assert "RequiresMountsFor=/opt/dlami/nvme/s3-cache/data\n" in unit(tmp_path)
+    assert "After=network-online.target dlami-nvme.service\n" in unit(tmp_path)
     assert "ExecStartPre=/bin/mkdir -p -m 0700 /opt/dlami/nvme/s3-cache/data /data\n" in unit(tmp_path)
     assert applied(STEP, node) == []
 
