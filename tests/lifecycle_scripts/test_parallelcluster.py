@@ -136,7 +136,8 @@ def test_bundles_and_drafts_of_long_ago_are_removed(cluster: Node, aws: Path) ->
     for name, days in (("old", 31), ("young", 2), (".draft.old", 1), (".draft.young", 0)):
         folder = cluster.root / "opt/llm-fleet/fetched" / name
         folder.mkdir(parents=True)
-        os.utime(folder, (time.time() - days * 86400 - 60,) * 2)
+        then = time.time() - days * 86400 - 60
+        os.utime(folder, (then, then))
     assert start(cluster, aws).returncode == 0
     assert bundles(cluster) == sorted([".draft.young", "young", digest(aws)])
 
