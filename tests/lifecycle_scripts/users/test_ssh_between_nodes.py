@@ -153,7 +153,7 @@ def test_a_replaced_node_tells_its_new_keys(node: Node) -> None:
 
 def test_the_look_up_tells_of_nodes_and_of_nothing_else(node: Node) -> None:
     STEP.apply(node)
-    file(node.host.root, "/fsx/home/.llm-fleet/ssh/secret", "out of reach")
+    file(node.host.root, "/fsx/home/.llm-fleet/ssh/secret", "out of reach\n")
     program_ = str(node.host.path(host_keys.PROGRAM))
     for asked in ("github.com", "", "../secret", ".", "[10.0.0.1]:22", "a b", "$(id)"):
         ended = subprocess.run([program_, asked], capture_output=True, text=True)
