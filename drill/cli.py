@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -125,17 +126,15 @@ def _asked(words: Sequence[str], console: Console) -> int:
 def _shell(given: argparse.Namespace, console: Console) -> int:
     said: list[str] = []
     try:
-        ask(place(), ["pid", given.node], said.append)
+        code = ask(place(), ["enter", given.node, *given.command], said.append)
     except NobodyThere:
         console.print("no cluster is up: `python -m drill up`")
         return 1
-    if not said or not said[-1].isdecimal():
+    if code:
         console.print("\n".join(said), markup=False)
         return 1
-    command = given.command or ["bash", "--login"]
-    os.execvp(  # noqa: S606 - a shell is what was asked for
-        "nsenter", ["nsenter", "--all", "--target", said[-1], "--root", "--wd", *command]
-    )
+    command: list[str] = json.loads(said[-1])
+    os.execvp(command[0], command)  # noqa: S606 - a shell is what was asked for
 
 
 def _down(_: argparse.Namespace, console: Console) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -131,10 +132,10 @@ def _replace(cluster: DrillCluster, names: list[str], say: Say) -> int:
     return 0
 
 
-def _pid(cluster: DrillCluster, names: list[str], say: Say) -> int:
-    """Tell a process of the node, to enter its namespaces by."""
-    node = cluster.node(names[0])
-    say(str(node.start("sleep", "infinity", log=Path("/dev/null")).pid))
+def _enter(cluster: DrillCluster, words: list[str], say: Say) -> int:
+    """Tell, as JSON, the command of this machine that runs a command (default: a shell) on the node."""
+    node = cluster.node(words[0])
+    say(json.dumps(node.on_terminal(*(words[1:] or ("bash", "--login")))))
     return 0
 
 
@@ -153,6 +154,6 @@ _VERBS = {
     "kill": _kill,
     "reboot": _reboot,
     "replace": _replace,
-    "pid": _pid,
+    "enter": _enter,
     "report": _report,
 }

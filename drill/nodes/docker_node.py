@@ -142,6 +142,11 @@ class DockerNode:
             self._entering(command, variables), log=log, env={**os.environ, **variables}, kill=lambda: self._kill(mark)
         )
 
+    def on_terminal(self, *command: str) -> list[str]:
+        """Return `command` as the machine runs it on the node; see `Node.on_terminal`."""
+        self._require_on()
+        return [*self._engine.program, "exec", "--interactive", "--tty", self._container, *command]
+
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         """Make its file `path` hold `text`, whole or not at all."""
         self.run("sh", "-ec", _WRITE, "write", path, f"{mode:o}", input=text)

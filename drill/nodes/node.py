@@ -97,6 +97,13 @@ class Node(Protocol):
         """Start `command` as its root and return at once; both outputs are added to the machine's file `log`."""
         ...
 
+    def on_terminal(self, *command: str) -> list[str]:
+        """Return `command` as the machine runs it on the node, with the caller's terminal.
+
+        Raises `NodeError` when the node is off: it never runs on the machine itself.
+        """
+        ...
+
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         """Make its file `path` hold `text`, whole or not at all; folders above are made."""
         ...

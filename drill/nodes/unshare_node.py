@@ -122,6 +122,10 @@ class UnshareNode:
         """Start `command` as its root and return at once; see `Node.start`."""
         return Started(self._entering(command), log=log, env={**ENVIRONMENT, **(env or {})})
 
+    def on_terminal(self, *command: str) -> list[str]:
+        """Return `command` as the machine runs it on the node; see `Node.on_terminal`."""
+        return self._entering(command)
+
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         """Make its file `path` hold `text`, whole or not at all."""
         target = inside(self.root, path)

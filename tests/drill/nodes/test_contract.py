@@ -1,5 +1,6 @@
 """What every back end's nodes must be and do; the same tests for each back end."""
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -167,6 +168,13 @@ def test_a_replaced_node_has_a_fresh_root_and_the_same_name_and_address(two: lis
     two[1].run("ping", "-c", "1", "-W", "2", node.address)
 
 
+def test_a_command_of_the_terminal_runs_on_the_node_and_never_on_the_machine(two: list[Node]) -> None:
+    node, _ = two
+    command = [word for word in node.on_terminal("hostname") if word not in ("--tty", "-t")]
+    said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == node.name
+
+
 def test_a_lost_machine_falls_silent_without_a_farewell(two: list[Node], tmp_path: Path) -> None:
     """A peer's connection to it stays open, as with a machine that lost its power; no reset, no end of file."""
     node, peer = two
@@ -190,6 +198,8 @@ def test_a_lost_machine_falls_silent_without_a_farewell(two: list[Node], tmp_pat
     assert not node.running
     with pytest.raises(NodeError, match="is off"):
         node.run("true")
+    with pytest.raises(NodeError, match="is off"):
+        node.on_terminal("true")
     node.reboot()
     assert node.running
     node.run("true")
