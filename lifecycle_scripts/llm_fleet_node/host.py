@@ -7,7 +7,6 @@ import os
 import pwd
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Optional
@@ -27,6 +26,8 @@ _PROGRAMS = (
     "/bin",
 )
 """Where programs are looked for, first the platform's own: hooks are started with hardly any PATH at all."""
+_DRAFT = ".draft-"
+"""Before the number of the process that writes a file: a draft that is left over can be told."""
 _TAIL = 20
 """Lines of a failed command's output that are told."""
 
@@ -78,7 +79,9 @@ class Host:
         if self._is(target, text, mode, uid, gid):
             return False
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        _remove_left_drafts(target)
+        draft = target.with_name(f".{target.name}{_DRAFT}{os.getpid()}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with open(handle, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -193,6 +196,15 @@ class Host:
             return os.geteuid(), os.getegid()
         user = pwd.getpwnam(owner)
         return user.pw_uid, grp.getgrnam(group).gr_gid if group else user.pw_gid
+
+
+def _remove_left_drafts(target: Path) -> None:
+    """Remove what writers of `target` left who were killed in the middle: their process is no more."""
+    start = f".{target.name}{_DRAFT}"
+    for name in os.listdir(target.parent):
+        writer = name[len(start) :] if name.startswith(start) else ""
+        if writer.isdecimal() and (int(writer) == os.getpid() or not os.path.exists(f"/proc/{writer}")):
+            (target.parent / name).unlink(missing_ok=True)
 
 
 def _text(output: object) -> str:
