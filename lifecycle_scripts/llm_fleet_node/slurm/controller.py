@@ -47,12 +47,12 @@ def wait_for_controller(node: Node, *, seconds: float) -> None:
         fail(Code.CONTROLLER_UNREACHABLE, f"no controller within {seconds:g} s: {told}")
 
 
-def refusal(address: str, port: int = PORT) -> str:
-    """Return why nobody takes connections at `address`; empty when somebody does."""
+def refusal(address: str) -> str:
+    """Return why no slurmctld takes connections at `address`; empty when one does."""
     import socket
 
     try:
-        socket.create_connection((address, port), timeout=_CONNECT).close()
+        socket.create_connection((address, PORT), timeout=_CONNECT).close()
     except socket.timeout:  # its other name, TimeoutError, is another class until Python 3.10
         return f"does not answer within {_CONNECT:g} s, as when a security group keeps it out"
     except OSError as error:

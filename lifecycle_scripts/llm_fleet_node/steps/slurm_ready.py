@@ -30,7 +30,7 @@ def _apply(node: Node) -> None:
     if seen is None or seen.works:
         return
     if seen.held_by_us and node.host.path(HEALTH_CHECK).exists():
-        node.host.run(HEALTH_CHECK, timeout=90)  # resumes it when it is well, and says so to Slurm
+        node.host.run(str(node.host.path(HEALTH_CHECK)), "--resume", timeout=90)  # only if it is well
     elif seen.responds and seen.was_away:
         node.host.run("scontrol", "update", f"nodename={name}", "state=resume", changes=f"resumed {name}")
 

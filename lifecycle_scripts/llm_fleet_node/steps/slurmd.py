@@ -6,12 +6,14 @@ more than fetch the configuration, would leave them down there. Where the partit
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.names import own_name
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import controller, units
 from llm_fleet_node.slurm.bare_conf import gres_name
-from llm_fleet_node.slurm.diagnosis import explain
+from llm_fleet_node.slurm.diagnosis import explain, is_hopeless
 from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.slurm.registration import Registered, registered
 from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, ON_INIT_COMPLETE, Step
@@ -19,8 +21,8 @@ from llm_fleet_node.waiting import wait_for
 
 _CONTROLLER_SECONDS = 300.0
 """For the controller to come up: all nodes may start at once, and its database takes its time."""
-_SECONDS = 60.0
-"""For slurmd to register. Takes 0.1 s; slurmd itself tries again after 10 s."""
+_FIRST_SECONDS, _SECONDS = 12.0, 60.0
+"""For slurmd to register, which takes 0.1 s; it tries again after 10 s."""
 
 
 def _drop_in(node: Node) -> str:
@@ -60,14 +62,25 @@ def _verify(node: Node) -> None:
         found = registered(node.host, name)
         return found if found is not None and found.responds else None
 
-    if look() is None:
-        (unit,) = units.look(node.host, "slurmd")
-        if not unit.active:
-            explain(node, name, "slurmd does not run")
-        try:
-            wait_for(f"registration of {name}", look, seconds=_SECONDS, code=Code.SLURMD)
-        except Failure as error:
-            explain(node, name, error.cause)
+    if look() is not None:
+        return
+    (unit,) = units.look(node.host, "slurmd")
+    if not unit.active:
+        explain(node, name, "slurmd does not run")
+    try:
+        _wait(node, name, look)
+    except Failure as error:
+        explain(node, name, error.cause)
+
+
+def _wait(node: Node, name: str, look: Callable[[], Registered | None]) -> None:
+    """Wait for the registration. Raises `Failure`, and soon where waiting does not help."""
+    try:
+        wait_for(f"registration of {name}", look, seconds=_FIRST_SECONDS, code=Code.SLURMD)
+    except Failure:
+        if is_hopeless(node.host):
+            raise
+        wait_for(f"registration of {name}", look, seconds=_SECONDS - _FIRST_SECONDS, code=Code.SLURMD)
 
 
 STEP = Step(
@@ -90,5 +103,4 @@ STEP = Step(
     apply=_apply,
     verify=_verify,
     timeout=420,
-    retries=1,
 )

@@ -68,9 +68,9 @@ def change(verb: str, unit: str) -> int:
         return 1
     place.touch()
     began = int(float(Path("/proc/uptime").read_text().split()[0]) * os.sysconf("SC_CLK_TCK"))
-    stat = ROOT / f"proc/{PIDS.get(unit, 99)}/stat"
+    stat = ROOT / f"proc/{PIDS.get(unit, 19)}/stat"
     stat.parent.mkdir(parents=True, exist_ok=True)
-    stat.write_text(f"{PIDS.get(unit, 99)} ({unit}) S {'0 ' * 18}{began} 0 0\n")
+    stat.write_text(f"{PIDS.get(unit, 19)} ({unit}) S {'0 ' * 18}{began} 0 0\n")
     if unit == "slurmctld":
         configure()
     if unit == "slurmd" and not read("fail/registration"):

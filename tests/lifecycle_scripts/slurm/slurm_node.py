@@ -6,9 +6,8 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from llm_fleet_node.identity import Identity
 from llm_fleet_node.manifest_parts import Accounting, Group, InstanceType, Mount
 from llm_fleet_node.node import Node
 from llm_fleet_node.platform_files import Instance
@@ -31,7 +30,7 @@ NodeName={OWN} CPUs=4 State=UNKNOWN
 PartitionName=dev Nodes=ALL Default=YES
 include accounting.conf
 """
-IDLE = f"NodeName={OWN} CPUTot=4 State=IDLE ThreadsPerCore=1 BootTime=2026-11-20T11:00:00 SlurmdStartTime=2026-11-20T11:00:01"
+IDLE = f"NodeName={OWN} CPUTot=4 State=IDLE ThreadsPerCore=1 BootTime=None SlurmdStartTime=2026-11-20T11:00:01"
 LOCAL = Accounting("local", None, None, None, None)
 FSX = Mount("lustre", "fs.example", "abcd", "/fsx", efa=None, groups=None)
 # What the programs of the test keep for themselves, and what is new at each start.
@@ -94,7 +93,7 @@ def _program(root: Path, path: str) -> None:
 
 def with_identity(node: Node, **changed: Any) -> Node:
     """The same node, of which the platform says something else."""
-    return replace(node, identity=cast("Identity", replace(node.identity, **changed)))
+    return replace(node, identity=replace(node.identity, **changed))
 
 
 def with_manifest(node: Node, **changed: Any) -> Node:

@@ -37,7 +37,7 @@ SECRET = "s3cr3t of the database"
 
 @pytest.fixture(autouse=True)
 def same_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_database.os, "urandom", lambda length: b"\xab" * length)
+    monkeypatch.setattr(local_database.os, "urandom", b"\xab".__mul__)
 
 
 def local(root: Path) -> Node:
@@ -72,8 +72,8 @@ def test_the_password_is_slurms_alone_and_in_no_command_line(tmp_path: Path) -> 
     applied(STEP, node)
     conf = tmp_path / "opt/slurm/etc/slurmdbd.conf"
     assert conf.stat().st_mode & 0o777 == 0o600
-    password = slurmdbd.password(node.host, ETC)
-    assert password == "ab" * 16
+    password = "ab" * 16
+    assert slurmdbd.password(node.host, ETC) == password
     assert f"DbdHost={HEAD}\n" in conf.read_text()
     assert not [call for call in calls(tmp_path) if password in call]
     assert password not in " ".join(applied(DATABASE, node))
@@ -82,7 +82,7 @@ def test_the_password_is_slurms_alone_and_in_no_command_line(tmp_path: Path) -> 
 def test_a_password_is_never_made_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = local(tmp_path)
     applied(DATABASE, node)
-    monkeypatch.setattr(local_database.os, "urandom", lambda length: b"\xcd" * length)
+    monkeypatch.setattr(local_database.os, "urandom", b"\xcd".__mul__)
     (tmp_path / "fake/active/mariadb").unlink()
     assert applied(DATABASE, node) == ["started mariadb"]
     assert slurmdbd.password(node.host, ETC) == "ab" * 16
@@ -92,7 +92,7 @@ def test_a_user_with_another_password_is_mended(tmp_path: Path) -> None:
     node = local(tmp_path)
     applied(DATABASE, node)
     file(tmp_path, "/fake/password", "another")
-    with pytest.raises(Failure, match="LFN62.*Access denied"):
+    with pytest.raises(Failure, match=r"LFN62.*Access denied"):
         DATABASE.verify(node)
     assert applied(DATABASE, node) == ["made database and user of slurm_acct_db"]
 
@@ -117,7 +117,7 @@ def test_a_mariadb_that_runs_on_older_settings_is_restarted(tmp_path: Path) -> N
 def test_without_mariadb_it_is_told(tmp_path: Path) -> None:
     node = local(tmp_path)
     (tmp_path / "usr/lib/systemd/system/mariadb.service").unlink()
-    with pytest.raises(Failure, match="LFN62") as caught:
+    with pytest.raises(Failure, match=r"LFN62") as caught:
         DATABASE.apply(node)
     assert caught.value.final
 
@@ -125,9 +125,9 @@ def test_without_mariadb_it_is_told(tmp_path: Path) -> None:
 def test_a_mariadb_that_does_not_start_is_told(tmp_path: Path) -> None:
     node = local(tmp_path)
     fails(tmp_path, "mariadb")
-    with pytest.raises(Failure, match="LFN62"):
+    with pytest.raises(Failure, match=r"LFN62"):
         DATABASE.apply(node)
-    with pytest.raises(Failure, match="LFN62"):
+    with pytest.raises(Failure, match=r"LFN62"):
         DATABASE.verify(node)
 
 
@@ -146,7 +146,7 @@ def test_slurm_conf_leads_to_slurmdbd_only_once_it_answers(tmp_path: Path, monke
     node = local_with_database(tmp_path)
     fails(tmp_path, "sacctmgr")
     says(tmp_path, "slurmdbd", "slurmdbd: error: something\n")
-    with pytest.raises(Failure, match="LFN64.*something"):
+    with pytest.raises(Failure, match=r"LFN64.*something"):
         STEP.apply(node)
     assert (tmp_path / "opt/slurm/etc/accounting.conf").read_text() == ""
     (tmp_path / "fake/fail/sacctmgr").unlink()
@@ -178,7 +178,7 @@ def test_verify_sees_that_slurm_conf_no_longer_leads_there(tmp_path: Path) -> No
     node = local_with_database(tmp_path)
     applied(STEP, node)
     file(tmp_path, f"{ETC}/accounting.conf", "")
-    with pytest.raises(Failure, match="LFN59"):
+    with pytest.raises(Failure, match=r"LFN59"):
         STEP.verify(node)
 
 
@@ -189,7 +189,7 @@ def test_the_amis_accounting_is_only_looked_at(tmp_path: Path) -> None:
     starts(tmp_path, "slurmdbd")
     assert applied(STEP, node) == []
     (tmp_path / "fake/active/slurmdbd").unlink()
-    with pytest.raises(Failure, match="LFN64"):
+    with pytest.raises(Failure, match=r"LFN64"):
         STEP.verify(node)
 
 
@@ -259,7 +259,7 @@ def test_a_secret_that_may_not_be_read(tmp_path: Path) -> None:
 
 def test_an_external_database_without_an_address(tmp_path: Path) -> None:
     node = external(tmp_path, Accounting("external", None, None, None, None))
-    with pytest.raises(Failure, match="LFN62"):
+    with pytest.raises(Failure, match=r"LFN62"):
         STEP.apply(node)
 
 

@@ -36,7 +36,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
 
 
 def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(munge_key.os, "urandom", lambda length: b"k" * length)
+    monkeypatch.setattr(munge_key.os, "urandom", b"k".__mul__)
     assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 5
 
 
@@ -45,7 +45,7 @@ def test_munge_is_started_anew_when_its_key_is_younger(tmp_path: Path) -> None:
     applied(STEP, node)
     time.sleep(0.1)  # longer than the kernel's tick, in which the start of a process is told
     file(tmp_path, "/etc/munge/munge.key", "another", 0o600)
-    with pytest.raises(Failure, match="LFN57  munge runs with another key"):
+    with pytest.raises(Failure, match=r"LFN57  munge runs with another key"):
         STEP.verify(node)
     assert applied(STEP, node) == ["restarted munge"]
     assert applied(STEP, node) == []
@@ -55,9 +55,9 @@ def test_a_key_that_the_platform_does_not_write_is_told(tmp_path: Path, monkeypa
     monkeypatch.setattr(munge, "_SECONDS", 0.1)
     node = on_ami(tmp_path)
     file(tmp_path, "/etc/munge/munge.key", "")
-    with pytest.raises(Failure, match="LFN56"):
+    with pytest.raises(Failure, match=r"LFN56"):
         STEP.apply(node)
-    with pytest.raises(Failure, match="LFN56"):
+    with pytest.raises(Failure, match=r"LFN56"):
         STEP.verify(node)
 
 
@@ -87,13 +87,13 @@ def test_a_key_that_is_there_is_never_made_anew(tmp_path: Path) -> None:
 
 def test_a_worker_makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(munge_key, "_SECONDS", 0.1)
-    with pytest.raises(Failure, match="LFN56  no key in /fsx/.llm-fleet/train/munge.key"):
+    with pytest.raises(Failure, match=r"LFN56  no key in /fsx/.llm-fleet/train/munge.key"):
         STEP.apply(bare(tmp_path))
     assert not (tmp_path / SHARED).exists()
 
 
 def test_without_shared_storage_there_is_no_way(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="LFN56"):
+    with pytest.raises(Failure, match=r"LFN56"):
         STEP.apply(with_manifest(bare(tmp_path), mounts=()))
 
 
@@ -107,7 +107,7 @@ def test_no_key_is_in_a_command_line(tmp_path: Path) -> None:
 def test_a_munged_that_does_not_start_is_told(tmp_path: Path) -> None:
     node = on_ami(tmp_path)
     fails(tmp_path, "munge")
-    with pytest.raises(Failure, match="LFN57"):
+    with pytest.raises(Failure, match=r"LFN57"):
         STEP.apply(node)
 
 
@@ -116,9 +116,9 @@ def test_a_credential_that_is_not_decoded_is_told(tmp_path: Path) -> None:
     starts(tmp_path, "munge")
     STEP.verify(node)
     fails(tmp_path, "unmunge", "unmunge: Error: Invalid credential")
-    with pytest.raises(Failure, match="Invalid credential") as caught:
+    with pytest.raises(Failure, match=r"Invalid credential") as caught:
         STEP.verify(node)
     assert caught.value.code is Code.MUNGE_DOWN
     (tmp_path / "fake/active/munge").unlink()
-    with pytest.raises(Failure, match="LFN57  munge does not run"):
+    with pytest.raises(Failure, match=r"LFN57  munge does not run"):
         STEP.verify(node)

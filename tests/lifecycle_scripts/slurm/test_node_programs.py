@@ -1,0 +1,210 @@
+"""The programs that slurmd runs: health check, prolog and epilog, as they lie in the bundle, on nodes in folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.lifecycle_scripts.slurm.slurm_node import IDLE, OWN, SCRIPTS, calls, on_ami
+from tests.lifecycle_scripts.step_node_4 import file
+
+SOURCE = SCRIPTS / "node_files/slurm"
+EXPECTED = "mount /fsx rw\ndisk / 0\ndevices /dev/neuron[0-9]* 2\n"
+
+
+@dataclass
+class Ended:
+    code: int
+    out: str
+
+
+class Machine:
+    """A node that is well."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        on_ami(root)
+        shutil.copytree(SOURCE, root / "opt/llm-fleet/slurm")
+        file(root, "/etc/llm-fleet/health_check.conf", f"# by llm-fleet\n{EXPECTED}")
+        self.mounts("rw,noatime")
+        (root / "fsx").mkdir()
+        (root / "dev").mkdir()
+        for name in ("neuron0", "neuron1"):
+            (root / "dev" / name).touch()
+        self.is_in("IDLE")
+
+    def mounts(self, options: str) -> None:
+        text = f"overlay / overlay rw 0 0\nfs@tcp:/x /fsx lustre {options} 0 0\n"
+        file(self.root, "/proc/self/mounts", text)
+
+    def is_in(self, state: str, reason: str = "") -> None:
+        told = f" Reason={reason} [root@2026-11-20T11:00:00]" if reason else ""
+        file(self.root, f"/fake/node/{OWN}", IDLE.replace("IDLE", state) + told + "\n")
+
+    @property
+    def slurm(self) -> str:
+        return (self.root / f"fake/node/{OWN}").read_text()
+
+    @property
+    def asked(self) -> list[str]:
+        return [call for call in calls(self.root) if call.startswith("scontrol")]
+
+    def run(self, name: str = "health_check", *arguments: str, **environment: str) -> Ended:
+        program = self.root / f"opt/llm-fleet/slurm/{name}.sh"
+        path = f"{self.root}/opt/slurm/bin:{os.environ['PATH']}"
+        told = {"LLM_FLEET_ROOT": str(self.root), "LLM_FLEET_NODE_NAME": OWN, "PATH": path}
+        done = subprocess.run(
+            ["bash", program, *arguments], env=told | environment, capture_output=True, text=True, timeout=60
+        )
+        return Ended(done.returncode, done.stdout + done.stderr)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_node_that_is_well_asks_nobody(machine: Machine) -> None:
+    for mode in ((), ("--report",), ("--quick",)):
+        assert machine.run("health_check", *mode) == Ended(0, "")
+    assert machine.asked == []
+
+
+@pytest.mark.parametrize(
+    ("conf", "told"),
+    [
+        ("mount /scratch rw", "/scratch is not mounted"),
+        ("disk / 101", "% left, less than 101 %"),
+        ("devices /dev/neuron[0-9]* 16", "2 of 16 devices /dev/neuron[0-9]*"),
+        ("devices /dev/none* 1", "0 of 1 devices /dev/none*"),
+        ("disk /gone 1", "/gone does not answer"),
+        ("colour blue", "health_check.conf asks for colour, which is unknown"),
+    ],
+)
+def test_what_makes_a_node_sick(machine: Machine, conf: str, told: str) -> None:
+    file(machine.root, "/etc/llm-fleet/health_check.conf", f"{conf}\n")
+    ended = machine.run("health_check", "--report")
+    assert ended.code == 1
+    assert told in ended.out
+    assert machine.asked == []
+    assert machine.run().code == 0
+    assert "State=IDLE+DRAIN" in machine.slurm
+    assert f"Reason=llm-fleet: {told}" in machine.slurm or told in machine.slurm
+
+
+def test_a_file_system_that_became_read_only(machine: Machine) -> None:
+    machine.mounts("ro,noatime")
+    assert machine.run("health_check", "--quick") == Ended(1, "/fsx is read-only\n")
+    file(machine.root, "/etc/llm-fleet/health_check.conf", "mount /fsx ro\n")
+    assert machine.run("health_check", "--quick") == Ended(0, "")
+
+
+def test_a_sick_node_is_drained_once_and_taken_back(machine: Machine) -> None:
+    (machine.root / "dev/neuron1").unlink()
+    machine.mounts("ro")
+    assert machine.run().code == 0
+    assert "Reason=llm-fleet: /fsx is read-only and 1 more [" in machine.slurm
+    updates = [call for call in machine.asked if "update" in call]
+    assert machine.run().code == 0
+    assert [call for call in machine.asked if "update" in call] == updates, "it is drained already"
+    (machine.root / "dev/neuron1").touch()
+    machine.mounts("rw")
+    assert machine.run() == Ended(0, "")
+    assert "State=IDLE " in machine.slurm
+    before = machine.asked
+    assert machine.run() == Ended(0, "")
+    assert machine.asked == before, "nothing is left to do"
+
+
+@pytest.mark.parametrize("state", ["IDLE+DRAIN", "DOWN", "FAIL"])
+def test_what_others_hold_back_is_not_touched(machine: Machine, state: str) -> None:
+    machine.is_in(state, "Action:Replace")
+    before = machine.slurm
+    machine.mounts("ro")
+    assert machine.run().code == 0
+    machine.mounts("rw")
+    assert machine.run("health_check", "--resume").code == 0
+    assert machine.slurm == before
+
+
+def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:
+    machine.mounts("ro")
+    machine.run()
+    machine.is_in("IDLE+DRAIN", "ada looks into it")
+    machine.mounts("rw")
+    assert machine.run().code == 0
+    assert "ada looks into it" in machine.slurm
+    assert not (machine.root / "var/lib/llm-fleet/drained").exists()
+
+
+def test_a_replaced_node_is_taken_back_when_asked_to(machine: Machine) -> None:
+    machine.is_in("IDLE+DRAIN", "llm-fleet: /fsx is not mounted")
+    assert machine.run().code == 0
+    assert "DRAIN" in machine.slurm, "its memory of draining it went with its disk"
+    assert machine.run("health_check", "--resume").code == 0
+    assert "State=IDLE " in machine.slurm
+
+
+def test_without_the_controller_nothing_is_forgotten(machine: Machine) -> None:
+    machine.mounts("ro")
+    machine.run()
+    node = machine.root / f"fake/node/{OWN}"
+    kept = node.read_text()
+    node.unlink()
+    machine.mounts("rw")
+    assert machine.run().code == 1
+    node.write_text(kept)
+    assert machine.run().code == 0
+    assert "State=IDLE " in machine.slurm
+
+
+def test_a_mode_that_is_unknown(machine: Machine) -> None:
+    assert machine.run("health_check", "--fix").code == 2
+
+
+def test_the_prolog_lets_jobs_start(machine: Machine) -> None:
+    assert machine.run("prolog", SLURM_JOB_UID="2001") == Ended(0, "")
+    assert machine.asked == []
+
+
+def test_the_prolog_keeps_jobs_off_a_sick_node(machine: Machine) -> None:
+    machine.mounts("ro")
+    ended = machine.run("prolog", SLURM_JOB_UID="2001")
+    assert ended.code == 1
+    assert "Reason=llm-fleet: /fsx is read-only [" in machine.slurm
+
+
+@pytest.mark.parametrize("uid", ["0", "999", "", "2001 -o -true"])
+def test_the_epilog_leaves_the_systems_memory(machine: Machine, uid: str) -> None:
+    file(machine.root, "/dev/shm/left", "")
+    assert machine.run("epilog", SLURM_JOB_UID=uid) == Ended(0, "")
+    assert (machine.root / "dev/shm/left").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="files of several users")
+def test_the_epilog_takes_what_the_user_left(machine: Machine) -> None:
+    for name, uid in (("nccl-1", 2001), ("folder", 2001), ("other", 2002)):
+        file(machine.root, f"/dev/shm/{name}", "")
+        os.chown(machine.root / "dev/shm" / name, uid, uid)
+    process = machine.root / "proc/4242"
+    process.mkdir()
+    os.chown(process, 2001, 2001)
+    assert machine.run("epilog", SLURM_JOB_UID="2001") == Ended(0, "")
+    assert len(list((machine.root / "dev/shm").iterdir())) == 3, "the user still has a process here"
+    process.rmdir()
+    assert machine.run("epilog", SLURM_JOB_UID="2001") == Ended(0, "")
+    assert [path.name for path in (machine.root / "dev/shm").iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize("tool", [["shellcheck"], ["shfmt", "-d", "-i", "2", "-ci"]], ids=["shellcheck", "shfmt"])
+def test_they_are_clean(tool: list[str]) -> None:
+    import sys
+
+    program = Path(sys.executable).parent / tool[0]
+    ended = subprocess.run([program, *tool[1:], *sorted(SOURCE.glob("*.sh"))], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "")

@@ -1,0 +1,283 @@
+"""The step slurm_conf: ours beside the agent's, and the whole where there is no agent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.manifest_parts import Group, Steps
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import conf_file
+from llm_fleet_node.step import ON_INIT_COMPLETE
+from llm_fleet_node.steps import slurm_conf
+from llm_fleet_node.steps.slurm_conf import STEP
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.moved_node import M5, P5, TRN1
+from tests.lifecycle_scripts.slurm.slurm_node import (
+    AGENT,
+    ETC,
+    IGNORED,
+    LOCAL,
+    bare,
+    on_ami,
+    with_identity,
+    with_manifest,
+    workers,
+)
+from tests.lifecycle_scripts.step_node_4 import file, said
+
+CONF = f"{ETC}/slurm.conf"
+OURS = f"{ETC}/llm-fleet.conf"
+BLOCK = "# llm-fleet: begin slurm\nInclude llm-fleet.conf\n# llm-fleet: end slurm\n"
+
+
+def controller(root: Path) -> Node:
+    return on_ami(root, "Controller")
+
+
+def bare_controller(root: Path) -> Node:
+    return bare(root, "Controller")
+
+
+def ours(root: Path) -> dict[str, str]:
+    lines = (root / OURS[1:]).read_text().splitlines()[1:]
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_the_agents_text_is_kept_and_ours_is_included(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    applied(STEP, node)
+    assert (tmp_path / CONF[1:]).read_text() == AGENT + BLOCK
+    assert ours(tmp_path) == {
+        "HealthCheckProgram": "/opt/llm-fleet/slurm/health_check.sh",
+        "HealthCheckInterval": "300",
+        "HealthCheckNodeState": "ANY,CYCLE",
+        "Prolog": "/opt/llm-fleet/slurm/prolog.sh",
+        "Epilog": "/opt/llm-fleet/slurm/epilog.sh",
+    }
+
+
+@pytest.mark.parametrize("build", [controller, bare_controller], ids=["agent", "bare"])
+def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
+    assert converges(STEP, build, tmp_path, ignore=IGNORED) >= 2  # type: ignore[arg-type]
+
+
+def test_lists_keep_what_the_agent_has_in_them(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    text = AGENT.replace("=enable_configless", "=idle_on_node_suspend").replace(
+        "=permit_job_expansion", "=bf_interval=9"
+    )
+    file(tmp_path, CONF, text)
+    applied(STEP, node)
+    assert ours(tmp_path)["SlurmctldParameters"] == "idle_on_node_suspend,enable_configless"
+    assert ours(tmp_path)["SchedulerParameters"] == "bf_interval=9,permit_job_expansion"
+    assert applied(STEP, node) == []
+
+
+def test_the_platforms_own_check_and_prologs_stay(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    file(tmp_path, CONF, AGENT + "HealthCheckProgram=/theirs\nProlog=/theirs/*\n")
+    applied(STEP, node)
+    assert set(ours(tmp_path)) == {"Prolog", "Epilog"}
+    conf = conf_file.read(node.host, ETC)
+    assert conf is not None
+    assert conf.values("Prolog") == ["/theirs/*", "/opt/llm-fleet/slurm/prolog.sh"]
+
+
+def test_nodes_that_run_no_steps_of_ours_get_no_programs_of_ours(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    groups = (*node.manifest.groups, Group("other", "Compute", None, "other", (M5,)))
+    applied(STEP, with_manifest(node, groups=groups))
+    assert ours(tmp_path) == {}
+
+
+def test_without_the_health_check_nothing_names_it(tmp_path: Path) -> None:
+    applied(STEP, with_manifest(controller(tmp_path), steps=Steps(("health_check",), ())))
+    assert ours(tmp_path) == {}
+
+
+def test_accounting_is_included_where_the_agent_does_not(tmp_path: Path) -> None:
+    node = with_manifest(controller(tmp_path), accounting=LOCAL)
+    applied(STEP, node)
+    assert "Include accounting.conf" not in (tmp_path / CONF[1:]).read_text()
+    file(tmp_path, CONF, AGENT.replace("include accounting.conf\n", ""))
+    applied(STEP, node)
+    assert "Include llm-fleet.conf\nInclude accounting.conf\n" in (tmp_path / CONF[1:]).read_text()
+    assert applied(STEP, node) == []
+
+
+def test_an_agent_that_writes_the_file_anew_is_followed(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    applied(STEP, node)
+    file(tmp_path, CONF, AGENT + "NodeName=ip-10-1-0-13 CPUs=4\n")
+    with pytest.raises(Failure, match=r"LFN59.*lack HealthCheckProgram"):
+        STEP.verify(node)
+    assert applied(STEP, node) == [f"wrote {CONF}"]
+
+
+@pytest.mark.parametrize("text", [None, "", "ClusterName=train\n"], ids=["none", "empty", "half"])
+def test_an_agent_that_does_not_write_is_told(
+    tmp_path: Path, text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm_conf, "_SECONDS", 0.1)
+    node = controller(tmp_path)
+    (tmp_path / CONF[1:]).unlink()
+    if text is not None:
+        file(tmp_path, CONF, text)
+    with pytest.raises(Failure, match=r"LFN58"):
+        STEP.apply(node)
+
+
+@pytest.mark.parametrize("line", ["TaskPlugin=task/cgroup,task/affinity\n", "taskplugin=task/affinity\n"])
+def test_a_lost_auto_resume_is_told(tmp_path: Path, line: str) -> None:
+    node = controller(tmp_path)
+    file(tmp_path, CONF, AGENT + line)
+    STEP.apply(node)
+    with pytest.raises(Failure, match=r"LFN60.*TaskPlugin=task/"):
+        STEP.verify(node)
+    STEP.verify(replace(node, hook=ON_INIT_COMPLETE))
+    assert "auto-resume will not work: TaskPlugin=task/" in said(node)
+
+
+def test_a_later_line_that_takes_ours_back_is_told(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    applied(STEP, node)
+    file(tmp_path, CONF, AGENT + BLOCK + "SlurmctldParameters=idle_on_node_suspend\n")
+    with pytest.raises(Failure, match=r"LFN59.*enable_configless"):
+        STEP.verify(node)
+    file(tmp_path, CONF, AGENT + BLOCK + "SchedulerParameters=bf_interval=3\n")
+    with pytest.raises(Failure, match=r"LFN60.*permit_job_expansion"):
+        STEP.verify(node)
+
+
+def test_a_worker_has_no_configuration_of_its_own(tmp_path: Path) -> None:
+    node = on_ami(tmp_path)
+    file(tmp_path, CONF, "old")
+    with pytest.raises(Failure, match=r"LFN59"):
+        STEP.verify(node)
+    assert applied(STEP, node) == [f"removed {CONF}"]
+    assert applied(STEP, node) == []
+
+
+def test_after_the_ami_nothing_is_touched(tmp_path: Path) -> None:
+    node = replace(controller(tmp_path), hook=ON_INIT_COMPLETE)
+    assert applied(STEP, node) == []
+    assert applied(STEP, replace(on_ami(tmp_path / "worker"), hook=ON_INIT_COMPLETE)) == []
+    (tmp_path / CONF[1:]).unlink()
+    with pytest.raises(Failure, match=r"LFN58"):
+        STEP.verify(node)
+
+
+def test_a_bare_controller_gets_the_whole(tmp_path: Path) -> None:
+    groups = (
+        Group("head", "Controller", "OnCreate", None, (M5,)),
+        Group("door", "Login", "OnCreate", None, (M5,)),
+        Group("trn", "Compute", "OnCreate", "train", (TRN1,)),
+        Group("gpu", "Compute", "OnCreate", None, (P5,)),
+        Group("more", "Compute", "OnCreate", "train", (TRN1,)),
+    )
+    node = with_manifest(bare_controller(tmp_path), groups=groups)
+    applied(STEP, node)
+    conf = conf_file.read(node.host, "/etc/slurm")
+    assert conf is not None
+    assert conf.value("SlurmctldHost") == "ip-10-1-0-5(10.1.0.5)"
+    assert "enable_configless" in conf.items("SlurmctldParameters")
+    assert conf.value("GresTypes") == "gpu,neuron"
+    partitions = {line["partitionname"]: line for line in conf.every("PartitionName")}
+    assert {name: line["nodes"] for name, line in partitions.items()} == {"train": "trn,more", "gpu": "gpu"}
+    assert [name for name, line in partitions.items() if line.get("default") == "YES"] == ["train"]
+    assert {line["nodeset"] for line in conf.every("NodeSet")} == {"trn", "gpu", "more"}, "the login node is in none"
+    assert applied(STEP, node) == []
+
+
+def test_a_bare_controller_follows_its_manifest(tmp_path: Path) -> None:
+    node = bare_controller(tmp_path)
+    applied(STEP, node)
+    assert applied(STEP, with_manifest(node, cluster="other")) == ["wrote /etc/slurm/slurm.conf"]
+
+
+LAYERS = (("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "nn-c"), ("nn-a", "nn-b", "nn-d"))
+
+
+def test_the_networks_layers_become_its_tree(tmp_path: Path) -> None:
+    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    applied(STEP, node)
+    text = (tmp_path / "opt/slurm/etc/topology.conf").read_text()
+    assert set(text.splitlines()[1:]) == {
+        "SwitchName=nn-c Nodes=ip-10-1-0-20,ip-10-1-0-21",
+        "SwitchName=nn-d Nodes=ip-10-1-0-22",
+        "SwitchName=nn-b Switches=nn-c,nn-d",
+        "SwitchName=nn-a Switches=nn-b",
+    }
+    assert ours(tmp_path)["TopologyPlugin"] == "topology/tree"
+    assert applied(STEP, node) == []
+
+
+def test_slurm_25_gets_yaml(tmp_path: Path) -> None:
+    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    file(tmp_path, "/fake/version", "25.11.2")
+    applied(STEP, node)
+    text = (tmp_path / "opt/slurm/etc/topology.yaml").read_text()
+    assert "      - switch: nn-c\n        nodes: ip-10-1-0-20,ip-10-1-0-21\n" in text
+    assert "      - switch: nn-b\n        children: nn-c,nn-d\n" in text
+    assert "TopologyPlugin" not in ours(tmp_path)
+    assert not (tmp_path / "opt/slurm/etc/topology.conf").exists()
+
+
+@pytest.mark.parametrize("layers", [(("a", "b"), ()), (("a", "b"), ("a",)), ()], ids=["one without", "unlike", "none"])
+def test_a_tree_that_lacks_a_node_is_none(tmp_path: Path, layers: tuple[tuple[str, ...], ...]) -> None:
+    node = with_identity(controller(tmp_path), neighbours=workers(*layers))
+    applied(STEP, node)
+    assert not (tmp_path / "opt/slurm/etc/topology.conf").exists()
+    assert "TopologyPlugin" not in ours(tmp_path)
+
+
+def test_trees_get_a_common_root(tmp_path: Path) -> None:
+    node = with_identity(controller(tmp_path), neighbours=workers(("a", "b"), ("c", "d")))
+    applied(STEP, node)
+    assert "SwitchName=llm-fleet-root Switches=a,c\n" in (tmp_path / "opt/slurm/etc/topology.conf").read_text()
+
+
+@pytest.mark.parametrize("name", ["topology.conf", "topology.yaml"])
+@pytest.mark.parametrize("text", ["", "\n# nothing\n---\n"], ids=["empty", "comments"])
+def test_an_empty_file_is_told_and_repaired(tmp_path: Path, name: str, text: str) -> None:
+    node = controller(tmp_path)
+    file(tmp_path, "/fake/version", "25.11.2" if name.endswith("yaml") else "24.11.0")
+    file(tmp_path, f"{ETC}/{name}", text)
+    with pytest.raises(Failure, match=f"LFN61.*{name} is empty"):
+        STEP.verify(node)
+    applied(STEP, node)
+    assert applied(STEP, node) == []
+    path = tmp_path / f"opt/slurm/etc/{name}"
+    assert path.read_text().endswith("flat: true\n") if name.endswith("yaml") else not path.exists()
+
+
+def test_a_tree_without_layers_is_one_switch_over_all(tmp_path: Path) -> None:
+    node = replace(controller(tmp_path), hook=ON_INIT_COMPLETE)
+    text = AGENT + "NodeName=ip-10-2-0-[1-9] CPUs=4\nTopologyPlugin=topology/tree\n"
+    file(tmp_path, CONF, text)
+    file(tmp_path, f"{ETC}/topology.conf", "")
+    changes = applied(STEP, node)
+    assert changes == [f"wrote {ETC}/topology.conf"]
+    lines = (tmp_path / "opt/slurm/etc/topology.conf").read_text().splitlines()
+    assert lines[1:] == ["SwitchName=all Nodes=ip-10-1-0-12,ip-10-2-0-[1-9]"]
+    assert (tmp_path / CONF[1:]).read_text() == text, "the agent's own file is not edited after the AMI"
+
+
+def test_a_block_topology_without_its_file_is_taken_out(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    file(tmp_path, CONF, AGENT + "TopologyPlugin=topology/block\n")
+    with pytest.raises(Failure, match=r"LFN61.*there is no topology file"):
+        STEP.verify(node)
+    applied(STEP, node)
+    assert ours(tmp_path)["TopologyPlugin"] == "topology/default"
+
+
+def test_the_platforms_topology_is_left_alone(tmp_path: Path) -> None:
+    node = with_identity(controller(tmp_path), neighbours=workers(*LAYERS))
+    file(tmp_path, f"{ETC}/topology.conf", "SwitchName=theirs Nodes=ip-10-1-0-12\n")
+    applied(STEP, node)
+    assert (tmp_path / "opt/slurm/etc/topology.conf").read_text() == "SwitchName=theirs Nodes=ip-10-1-0-12\n"

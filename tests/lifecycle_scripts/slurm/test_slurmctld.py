@@ -1,0 +1,124 @@
+"""The step slurmctld: it answers, and runs on what its files say now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import ON_INIT_COMPLETE
+from llm_fleet_node.steps import slurmctld
+from llm_fleet_node.steps.slurm_conf import STEP as SLURM_CONF
+from llm_fleet_node.steps.slurmctld import STEP
+from tests.lifecycle_scripts.convergence import applied, converges, on
+from tests.lifecycle_scripts.slurm.slurm_node import AGENT, ETC, IGNORED, calls, fails, on_ami, runs, says, starts
+from tests.lifecycle_scripts.step_node_4 import file
+
+
+def configured(root: Path) -> Node:
+    node = on_ami(root, "Controller")
+    SLURM_CONF.apply(on(node, root))
+    return node
+
+
+def test_it_is_started_once(tmp_path: Path) -> None:
+    node = configured(tmp_path)
+    changes = applied(STEP, node)
+    assert "started slurmctld" in changes
+    assert (tmp_path / "var/spool/slurmctld").is_dir()
+    assert applied(STEP, node) == []
+    assert "scontrol reconfigure" not in calls(tmp_path)
+
+
+def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
+    assert converges(STEP, configured, tmp_path, ignore=IGNORED) >= 5
+
+
+def test_after_a_reboot_it_comes_back_after_its_database(tmp_path: Path) -> None:
+    applied(STEP, configured(tmp_path))
+    link = tmp_path / "etc/systemd/system/multi-user.target.wants/slurmctld.service"
+    assert str(link.readlink()) == "/etc/systemd/system/slurmctld.service"
+    drop_in = (tmp_path / "etc/systemd/system/slurmctld.service.d/llm-fleet.conf").read_text()
+    assert "After=munge.service slurmdbd.service\n" in drop_in
+    assert "Restart=on-failure\n" in drop_in
+
+
+def test_a_changed_configuration_reaches_it(tmp_path: Path) -> None:
+    node = configured(tmp_path)
+    applied(STEP, node)
+    file(tmp_path, f"{ETC}/topology.conf", "SwitchName=all Nodes=a\n")
+    assert applied(STEP, node)[0] == "made Slurm read its configuration anew"
+    assert applied(STEP, node) == []
+
+
+def test_one_that_was_reconfigured_by_others_without_ours_is_seen(tmp_path: Path) -> None:
+    """The platform's agent writes slurm.conf without our line and reconfigures; slurm_conf then puts the line back."""
+    node = configured(tmp_path)
+    applied(STEP, node)
+    file(tmp_path, "/fake/running", AGENT)
+    with pytest.raises(Failure, match=r"LFN66  slurmctld runs without Prolog=/opt/llm-fleet/slurm/prolog.sh"):
+        STEP.verify(node)
+    assert applied(STEP, node) == ["made Slurm read its configuration anew"]
+
+
+@pytest.mark.parametrize("lost", ["enable_configless", "permit_job_expansion"])
+def test_a_list_that_lacks_an_item_is_seen(tmp_path: Path, lost: str) -> None:
+    node = configured(tmp_path)
+    applied(STEP, node)
+    running = tmp_path / "fake/running"
+    running.write_text(running.read_text().replace(lost, "other"))
+    with pytest.raises(Failure, match=f"with {lost}"):
+        STEP.verify(node)
+
+
+def test_slurmd_stays_off_on_the_controller(tmp_path: Path) -> None:
+    node = configured(tmp_path)
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    wanted.mkdir(parents=True)
+    (wanted / "slurmd.service").symlink_to("/etc/systemd/system/slurmd.service")
+    starts(tmp_path, "slurmd")
+    applied(STEP, node)
+    assert not (wanted / "slurmd.service").is_symlink()
+    assert not runs(tmp_path, "slurmd")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("slurmctld: fatal: CLUSTER ID MISMATCH.\nslurmctld has been started with ClusterID=1", Code.CLUSTER_ID),
+        ('slurmctld: error: Failed to access "/run/munge/munge.socket.2"', Code.MUNGE_DOWN),
+        ("slurmctld: fatal: Unable to process configuration file", Code.SLURMCTLD),
+        ("", Code.SLURMCTLD),
+    ],
+)
+def test_why_it_does_not_start(tmp_path: Path, words: str, code: Code) -> None:
+    node = configured(tmp_path)
+    fails(tmp_path, "slurmctld")
+    says(tmp_path, "slurmctld", words)
+    for part in (STEP.apply, STEP.verify):
+        with pytest.raises(Failure) as caught:
+            part(node)
+        assert caught.value.code is code
+        assert words.splitlines()[0].removeprefix("slurmctld: ") in caught.value.cause if words else True
+
+
+def test_one_that_runs_and_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurmctld, "_SECONDS", 0.1)
+    node = configured(tmp_path)
+    applied(STEP, node)
+    scontrol = tmp_path / "opt/slurm/bin/scontrol"
+    scontrol.write_text("#!/bin/sh\necho 'Slurmctld(primary) at head is DOWN'\n")
+    with pytest.raises(Failure, match=r"LFN66  no answer of slurmctld within 0.1 s"):
+        STEP.verify(node)
+
+
+def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
+    node = replace(on_ami(tmp_path, "Controller"), hook=ON_INIT_COMPLETE)
+    starts(tmp_path, "slurmctld")
+    assert applied(STEP, node) == []
+    (tmp_path / "fake/active/slurmctld").unlink()
+    with pytest.raises(Failure, match=r"LFN66  slurmctld does not run"):
+        STEP.verify(node)

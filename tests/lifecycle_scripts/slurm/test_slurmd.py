@@ -1,0 +1,239 @@
+"""The step slurmd: it is registered with the controller, or says why not."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import controller, diagnosis
+from llm_fleet_node.slurm.registration import registered
+from llm_fleet_node.step import ON_INIT_COMPLETE
+from llm_fleet_node.steps import slurmd
+from llm_fleet_node.steps.slurmd import STEP
+from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.slurm.slurm_node import (
+    GROUP,
+    IDLE,
+    IGNORED,
+    OWN,
+    bare,
+    calls,
+    fails,
+    on_ami,
+    runs,
+    says,
+    starts,
+    with_identity,
+    workers,
+)
+from tests.lifecycle_scripts.step_node_4 import file
+
+DROP_IN = "etc/systemd/system/slurmd.service.d/llm-fleet.conf"
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
+    """A controller that takes connections."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        number = server.getsockname()[1]
+        monkeypatch.setattr(controller, "PORT", number)
+        yield number
+
+
+def worker(root: Path) -> Node:
+    node = with_identity(on_ami(root), controllers=("127.0.0.1",))
+    file(root, f"/fake/node/{OWN}", IDLE)
+    return node
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurmd, "_CONTROLLER_SECONDS", 0.1)
+    monkeypatch.setattr(slurmd, "_FIRST_SECONDS", 0.1)
+    monkeypatch.setattr(slurmd, "_SECONDS", 0.3)
+
+
+def test_it_fetches_its_configuration_from_every_controller(tmp_path: Path, port: int) -> None:
+    node = with_identity(worker(tmp_path), controllers=("127.0.0.1", "10.1.0.6"))
+    applied(STEP, node)
+    options = f"--conf-server 127.0.0.1:{port},10.1.0.6:{port}"
+    assert f"Environment='SLURMD_OPTIONS={options}'\n" in (tmp_path / DROP_IN).read_text()
+    assert (tmp_path / "etc/systemd/system/slurmd.service").read_text() == "[Service]\n", "the unit itself is not ours"
+    assert applied(STEP, node) == []
+
+
+def test_killed_anywhere_it_converges(tmp_path: Path, port: int) -> None:
+    assert converges(STEP, worker, tmp_path, ignore=IGNORED) >= 4
+
+
+def test_it_goes_on_trying_after_a_reboot(tmp_path: Path, port: int) -> None:
+    applied(STEP, worker(tmp_path))
+    text = (tmp_path / DROP_IN).read_text()
+    assert "Restart=on-failure\nRestartSec=1\n" in text
+    assert "StartLimitIntervalSec=0\n" in text
+    assert (tmp_path / "etc/systemd/system/multi-user.target.wants/slurmd.service").is_symlink()
+
+
+def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
+    import time
+
+    node = worker(tmp_path)
+    applied(STEP, node)
+    time.sleep(0.1)
+    moved = with_identity(node, controllers=("127.0.0.1", "10.1.0.7"))
+    assert applied(STEP, moved) == [f"wrote /{DROP_IN}", "restarted slurmd"]
+
+
+def test_the_controllers_daemons_stay_off(tmp_path: Path, port: int) -> None:
+    node = worker(tmp_path)
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    wanted.mkdir(parents=True)
+    (wanted / "slurmctld.service").symlink_to("/etc/systemd/system/slurmctld.service")
+    applied(STEP, node)
+    assert not (wanted / "slurmctld.service").is_symlink()
+
+
+def test_a_bare_node_defines_itself(tmp_path: Path, port: int) -> None:
+    node = bare(tmp_path)
+    node = replace(with_identity(node, controllers=("127.0.0.1",), group=GROUP))
+    file(tmp_path, f"/fake/node/{OWN}", IDLE)
+    applied(STEP, node)
+    assert '-Z --conf "Feature=workers Gres=neuron:16"' in (tmp_path / DROP_IN).read_text()
+
+
+def test_controllers_that_only_the_list_of_instances_tells(tmp_path: Path) -> None:
+    node = on_ami(tmp_path)
+    head = replace(workers(())[0], group="Controller", address="10.1.0.9")
+    listed = with_identity(node, controllers=(), neighbours=(*workers((), ()), head))
+    assert controller.addresses(listed) == ("10.1.0.9",)
+    with pytest.raises(Failure, match=r"LFN67.*names no controller"):
+        controller.addresses(with_identity(node, controllers=(), neighbours=()))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_controller_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+    monkeypatch.setattr(controller, "PORT", free)
+    with pytest.raises(Failure, match=f"LFN67  no controller within 0.1 s: 127.0.0.1:{free} connection refused"):
+        STEP.apply(worker(tmp_path))
+    assert not runs(tmp_path, "slurmd")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_controller_that_is_silent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller, "_CONNECT", 0.1)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        number = server.getsockname()[1]
+        monkeypatch.setattr(controller, "PORT", number)
+        full = [socket.socket() for _ in range(3)]  # fill its queue: later ones get no answer
+        for one in full:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", number))
+        with pytest.raises(Failure, match=r"does not answer within 0.1 s, as when a security group"):
+            STEP.apply(worker(tmp_path))
+        for one in full:
+            one.close()
+
+
+@pytest.mark.usefixtures("impatient", "port")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (
+            "slurmd: error: _fetch_child: failed to fetch remote configs: Protocol authentication error",
+            Code.MUNGE_REFUSED,
+        ),
+        ("error: Munge decode failed: Expired credential", Code.MUNGE_CLOCK),
+        ("error: Munge decode failed: Rewound credential", Code.MUNGE_CLOCK),
+        ("fatal: Unable to determine this slurmd's NodeName", Code.NODE_UNKNOWN),
+        ("error: Unable to register: Incompatible versions of client and server code", Code.SLURM_VERSIONS),
+        ('error: Munge encode failed: Failed to access "/run/munge/munge.socket.2"', Code.MUNGE_DOWN),
+        ("error: Unable to initialize cgroup plugin", Code.SLURMD),
+        ("error: Unable to contact slurm controller (connect failure)", Code.SLURMD),
+    ],
+)
+def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "clock_offset", lambda _: 2.0)  # type: ignore[misc]
+    node = worker(tmp_path)
+    fails(tmp_path, "registration")
+    says(tmp_path, "slurmd", words)
+    STEP.apply(node)
+    with pytest.raises(Failure) as caught:
+        STEP.verify(node)
+    assert caught.value.code is code
+    assert words.removeprefix("slurmd: ") in caught.value.cause
+
+
+@pytest.mark.usefixtures("impatient", "port")
+@pytest.mark.parametrize(("offset", "code"), [(-3600.0, Code.MUNGE_CLOCK), (None, Code.MUNGE_REFUSED)])
+def test_a_wrong_clock_is_told_from_a_wrong_key(
+    tmp_path: Path, offset: float | None, code: Code, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "clock_offset", lambda _: offset)  # type: ignore[misc]
+    node = worker(tmp_path)
+    fails(tmp_path, "registration")
+    says(tmp_path, "slurmd", "error: Protocol authentication error")
+    STEP.apply(node)
+    with pytest.raises(Failure) as caught:
+        STEP.verify(node)
+    assert caught.value.code is code
+
+
+@pytest.mark.usefixtures("impatient", "port")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        IDLE.replace("SlurmdStartTime=2026-11-20T11:00:01", "SlurmdStartTime=None").replace("IDLE", "UNKNOWN"),
+        IDLE.replace("IDLE", "DOWN*"),
+        IDLE.replace("IDLE", "IDLE*"),
+    ],
+    ids=["unknown", "never registered", "down", "silent"],
+)
+def test_a_node_of_which_the_controller_has_not_heard(tmp_path: Path, line: str) -> None:
+    node = worker(tmp_path)
+    file(tmp_path, f"/fake/node/{OWN}", line)
+    says(tmp_path, "slurmd", "info: nothing special")
+    STEP.apply(node)
+    with pytest.raises(Failure, match=f"LFN72  no registration of {OWN} within 0.2 s"):
+        STEP.verify(node)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_slurmd_that_runs_while_the_controller_is_out_of_reach(tmp_path: Path) -> None:
+    node = with_identity(worker(tmp_path), controllers=("127.0.0.1",))
+    (tmp_path / f"fake/node/{OWN}").unlink()
+    starts(tmp_path, "slurmd")
+    with pytest.raises(Failure, match=r"LFN67(.|\n)*connection refused"):
+        STEP.verify(node)
+
+
+@pytest.mark.usefixtures("port")
+def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
+    node = replace(worker(tmp_path), hook=ON_INIT_COMPLETE)
+    (tmp_path / "run/slurm").mkdir(parents=True)
+    (tmp_path / "run/slurm/conf").symlink_to("/var/spool/slurmd/conf-cache")
+    assert applied(STEP, node) == []
+    (tmp_path / f"fake/node/{OWN}").unlink()
+    with pytest.raises(Failure, match=r"LFN72  slurmd does not run"):
+        STEP.verify(node)
+
+
+def test_login_nodes_take_it_too() -> None:
+    assert STEP.roles == {"Compute", "Login"}
+
+
+def test_no_daemon_is_asked_before_there_is_a_configuration(tmp_path: Path, port: int) -> None:
+    """Slurm's commands look for a controller in DNS then, and take seconds over it."""
+    node = worker(tmp_path)
+    assert registered(node.host, OWN) is None
+    assert calls(tmp_path) == []
