@@ -10,7 +10,7 @@ from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
-_SECONDS = 60.0
+_FIRST_SECONDS, _SECONDS = 6.0, 60.0
 _STATE = "/var/spool/slurmctld"
 _TOLD_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
 _DROP_IN = """\
@@ -39,14 +39,19 @@ def _apply(node: Node) -> None:
     except CommandFailed as error:
         _explain(node, error.cause)
     wanted = applied.digest(host, slurm.etc)
-    if ran and applied.noted(node) != wanted:
+    if ran:
         _wait(node)
-        host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
+        if applied.noted(node) != wanted or (conf and applied.difference(host, conf)):
+            host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
     applied.note(node, wanted)
 
 
 def _verify(node: Node) -> None:
     _wait(node)
+    conf = conf_file.read(node.host, found(node.host).etc)
+    missing = applied.difference(node.host, conf) if conf and node.hook == ON_CREATE else ""
+    if missing:
+        fail(Code.SLURMCTLD, f"slurmctld runs without {missing}, which its files have")
 
 
 def _wait(node: Node) -> None:
@@ -63,10 +68,15 @@ def _wait(node: Node) -> None:
     (unit,) = units.look(node.host, "slurmctld")
     if not unit.active:
         _explain(node, "slurmctld does not run")
-    try:
-        wait_for("answer of slurmctld", look, seconds=_SECONDS, code=Code.SLURMCTLD)
-    except Failure as error:
-        _explain(node, error.cause)
+    for seconds in (_FIRST_SECONDS, _SECONDS):
+        try:
+            wait_for("answer of slurmctld", look, seconds=seconds, code=Code.SLURMCTLD)
+        except Failure as error:
+            # systemd starts it again and again: where it says why, waiting on does not help.
+            if seconds == _SECONDS or logs.meaning(logs.last_words(node.host, "slurmctld")) in _TOLD_APART:
+                _explain(node, error.cause)
+        else:
+            return
 
 
 def _explain(node: Node, what: str) -> None:
@@ -86,5 +96,4 @@ STEP = Step(
     apply=_apply,
     verify=_verify,
     timeout=150,
-    retries=1,
 )

@@ -106,12 +106,16 @@ def test_why_it_does_not_start(tmp_path: Path, words: str, code: Code) -> None:
 
 
 def test_one_that_runs_and_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurmctld, "_SECONDS", 0.1)
+    monkeypatch.setattr(slurmctld, "_FIRST_SECONDS", 0.1)
+    monkeypatch.setattr(slurmctld, "_SECONDS", 0.2)
     node = configured(tmp_path)
     applied(STEP, node)
     scontrol = tmp_path / "opt/slurm/bin/scontrol"
     scontrol.write_text("#!/bin/sh\necho 'Slurmctld(primary) at head is DOWN'\n")
-    with pytest.raises(Failure, match=r"LFN66  no answer of slurmctld within 0.1 s"):
+    with pytest.raises(Failure, match=r"LFN66  no answer of slurmctld within 0.2 s"):
+        STEP.verify(node)
+    says(tmp_path, "slurmctld", "slurmctld: fatal: CLUSTER ID MISMATCH.")
+    with pytest.raises(Failure, match=r"LFN65  no answer of slurmctld within 0.1 s: fatal: CLUSTER"):
         STEP.verify(node)
 
 
