@@ -30,6 +30,8 @@ class StubPackage:
     """As in a control file, e.g. `libc6 (>= 2.36)`."""
     provides: str = ""
     """As in a control file, e.g. `mail-transport-agent`."""
+    conflicts: str = ""
+    """As in a control file."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """Programs in it: text by absolute path."""
     scripts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -106,7 +108,7 @@ def _pack(pool: Path, package: StubPackage) -> Path:
         control = root / "DEBIAN"
         control.mkdir(parents=True)
         root.chmod(0o755)
-        relations = {"Depends": package.depends, "Provides": package.provides}
+        relations = {"Depends": package.depends, "Provides": package.provides, "Conflicts": package.conflicts}
         told = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
         (control / "control").write_text(
             f"Package: {package.name}\nVersion: {package.version}\nArchitecture: {package.architecture}\n"

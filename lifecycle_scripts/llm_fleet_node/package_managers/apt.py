@@ -54,7 +54,7 @@ class Apt(PackageManager):
             self.host.path(f"{_OWN}/{folder}").mkdir(parents=True, exist_ok=True)
         try:
             self.host.run(
-                *("apt-get", "install", "--quiet", "--yes", "--no-install-recommends"),
+                *("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "--no-remove"),
                 # Reinstall: one that was killed half-way counts as there for apt, in the version that we bring.
                 *("--reinstall", "--allow-downgrades", "--allow-change-held-packages"),
                 *self._options(),

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llm_fleet_node import waiting
 from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.host import Host
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps import neuron_devices
 from llm_fleet_node.steps.neuron_devices import STEP
@@ -152,6 +154,27 @@ def test_ports_reserved_by_others_stay_reserved(root: Path) -> None:
         "net.ipv4.ip_local_reserved_ports = 30000-30002,41000,44000,48620"
     )
     assert "* hard nofile 65535" in (root / "etc/security/limits.d/90-llm-fleet-neuron.conf").read_text()
+
+
+def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, written = Host.write, list[str]()
+
+    def dies(host: Host, path: str, text: str, **given: Any) -> bool:
+        if path not in written:
+            written.append(path)
+            raise KeyboardInterrupt
+        return real(host, path, text, **given)
+
+    monkeypatch.setattr(Host, "write", dies)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            STEP.apply(make(root, TRN1))
+    STEP.apply(make(root, TRN1))
+    STEP.verify(make(root, TRN1))
+    assert [Path(path).parent.name for path in written] == ["sysctl.d", "limits.d"]
+    again = make(root, TRN1)
+    STEP.apply(again)
+    assert again.host.changes == []
 
 
 def test_ports_given_away_again_are_told(root: Path) -> None:

@@ -15,9 +15,11 @@ from llm_fleet.rules.mirror_layout import mirror_key
 from llm_fleet_node.downloading.file_name import file_name
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.packages import install, installed_version
+from llm_fleet_node.schema import violations
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.moved_node import download, make
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, repository
+from tools.synth_environment import ROOT
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -45,6 +47,8 @@ def test_what_is_pinned_and_mirrored_is_what_a_node_installs(tmp_path: Path) -> 
         assert main(["mirror", "build", "--lock", str(lock), "--to", str(place)]) == 0
         server.shutdown()
     entries: list[dict[str, Any]] = json.loads(lock.read_text())["files"]
+    schema = json.loads((ROOT / "lifecycle_scripts/fleet.schema.json").read_text())
+    assert [wrong for entry in entries for wrong in violations(entry, schema["$defs"]["download"], schema)] == []
     files = tuple(Download(**{name: _frozen(value) for name, value in entry.items()}) for entry in entries)
     node = make(root, downloads=Downloads("mirror", MIRROR, files))
     install(node, ["tool"])

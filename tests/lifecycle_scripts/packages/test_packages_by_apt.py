@@ -215,6 +215,18 @@ def test_a_package_whose_script_fails_is_told(root: Path, tmp_path: Path) -> Non
     assert failure.value.code is Code.PACKAGES_BROKEN
 
 
+def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node: Node) -> None:
+    install(node, ["other"])
+    rival = StubPackage("rival", "1.0", conflicts="other")
+    debs = repository(tmp_path / "more", rival)
+    downloads = pin(debs, [rival])
+    fill_mirror(root, debs, downloads)
+    with pytest.raises(Failure, match="remove") as failure:
+        install(with_downloads(root, downloads), ["rival"])
+    assert failure.value.code is Code.PACKAGES_BROKEN
+    assert is_installed(node.host, "other")
+
+
 def test_a_changed_file_is_never_given_to_apt(root: Path, node: Node) -> None:
     changed = stored(root, node.manifest.downloads.files[1])
     changed.write_bytes(changed.read_bytes()[:-1] + b"!")
