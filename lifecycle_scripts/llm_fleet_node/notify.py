@@ -37,7 +37,9 @@ def notify(told: Manifest, story: dict[str, Any], name: str, places: Places, *, 
             commands["metric"] = _metric(told, told.reports.metric_namespace, story)
         if told.reports.event_bus:
             commands["event"] = _event(told, told.reports.event_bus, story, name, commands["report"][-1])
-    base = [aws, "--region", told.region, "--output", "json"]
+    # The node is at work by now: its jobs, and the starts of others on the same machine, go before the AWS CLI's 0.6 s.
+    behind = ["nice", "-n", "19"] if story["code"] == "OK" and shutil.which("nice") else []
+    base = [*behind, aws, "--region", told.region, "--output", "json"]
     _run({what: [*base, *command] for what, command in commands.items()}, seconds, say)
 
 
