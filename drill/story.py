@@ -10,13 +10,16 @@ from drill.platforms.recovery import Recovery
 _STEPS = 60
 _JOB = f"""#!/bin/bash
 #SBATCH --job-name=train --nodes=2 --requeue --open-mode=append --output=/fsx/train.log
-# A training job in small: counts to {_STEPS}, keeps a checkpoint on the shared file system, and goes on from it.
-step=$(cat /fsx/checkpoint 2>/dev/null || echo 0)
-echo "begins at step $step on $SLURM_JOB_NODELIST"
+# A training job in small: counts to {_STEPS}, no node a step ahead of the other, keeps a checkpoint on the shared file
+# system, and goes on from it.
+export begin=$(cat /fsx/checkpoint 2>/dev/null || echo 0) run=/fsx/run-${{SLURM_RESTART_COUNT:-0}}
+echo "begins at step $begin on $SLURM_JOB_NODELIST"
 srun bash -c '
-  for ((step = '$step' + 1; step <= {_STEPS}; step++)); do
+  for ((step = begin + 1; step <= {_STEPS}; step++)); do
+    echo $step >$run.$SLURM_PROCID
+    until [[ $(cat $run.$((1 - SLURM_PROCID)) 2>/dev/null) -ge $step ]]; do sleep 0.05; done
     [[ $SLURM_PROCID -gt 0 ]] || echo $step >/fsx/checkpoint
-    sleep 0.2
+    sleep 0.1
   done'
 echo "ends at step $(cat /fsx/checkpoint)"
 """
@@ -44,6 +47,7 @@ def lose_a_worker_in_a_job(cluster: DrillCluster) -> Told:
     """
     slurm, journal = cluster.slurm, cluster.journal
     (partition, *_) = cluster.view.group(cluster.workers[0].group).partitions
+    cluster.controller.run("sh", "-c", "rm -f /fsx/checkpoint /fsx/train.log /fsx/run-*")
     with Recovery(cluster) as recovery:
         job_id = slurm.submit(_JOB, f"--partition={partition}")
         first = slurm.wait_for_job(job_id, "RUNNING", seconds=30)
