@@ -7,9 +7,9 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.group import GroupConfig
-from llm_fleet.config.lock_file import lock_problems, locked_files
-from llm_fleet.config.own_scripts import own_scripts
 from llm_fleet.config.own_steps import OwnStepsConfig
+from llm_fleet.named_files.lock_file import lock_problems, locked_files
+from llm_fleet.named_files.own_scripts import own_scripts
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.key_prefix import check_key_prefix

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from llm_fleet.config.lock_file import locked_files
-from llm_fleet.config.own_scripts import own_scripts
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.node_setup import NodeSetup
+from llm_fleet.named_files.lock_file import locked_files
+from llm_fleet.named_files.own_scripts import own_scripts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told

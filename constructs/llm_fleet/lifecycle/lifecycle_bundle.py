@@ -13,11 +13,11 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.config.own_scripts import own_scripts as read_own_scripts
 from llm_fleet.lifecycle.bundle_publisher import BundlePublisher
 from llm_fleet.lifecycle.content import checksums, content_hash, sha256, write_zip
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render
 from llm_fleet.lifecycle.script_folder import ScriptFile, bundle_files, default_folder
+from llm_fleet.named_files.own_scripts import own_scripts as read_own_scripts
 from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
 from llm_fleet.rules.own_steps import check_own_scripts

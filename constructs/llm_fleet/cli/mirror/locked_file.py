@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from llm_fleet.config.lock_file import lock_problems, locked_files
+from llm_fleet.named_files.lock_file import lock_problems, locked_files
 from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.mirror_layout import mirror_key
 from llm_fleet.rules.problem import raise_problems
