@@ -58,5 +58,4 @@ STEP = Step(
     apply=_apply,
     verify=_verify,
     timeout=300,
-    retries=1,
 )
