@@ -120,7 +120,7 @@ class DockerNode:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **variables},
+            env=_for_client(variables),
             encoding="utf-8",
             errors="replace",
         )
@@ -139,7 +139,7 @@ class DockerNode:
         """Start `command` as its root and return at once; see `Node.start`."""
         mark, variables = self._marked(env)
         return _StartedInside(
-            self._entering(command, variables), log=log, env={**os.environ, **variables}, kill=lambda: self._kill(mark)
+            self._entering(command, variables), log=log, env=_for_client(variables), kill=lambda: self._kill(mark)
         )
 
     def on_terminal(self, *command: str) -> list[str]:
@@ -189,8 +189,11 @@ class DockerNode:
         return mark, {**ENVIRONMENT, **(env or {}), _MARK: mark}
 
     def _entering(self, command: tuple[str, ...], variables: Mapping[str, str]) -> list[str]:
-        # Names alone: their values, which may be secrets, come by the client's environment.
-        named = [f"--env={name}" for name in variables]
+        # Values may be secrets: they come by the client's environment, and names alone by its command line. The
+        # client itself needs its own PATH and HOME.
+        named = [
+            f"--env={name}={value}" if name in ENVIRONMENT else f"--env={name}" for name, value in variables.items()
+        ]
         return [*self._engine.program, "exec", "--interactive", *named, self._container, *command]
 
     def _kill(self, mark: str) -> None:
@@ -213,6 +216,10 @@ class DockerNode:
             if time.monotonic() > end:
                 raise NodeError(f"{self.name} has not booted in {BOOT_DEADLINE:.0f} s: it is {state or 'silent'}")
             time.sleep(0.1)
+
+
+def _for_client(variables: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, **{name: value for name, value in variables.items() if name not in ENVIRONMENT}}
 
 
 class _StartedInside(Started):
