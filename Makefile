@@ -9,6 +9,7 @@ DRILL_FLEET ?= examples/hyperpod-drill.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
+SHELL_FILES := '*.sh' .ci/run 'drill/stand_ins/programs/*' 'drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
@@ -41,8 +42,8 @@ lint: setup ## formatting, lint, import rules, shell
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/lint-imports --no-logo
-	@git ls-files -z '*.sh' '.ci/run' | xargs -0 .venv/bin/shellcheck
-	@git ls-files -z '*.sh' '.ci/run' | xargs -0 .venv/bin/shfmt -d -i 2 -ci
+	@git ls-files -z $(SHELL_FILES) | xargs -0 .venv/bin/shellcheck
+	@git ls-files -z $(SHELL_FILES) | xargs -0 .venv/bin/shfmt -d -i 2 -ci
 
 types: setup ## strict types
 	@.venv/bin/pyright
