@@ -17,6 +17,8 @@ from drill.scenarios.conftest import Deploy
 
 _STATE = "var/lib/llm-fleet/state.json"
 _OWN_TO_EACH = ("/home/.llm-fleet/", "/etc/hostname", "/etc/machine-id", "/etc/ssh/ssh_host_", "/etc/munge")
+_LITTER = re.compile(r"^/etc/(group|gshadow|passwd|shadow|subgid|subuid)(\.\d+|\.lock|-)$")
+"""What groupadd and useradd leave beside their files when they are killed, and take for nothing the next time."""
 _BUNDLE = re.compile(r"^/opt/llm-fleet/bundles/[0-9a-f]{64}")
 _ROLES = ("Controller", "Login", "Compute")
 _ROUNDS = 60
@@ -100,4 +102,4 @@ def _shape(told: dict[str, object]) -> set[str]:
     """Return what two nodes of one role and of two clusters have in common: which files there are, which units run."""
     units = {f"{name}: {what}" for name, what in told.items() if name.endswith("units")}
     files = {_BUNDLE.sub("/opt/llm-fleet/bundles/this", name) for name in told if name.startswith("/")}
-    return units | {name for name in files if not name.startswith(_OWN_TO_EACH)}
+    return units | {name for name in files if not name.startswith(_OWN_TO_EACH) and not _LITTER.match(name)}
