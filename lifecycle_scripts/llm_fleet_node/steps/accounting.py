@@ -26,7 +26,7 @@ def _apply(node: Node) -> None:
         return  # the AMI has set it up
     etc = found(node.host).etc
     if accounting.kind == "local":
-        after = local_database.prepare(node.host, etc)
+        after = local_database.unit_name(node.host)
     else:
         after = ""
         slurmdbd.write(node.host, etc, storage_of(node, accounting))
@@ -56,7 +56,7 @@ STEP = Step(
     summary="slurmdbd keeps the records of jobs",
     roles=frozenset({CONTROLLER}),
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
-    needs=("hosts", "munge"),
+    needs=("hosts", "munge", "accounting_database"),
     skip=_skip,
     apply=_apply,
     verify=_verify,

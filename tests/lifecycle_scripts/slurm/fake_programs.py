@@ -1,7 +1,8 @@
 """Strict stand-ins for the programs that the Slurm steps call: an argument that they do not expect ends with 64.
 
 They know one another's state by files below `<root>/fake`: `active/<unit>` while a unit runs, `journal/<unit>` for what
-its daemon says, `fail/<program or unit>` for what a program says before it fails, `calls` for the command lines.
+its daemon says, `fail/<program or unit>` for what a program says before it fails, `reload/<unit>` while systemd has an
+older version of the unit in mind, `calls` for the command lines.
 """
 
 import os
@@ -35,6 +36,8 @@ def systemctl(arguments: list[str]) -> int:
         print("\n\n".join(block(name.removesuffix(".service")) for name in arguments[2:]))
         return 0
     if arguments == ["daemon-reload"]:
+        for path in (FAKE / "reload").glob("*"):
+            path.unlink()
         return 0
     if arguments[:2] == ["is-active", "--quiet"] and len(arguments) == 3:
         return 0 if runs(arguments[2]) else 3
@@ -50,9 +53,11 @@ def block(name: str) -> str:
     there = [path for path in files if (ROOT / path[1:]).exists()]
     pid = PIDS.get(name, 0) if runs(name) else 0
     state = "active" if runs(name) else "inactive"
+    old = "yes" if read(f"reload/{name}") else "no"
+    invocation = f"run-of-{name}" if read(f"journal/{name}") else ""
     return (
         f"Id={name}.service\nMainPID={pid}\nActiveState={state}\nFragmentPath={there[0] if there else ''}\n"
-        f"NeedDaemonReload=no\nInvocationID={f'run-of-{name}' if read(f'journal/{name}') else ''}"
+        f"NeedDaemonReload={old}\nInvocationID={invocation}"
     )
 
 

@@ -85,6 +85,17 @@ def test_a_key_that_is_there_is_never_made_anew(tmp_path: Path) -> None:
     assert os.listdir((tmp_path / SHARED).parent) == ["munge.key"]
 
 
+def test_of_two_controllers_at_once_one_makes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(length: int) -> bytes:
+        file(tmp_path, SHARED, "of the one that was faster", 0o400)
+        return b"k" * length
+
+    monkeypatch.setattr(munge_key.os, "urandom", slowly)
+    applied(STEP, bare(tmp_path, "Controller"))
+    assert (tmp_path / "etc/munge/munge.key").read_text() == "of the one that was faster"
+    assert os.listdir((tmp_path / SHARED).parent) == ["munge.key"]
+
+
 def test_a_worker_makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(munge_key, "_SECONDS", 0.1)
     with pytest.raises(Failure, match=r"LFN56  no key in /fsx/.llm-fleet/train/munge.key"):

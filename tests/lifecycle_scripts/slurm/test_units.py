@@ -1,0 +1,83 @@
+"""How units are started, and when anew."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.host import Host
+from llm_fleet_node.slurm import units
+from tests.lifecycle_scripts.slurm.slurm_node import calls, on_ami, runs, starts
+from tests.lifecycle_scripts.step_node_4 import file
+
+ADDS = "[Service]\nRestart=on-failure\n"
+
+
+def test_several_units_are_asked_after_at_once(tmp_path: Path) -> None:
+    host = on_ami(tmp_path).host
+    starts(tmp_path, "munge")
+    seen = units.look(host, "slurmd", "munge", "none")
+    assert [(unit.name, unit.active, unit.is_there, unit.pid) for unit in seen] == [
+        ("slurmd", False, True, 0),
+        ("munge", True, True, 11),
+        ("none", False, False, 0),
+    ]
+    assert len(calls(tmp_path)) == 1
+
+
+def test_systemd_is_told_of_an_older_version_only(tmp_path: Path) -> None:
+    host = on_ami(tmp_path).host
+    units.start(host, "slurmd", adds=ADDS)
+    assert "systemctl daemon-reload" not in calls(tmp_path)
+    file(tmp_path, "/fake/reload/slurmd", "yes")
+    units.start(host, "slurmd", adds=ADDS)
+    assert calls(tmp_path).count("systemctl daemon-reload") == 1
+
+
+def test_a_run_that_was_killed_before_the_restart_is_made_good(tmp_path: Path) -> None:
+    units.start(on_ami(tmp_path).host, "slurmd", adds=ADDS)
+    time.sleep(0.1)
+    Host(tmp_path).write(units.drop_in("slurmd"), ADDS + "RestartSec=1\n")
+    host = Host(tmp_path)
+    units.start(host, "slurmd", adds=ADDS + "RestartSec=1\n")
+    assert host.changes == ["restarted slurmd"]
+    host = Host(tmp_path)
+    units.start(host, "slurmd", adds=ADDS + "RestartSec=1\n")
+    assert host.changes == []
+
+
+def test_a_file_from_the_future_restarts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = on_ami(tmp_path).host
+    units.start(host, "munge")
+    time.sleep(0.1)
+    file(tmp_path, "/etc/munge/munge.key", "written before the clock was set back")
+    assert units.is_older(host, 11, ["/etc/munge/munge.key"])
+    now = time.time()
+    monkeypatch.setattr(units.time, "time", lambda: now - 3600)
+    assert not units.is_older(host, 11, ["/etc/munge/munge.key"])
+
+
+def test_of_a_process_that_is_gone_nothing_is_said(tmp_path: Path) -> None:
+    host = on_ami(tmp_path).host
+    assert not units.is_older(host, 0, ["/etc/munge/munge.key"])
+    assert not units.is_older(host, 4711, ["/etc/munge/munge.key", "/gone"])
+
+
+def test_a_unit_that_is_not_there(tmp_path: Path) -> None:
+    host = on_ami(tmp_path).host
+    with pytest.raises(Failure, match=r"LFN55  there is no unit none\.service"):
+        units.start(host, "none")
+
+
+def test_staying_off_twice_asks_nobody(tmp_path: Path) -> None:
+    host = on_ami(tmp_path).host
+    units.start(host, "slurmd")
+    units.stay_off(host, "slurmd", "slurmctld")
+    assert not runs(tmp_path, "slurmd")
+    host.changes.clear()
+    before = calls(tmp_path)
+    units.stay_off(host, "slurmd", "slurmctld")
+    assert (host.changes, calls(tmp_path)) == ([], before)
