@@ -3,7 +3,7 @@
 Nodes register themselves with the hardware that they find (dynamic nodes, Slurm 22.05): the controller need neither
 know them beforehand nor what they are made of, and a node more is no change to its configuration. The partition of a
 node follows from its feature, which is the name of its instance group. A group without partition, such as the login
-nodes', is in none, and gets no jobs.
+nodes', is in none, and gets no jobs. Accelerators are counted, not handed out one by one: a job sees all of its nodes'.
 """
 
 from __future__ import annotations

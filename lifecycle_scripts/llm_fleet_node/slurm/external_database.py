@@ -54,7 +54,11 @@ def _secret(node: Node, arn: str) -> dict[str, str]:
 
 
 def _tls(node: Node) -> str:
-    """Return the parameters that make slurmdbd ask for TLS: with the bundle's authorities, else the system's."""
+    """Return the parameters that make slurmdbd ask for TLS: with the bundle's authorities, else the system's.
+
+    Any of them turns encryption on, as MariaDB with `REQUIRE SSL` has shown. Whether the certificate is believed is the
+    client library's matter: MariaDB's before 3.4 takes any.
+    """
     own = node.places.bundle / AUTHORITIES
     if own.exists():
         node.host.write(_OWN_AUTHORITIES, own.read_text(encoding="ascii"))
