@@ -16,7 +16,8 @@ def run_unit(host: Host, unit: str, *, restart: bool = False) -> None:
     Raises `CommandFailed` when it does not start.
     """
     if not host.succeeds("systemctl", "is-enabled", "--quiet", unit):
-        host.run("systemctl", "enable", "--quiet", unit, changes=f"enabled {unit}")
+        # Not for the unit's old init script as well: asking for that takes a quarter of a second, and nothing reads it.
+        host.run("systemctl", "enable", "--quiet", unit, env={"SYSTEMCTL_SKIP_SYSV": "1"}, changes=f"enabled {unit}")
     if not is_active(host, unit):
         host.run("systemctl", "start", unit, changes=f"started {unit}")
     elif restart:
