@@ -40,7 +40,11 @@ class Services:
         relay = [sys.executable, "-m", "drill.relay"]
         with (logs / "relay-outside.log").open("ab") as log:
             self._outside = subprocess.Popen(
-                [*relay, socket, f"127.0.0.1:{self._aws.port}"], cwd=_ROOT, stdout=log, stderr=log
+                # However the drill ends, this ends with it.
+                ["setpriv", "--pdeathsig", "KILL", *relay, socket, f"127.0.0.1:{self._aws.port}"],
+                cwd=_ROOT,
+                stdout=log,
+                stderr=log,
             )
         self._backend.network.start(*relay, f"{self.address}:{_PORT}", socket, log=logs / "relay-inside.log", cwd=_ROOT)
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 from local_aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION
@@ -28,6 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--account", default=DEFAULT_ACCOUNT)
     serve.add_argument("--region", default=DEFAULT_REGION)
     serve.add_argument("--ready-file", type=Path, help="written as JSON (endpoint, pid) when the server answers")
+    serve.add_argument("--until-input-ends", action="store_true", help="stop too when standard input ends")
     serve.set_defaults(run=_serve)
     for name, text in (("deploy", "deploy a cloud assembly without the CDK CLI"), ("destroy", "delete its stacks")):
         command = commands.add_parser(name, help=text)
@@ -60,11 +61,20 @@ def _serve(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     if options.ready_file:
         _write_ready_file(options.ready_file, {"endpoint": server.endpoint, "pid": os.getpid(), **_who(options)})
+    if options.until_input_ends:
+        Thread(target=_await_end_of_input, args=(stop,), daemon=True).start()
     stop.wait()
     server.stop()
     if options.ready_file:
         options.ready_file.unlink(missing_ok=True)
     return 0
+
+
+def _await_end_of_input(stop: Event) -> None:
+    """Whoever started the server holds the other end: it ends however they do."""
+    while sys.stdin.read(1):
+        pass
+    stop.set()
 
 
 def _who(options: argparse.Namespace) -> dict[str, str]:

@@ -25,12 +25,13 @@ class ServerProcess:
         self._directory = tempfile.TemporaryDirectory(prefix="local-aws-")
         ready = Path(self._directory.name, "ready.json")
         self._log = Path(self._directory.name, "log")
-        command = [sys.executable, "-m", "local_aws", "serve", "--ready-file", str(ready)]
+        command = [sys.executable, "-m", "local_aws", "serve", "--until-input-ends", "--ready-file", str(ready)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, "--account", account, "--region", region],
                 cwd=_ROOT,
                 env=_clean_environment(),
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -44,6 +45,8 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         self._directory.cleanup()
 
     @property
