@@ -13,7 +13,7 @@ from collections.abc import Callable
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.mounts.lustre_efa import show_efa
-from llm_fleet_node.mounts.proof import own_file, removed_afterwards
+from llm_fleet_node.mounts.proof import new_file
 
 _MIB = 1 << 20
 _TRANSFER = 64 * _MIB
@@ -25,7 +25,7 @@ _COUNTER = re.compile(r"^\s*(send_count|recv_count):\s*(\d+)\s*$", re.MULTILINE)
 def prove_efa(host: Host, path: str) -> str:
     """Write and read 64 MiB below `path` and return how EFA's counters rose. Raises `Failure` when they did not."""
     before = _counters(host)
-    _transfer(host, f"{path}/{own_file(host)}-efa")
+    _transfer(host, path)
     after = _counters(host)
     risen = {name: after[name] - before[name] for name in before}
     told = ", ".join(f"{name} rose by {number}" for name, number in sorted(risen.items()))
@@ -45,35 +45,25 @@ def _counters(host: Host) -> dict[str, int]:
     return totals
 
 
-def _transfer(host: Host, file: str) -> None:
-    """Write and read past the page cache, so that the data is on the wire; remove the file."""
+def _transfer(host: Host, path: str) -> None:
+    """Write and read a file below `path` past the page cache, so that the data is on the wire; remove it."""
     import mmap  # only where there is EFA
 
-    with removed_afterwards(host, file), mmap.mmap(-1, _MIB) as page:  # aligned, as O_DIRECT asks for
-        page.write(os.urandom(_MIB))
-
-        def write(handle: int) -> int:
-            return os.writev(handle, [page])
-
-        def read(handle: int) -> int:
-            return os.readv(handle, [page])
-
-        try:
-            _through(host, file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, write)
-            _through(host, file, os.O_RDONLY, read)
-        except OSError as error:
-            fail(Code.STORAGE_UNFIT, f"64 MiB cannot be written to and read from {file}: {error.strerror}")
-
-
-def _through(host: Host, file: str, flags: int, move: Callable[[int], int]) -> None:
-    handle = os.open(host.path(file), flags | os.O_DIRECT, 0o600)
     try:
-        moved = 0
-        while moved < _TRANSFER:
-            step = move(handle)
-            if step == 0:
-                fail(Code.STORAGE_UNFIT, f"{file} ends after {moved} of {_TRANSFER} bytes")
-            moved += step
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        with new_file(host, path, flags=os.O_DIRECT) as handle, mmap.mmap(-1, _MIB) as page:  # aligned, for O_DIRECT
+            page.write(os.urandom(_MIB))
+            _move(path, lambda: os.writev(handle, [page]))
+            os.fsync(handle)
+            os.lseek(handle, 0, os.SEEK_SET)
+            _move(path, lambda: os.readv(handle, [page]))
+    except OSError as error:
+        fail(Code.STORAGE_UNFIT, f"64 MiB cannot be written to and read from {path}: {error.strerror}")
+
+
+def _move(path: str, some: Callable[[], int]) -> None:
+    moved = 0
+    while moved < _TRANSFER:
+        step = some()
+        if step == 0:
+            fail(Code.STORAGE_UNFIT, f"a file in {path} ends after {moved} of {_TRANSFER} bytes")
+        moved += step

@@ -10,33 +10,39 @@ from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.names import own_name
 
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
 
 def prove_writable(host: Host, path: str) -> None:
     """Write a small file of this node's own below `path`, flush, read and remove it. Raises `Failure` else."""
-    file = f"{path}/{own_file(host)}"
     content = os.urandom(64)
     try:
-        with removed_afterwards(host, file), open(host.path(file), "w+b", buffering=0) as handle:
-            handle.write(content)
-            os.fsync(handle.fileno())
-            handle.seek(0)
-            found = handle.read()
+        with new_file(host, path) as handle:
+            os.write(handle, content)
+            os.fsync(handle)
+            found = os.pread(handle, len(content), 0)
     except OSError as error:
         fail(Code.STORAGE_UNFIT, f"{path} cannot be written: {error.strerror}")
     if found != content:
         fail(Code.STORAGE_UNFIT, f"{path} gives back {len(found)} bytes that are not the {len(content)} written")
 
 
-def own_file(host: Host) -> str:
-    """Return a name that no other node uses. It is always the same: one left by a killed run is written over."""
-    return f".llm-fleet-{own_name(host) or 'node'}"
-
-
 @contextlib.contextmanager
-def removed_afterwards(host: Host, file: str) -> Generator[None]:
-    """Remove `file`, whatever happens."""
+def new_file(host: Host, folder: str, *, flags: int = 0) -> Generator[int]:
+    """Make a file in `folder`, open to write and read, and remove it whatever happens.
+
+    Its name is this node's own and always the same: one left by a killed run is removed first. It is never one that
+    is there. Where everybody may write, as into scratch, that could be somebody's link to any file of root's.
+    """
+    file = host.path(f"{folder}/.llm-fleet-{own_name(host) or 'node'}")
     try:
-        yield
+        file.unlink(missing_ok=True)
+    except OSError:  # somebody's folder: not in the way of a name that nobody can know
+        file = file.with_name(f"{file.name}-{os.urandom(8).hex()}")
+    handle = os.open(file, _NEW | flags, 0o600)
+    try:
+        yield handle
     finally:
+        os.close(handle)
         with contextlib.suppress(OSError):
-            host.path(file).unlink()
+            file.unlink()

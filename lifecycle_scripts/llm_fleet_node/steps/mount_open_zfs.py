@@ -11,7 +11,7 @@ from llm_fleet_node.manifest_parts import Mount
 from llm_fleet_node.mounts.identity import is_mounted
 from llm_fleet_node.mounts.mounting import ensure_mounted
 from llm_fleet_node.mounts.of_group import mounts_of
-from llm_fleet_node.mounts.proof import own_file, prove_writable, removed_afterwards
+from llm_fleet_node.mounts.proof import new_file, prove_writable
 from llm_fleet_node.mounts.remote import Remote
 from llm_fleet_node.node import Node
 from llm_fleet_node.step import EVERY_ROLE, Step
@@ -52,13 +52,12 @@ def _remote(mount: Mount) -> Remote:
 
 def _prove_root(host: Host, path: str) -> None:
     """Raise `Failure` unless root's files are root's, and root can give them away, as it must for people's homes."""
-    file = host.path(f"{path}/{own_file(host)}-root")
     try:
-        with removed_afterwards(host, f"{path}/{file.name}"), open(file, "wb") as handle:
-            owner = os.fstat(handle.fileno()).st_uid
+        with new_file(host, path) as handle:
+            owner = os.fstat(handle).st_uid
             if owner != os.geteuid():
                 fail(Code.ROOT_SQUASH, f"a file that root makes in {path} belongs to {owner}")
-            os.fchown(handle.fileno(), _SOMEBODY, _SOMEBODY)
+            os.fchown(handle, _SOMEBODY, _SOMEBODY)
     except PermissionError as error:
         fail(Code.ROOT_SQUASH, f"root may not make a file in {path} and give it away: {error.strerror}")
     except OSError as error:

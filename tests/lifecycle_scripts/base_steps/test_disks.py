@@ -189,6 +189,25 @@ def test_a_full_disk_is_told_with_its_numbers(
         STEP.verify(node)
 
 
+def test_a_users_link_in_scratch_is_not_followed(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    applied(STEP, node)
+    file(tmp_path, "/etc/shadow", "root:*:::::::\n")
+    (tmp_path / "var/lib/scratch/.llm-fleet-ip-10-1-0-12").symlink_to(tmp_path / "etc/shadow")
+    STEP.verify(node)
+    assert (tmp_path / "etc/shadow").read_text() == "root:*:::::::\n"
+    assert list((tmp_path / "var/lib/scratch").iterdir()) == []
+
+
+def test_a_users_folder_in_scratch_is_not_in_the_way(tmp_path: Path) -> None:
+    node = build(tmp_path)
+    applied(STEP, node)
+    theirs = tmp_path / "var/lib/scratch/.llm-fleet-ip-10-1-0-12"
+    (theirs / "full").mkdir(parents=True)
+    STEP.verify(node)
+    assert list((tmp_path / "var/lib/scratch").iterdir()) == [theirs]
+
+
 def test_reading_before_the_step_has_decided_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"LFN45  /etc/llm-fleet/disks\.json is not there"):
         disks.read(Host(tmp_path))
