@@ -127,7 +127,6 @@ class Code(StrEnum):
     NEURON_RELEASE_FAMILY = "LF451", "a Neuron release that is not made for the instances"
     NEURON_WITHOUT_DEVICES = "LF452", "a Neuron release for a cluster without Neuron devices"
     NEURON_NOT_PINNED = "LF453", "Neuron packages to be installed that the lock file does not pin"
-    LOCK_UNREADABLE = "LF460", "a lock file that cannot be read"
     LOCK_SYSTEM = "LF462", "a system that packages cannot be locked for"
     LOCK_SOURCES = "LF463", "package repositories that apt cannot read or that are not signed by the key given"
     LOCK_PACKAGE = "LF464", "a package or version that the repositories do not have"

@@ -23,7 +23,7 @@ def split_s3_uri(uri: str) -> tuple[str, str] | None:
 
 def check_mirror_place(place: str) -> list[Problem]:
     """Check that `place` is a folder or `s3://bucket/prefix`."""
-    if split_s3_uri(place) or "://" not in place:
+    if split_s3_uri(place) or (place and "://" not in place and not place.startswith("s3:")):
         return []
     return [
         Problem(

@@ -1,6 +1,7 @@
 """`llm-fleet mirror build` and `check`, into a folder and into the embedded AWS's S3."""
 
 import json
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def test_a_file_changed_in_the_mirror_is_told(lock: Path, place: Path, capsys: C
     assert run("check", lock, place) == 0
 
 
-@pytest.mark.parametrize("place", ["https://x.example/mirror", "s3://UPPER/x", "s3://"])
+@pytest.mark.parametrize("place", ["https://x.example/mirror", "s3://UPPER/x", "s3://", "s3:/ours/x", ""])
 def test_a_place_where_no_mirror_can_be_is_told(lock: Path, capsys: Capture, place: str) -> None:
     assert run("build", lock, place) == 1
     assert "[LF466]" in capsys.readouterr().err
@@ -170,3 +171,22 @@ def test_a_bucket_that_is_not_there_is_told(lock: Path, capsys: Capture) -> None
     told = capsys.readouterr().err
     assert "[LF469]" in told
     assert "NoSuchBucket" in told
+
+
+def test_a_cache_that_is_no_folder_is_told(lock: Path, place: Path, capsys: Capture) -> None:
+    assert run("build", lock, place, "--cache", str(lock)) == 1
+    assert "[LF469]" in capsys.readouterr().err
+
+
+def test_settings_of_aws_that_are_wrong_are_told(lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "no-such-profile")
+    assert run("check", lock, "s3://our-mirror/x") == 1
+    monkeypatch.delenv("AWS_PROFILE")
+    assert run("check", lock, "s3://our-mirror/x", "--region", "no where") == 1
+    assert capsys.readouterr().err.count("[LF469]") == 2
+
+
+def test_a_mirror_in_s3_without_boto3_is_told(lock: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    assert run("check", lock, "s3://our-mirror/x") == 1
+    assert "llm-fleet[mirror]" in capsys.readouterr().err

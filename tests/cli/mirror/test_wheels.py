@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import socket
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -113,7 +115,7 @@ def test_a_wheel_that_is_not_there_as_asked_is_told(
 
 
 def test_an_index_out_of_reach_is_told(out: Path, capsys: Capture) -> None:
-    for index in ("http://127.0.0.1:9/simple", "ftp://x.example/simple"):
+    for index in ("http://127.0.0.1:9/simple", "https://127.0.0.1:x/simple", "ftp://x.example/simple"):
         command = [
             "mirror",
             "lock",
@@ -128,6 +130,40 @@ def test_an_index_out_of_reach_is_told(out: Path, capsys: Capture) -> None:
         ]
         assert main(command) == 1
         assert "[LF465]" in capsys.readouterr().err
+
+
+def refused(capsys: Capture, out: Path, *arguments: str) -> str:
+    assert main(["mirror", "lock", "--system", "debian-13-amd64", *arguments, "-o", str(out)]) == 1
+    assert not out.exists()
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["index.example", "10.0.0.7"])
+def test_checksums_that_anybody_on_the_way_could_write_are_not_believed(out: Path, capsys: Capture, host: str) -> None:
+    text = refused(capsys, out, "--wheels", "a==1", "--index", f"http://{host}/simple")
+    assert "[LF465]" in text
+    assert "no https address" in text
+
+
+@pytest.mark.parametrize("document", ["[]", "{}", '{"files": [{"hashes": {}}]}', '{"files": '])
+def test_an_index_of_another_form_is_told(vendor: Web, out: Path, capsys: Capture, document: str) -> None:
+    (vendor.folder / "simple/a").mkdir(parents=True)
+    (vendor.folder / "simple/a/index").write_text(document)
+    vendor.kinds["/simple/a/"] = "application/vnd.pypi.simple.v1+json"
+    assert "[LF465]" in refused(capsys, out, "--wheels", "a==1", "--index", f"{vendor.url}/simple")
+
+
+def test_a_server_that_hangs_up_is_told(out: Path, capsys: Capture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        for code, arguments in (
+            ("[LF467]", ("--file", "x", "1", f"{url}/x.tar.gz", "0" * 64)),
+            ("[LF465]", ("--wheels", "a==1", "--index", f"{url}/simple")),
+        ):
+            hanging_up = Thread(target=lambda: server.accept()[0].close())
+            hanging_up.start()
+            assert code in refused(capsys, out, *arguments)
+            hanging_up.join()
 
 
 def test_a_file_named_with_its_checksum(vendor: Web, out: Path) -> None:
@@ -145,7 +181,7 @@ def test_a_file_named_with_its_checksum(vendor: Web, out: Path) -> None:
 
 
 def test_a_named_file_out_of_reach_is_told(vendor: Web, out: Path, capsys: Capture) -> None:
-    for url in (f"{vendor.url}/gone.tar.gz", "http://127.0.0.1:9/x", "file:///etc/passwd"):
+    for url in (f"{vendor.url}/gone.tar.gz", "http://127.0.0.1:9/x", "http://127.0.0.1:x/x", "file:///etc/passwd"):
         command = ["mirror", "lock", "--system", "debian-13-amd64", "--file", "x", "1", url, "0" * 64, "-o", str(out)]
         assert main(command) == 1
         assert "[LF467]" in capsys.readouterr().err

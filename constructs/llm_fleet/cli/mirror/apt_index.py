@@ -14,7 +14,8 @@ from llm_fleet.rules.codes import Code
 
 _SECONDS = 600
 _SETTINGS = "apt.conf"
-_UNSIGNED = re.compile(r"trusted\s*[=:]\s*yes|allow-(insecure|weak|downgrade-to-insecure)\s*[=:]\s*yes", re.IGNORECASE)
+# Whatever the value: apt reads `yes`, `true`, `on`, `1` and more as consent.
+_UNSIGNED = re.compile(r"\b(trusted|allow-(insecure|weak|downgrade-to-insecure))\s*[+-]?[=:]", re.IGNORECASE)
 _URI = re.compile(r"^'(?P<url>[^']+)' (?P<file>\S+\.deb) \d+", re.MULTILINE)
 _FOLDERS = (
     *("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "etc/apt/trusted.gpg.d"),
@@ -113,7 +114,7 @@ class AptIndex:
             content = _read(path, code)
             if folder.endswith("sources.list.d") and _UNSIGNED.search(content.decode("utf-8", "replace")):
                 remedy = "take the option out and give the repository's key with --keyring"
-                refuse(code, "a source that asks apt not to check signatures", remedy, subject=str(path))
+                refuse(code, "a source that tells apt whether to check signatures", remedy, subject=str(path))
             suffix = path.suffix if path.suffix in (".sources", ".list", ".gpg", ".asc") else _SUFFIXES[folder]
             (self._root / folder / f"{number}{suffix}").write_bytes(content)
 
@@ -139,14 +140,18 @@ class AptIndex:
         (self._root / _SETTINGS).write_text(text, encoding="utf-8")
 
     def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # noqa: S603 - a list, without a shell
-            command,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            env={**os.environ, "LC_ALL": "C.UTF-8", "APT_CONFIG": str(self._root / _SETTINGS)},
-        )
+        try:
+            return subprocess.run(  # noqa: S603 - a list, without a shell
+                command,
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                env={**os.environ, "LC_ALL": "C.UTF-8", "APT_CONFIG": str(self._root / _SETTINGS)},
+            )
+        except subprocess.TimeoutExpired:
+            remedy = "see that each source can be reached, and try again"
+            refuse(Code.LOCK_SOURCES, f"{command[0]} {command[1]} did not end within {_SECONDS} s", remedy)
 
 
 _INSTALL = ("--no-install-recommends", "--reinstall", "--allow-downgrades")

@@ -25,7 +25,10 @@ def fetch(file: LockedFile, folder: Path) -> Path:
     if target.is_file() and sha256_of(target) == file.sha256:
         return target
     part = target.with_name(f".{target.name}.part")
-    part.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(Code.MIRROR_STORE, f"{folder}: {error.strerror or error}", "name another folder as the cache")
     for attempt in range(_ATTEMPTS):
         try:
             _get(file, part)

@@ -71,6 +71,9 @@ def _check(request: Request) -> None:
     if not _SYSTEM.fullmatch(request.system):
         remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
         refuse(Code.LOCK_SYSTEM, "this is no system", remedy, value=request.system)
+    if not (request.packages or request.neuron or request.wheels or request.files):
+        remedy = "name something with --packages, --neuron, --wheels or --file"
+        refuse(Code.LOCK_PACKAGE, "there is nothing to pin", remedy)
     if request.neuron:
         raise_problems(check_neuron_name(request.neuron), subject="--neuron")
     if not (request.packages or request.neuron):

@@ -1,8 +1,8 @@
 """A file that its user names with its checksum: nothing else could vouch for it."""
 
 import re
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from llm_fleet.cli.mirror.failure import refuse
@@ -40,7 +40,7 @@ def size_of(url: str) -> int:
     try:
         with urlopen(Request(url, method="HEAD"), timeout=_SECONDS) as answer:  # noqa: S310 - http(s), just checked
             size = int(answer.headers.get("Content-Length", 0))
-    except (URLError, TimeoutError, ValueError) as error:
+    except (OSError, HTTPException, ValueError) as error:
         refuse(Code.MIRROR_FETCH, f"the file cannot be reached: {error}", "see the address", value=url)
     if not size:
         refuse(Code.MIRROR_FETCH, "its server does not tell its size", "name another server", value=url)

@@ -115,8 +115,10 @@ def _client(region: str | None) -> "S3Client":
     try:
         import boto3
     except ImportError:
-        refuse(Code.MIRROR_STORE, "a mirror in S3 needs boto3, which is not installed", "run `pip install boto3`")
-    return boto3.client("s3", region_name=region)
+        remedy = "run `pip install 'llm-fleet[mirror]'`, or `pip install boto3`"
+        refuse(Code.MIRROR_STORE, "a mirror in S3 needs boto3, which is not installed", remedy)
+    with _told("S3"):
+        return boto3.client("s3", region_name=region)
 
 
 @contextmanager

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from html.parser import HTMLParser
+from http.client import HTTPException
+from ipaddress import ip_address
 from typing import Any
-from urllib.error import URLError
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from urllib.request import Request, urlopen
 
 from llm_fleet.cli.mirror.failure import refuse
@@ -55,16 +56,30 @@ def find_wheel(indexes: Iterable[str], name: str, version: str, *, python: str, 
 
 def _files(index: str, name: str) -> list[Found]:
     page = f"{index.rstrip('/')}/{_plain(name)}/"
-    if not page.startswith(("https://", "http://")):
-        refuse(Code.LOCK_WHEEL, "an index is a web address", "write https://…/simple", value=index)
+    if not _vouches(page):
+        # Its checksums are believed: over plain HTTP anybody on the way could have written them.
+        refuse(Code.LOCK_WHEEL, "this is no https address of an index", "write https://…/simple", value=index)
     try:
         with urlopen(Request(page, headers={"Accept": _ACCEPT}), timeout=_SECONDS) as answer:  # noqa: S310
             content, kind, place = answer.read().decode(), answer.headers.get_content_type(), answer.url
-    except (URLError, TimeoutError, ValueError) as error:
+        return _from_json(json.loads(content), place) if kind.endswith("json") else _from_html(content, place)
+    except (OSError, HTTPException, ValueError) as error:
         if getattr(error, "code", None) == 404:
             return []
         refuse(Code.LOCK_WHEEL, f"{page} cannot be read: {error}", "see that the index can be reached", value=index)
-    return _from_json(json.loads(content), place) if kind.endswith("json") else _from_html(content, place)
+    except (KeyError, TypeError, AttributeError):
+        refuse(Code.LOCK_WHEEL, f"{page} is no index of packages", "see the address of the index", value=index)
+
+
+def _vouches(page: str) -> bool:
+    """Return whether nobody on the way can have changed `page`."""
+    if page.startswith("https://"):
+        return True
+    host = urlsplit(page).hostname or ""
+    try:
+        return page.startswith("http://") and (host == "localhost" or ip_address(host).is_loopback)
+    except ValueError:
+        return False
 
 
 def _from_json(document: Mapping[str, Any], place: str) -> list[Found]:
