@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from llm_fleet_node.host import Host
 
-_LOCK = "/run/lock/llm-fleet.marked-block"
+_LOCK = "/run/llm-fleet.marked-block.lock"
+"""Not in /run/lock, where everybody may write: a user could hold it for good, or make it a link."""
 _BEGIN, _END = "# llm-fleet: begin {}", "# llm-fleet: end {}"
 
 

@@ -109,7 +109,7 @@ def test_a_process_waits_until_another_has_written_its_block(host: Host) -> None
         "put_block(Host(Path(sys.argv[2])), '/etc/hosts', 'theirs', '10.0.0.2 b')\n"
     )
     put_block(host, "/etc/hosts", "ours", "10.0.0.1 a")
-    with open(host.path("/run/lock/llm-fleet.marked-block")) as lock:
+    with open(host.path("/run/llm-fleet.marked-block.lock")) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         command = [sys.executable, "-c", code, str(ROOT / "lifecycle_scripts"), str(host.root)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
@@ -122,3 +122,15 @@ def test_a_process_waits_until_another_has_written_its_block(host: Host) -> None
             assert other.wait(30) == 0
     assert get_block(host, "/etc/hosts", "theirs") == "10.0.0.2 b\n"
     assert get_block(host, "/etc/hosts", "ours") == "10.0.0.1 a\n"
+
+
+def test_what_users_put_into_their_lock_folder_does_not_matter(host: Host) -> None:
+    theirs = host.path("/run/lock/llm-fleet.marked-block")
+    theirs.parent.mkdir(parents=True)
+    shadow = host.path("/etc/shadow")
+    shadow.parent.mkdir(exist_ok=True)
+    shadow.write_text("root:*\n")
+    theirs.symlink_to(shadow)
+    put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    assert shadow.read_text() == "root:*\n"
+    assert not list(host.path("/run/lock").glob("*.lock"))
