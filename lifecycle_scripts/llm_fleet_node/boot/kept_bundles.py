@@ -11,12 +11,14 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.manifest import Manifest
 
 FOLDER = "/opt/llm-fleet/bundles"
+CURRENT = "/opt/llm-fleet/current"
+"""Leads to the bundle that the node was last proven by, for people: of bundles, two are kept."""
 _KEPT = 2
 """This bundle, and the one before it to look back at."""
 
 
 def keep(host: Host, bundle: Path, manifest: Manifest) -> str:
-    """Make sure that a whole copy of `bundle` is kept, and few older ones; return the copy's path on the node.
+    """Make sure that a whole copy of `bundle` is kept; return the copy's path on the node.
 
     The copy is made beside and renamed. One that a loss of power has cut off is made anew.
     """
@@ -24,13 +26,26 @@ def keep(host: Host, bundle: Path, manifest: Manifest) -> str:
     copy = host.path(f"{FOLDER}/{manifest.content_hash}")
     if not _is_whole(copy, manifest):
         draft = copy.with_name(f".{copy.name}.new")
-        for stale in (draft, copy):
-            shutil.rmtree(stale, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
         shutil.copytree(bundle, draft, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+        shutil.rmtree(copy, ignore_errors=True)
         draft.rename(copy)
         host.changes.append(f"kept the bundle in {FOLDER}/{copy.name}")
-    _forget_older(host, copy.name)
     return f"{FOLDER}/{copy.name}"
+
+
+def forget_older(host: Host, bundle: Path, manifest: Manifest) -> None:
+    """Remove all but the newest of the other bundles, and what killed runs left; never `bundle`, which runs now.
+
+    To be called once nothing on the node leads to another bundle any more.
+    """
+    folder = host.path(FOLDER)
+    others = [path for path in folder.iterdir() if path.name != manifest.content_hash and path != bundle]
+    drafts = [path for path in others if path.name.startswith(".")]
+    whole = sorted((path for path in others if path not in drafts), key=lambda path: path.stat().st_mtime)
+    for path in [*drafts, *whole[: len(whole) - (_KEPT - 1)]]:
+        shutil.rmtree(path)
+        host.changes.append(f"removed the bundle {path.name}")
 
 
 def _is_whole(copy: Path, manifest: Manifest) -> bool:
@@ -39,13 +54,3 @@ def _is_whole(copy: Path, manifest: Manifest) -> bool:
     except Failure:
         return False
     return True
-
-
-def _forget_older(host: Host, content_hash: str) -> None:
-    """Remove all but the newest of the other bundles, and what killed runs left."""
-    others = [path for path in host.path(FOLDER).iterdir() if path.name != content_hash]
-    drafts = [path for path in others if path.name.startswith(".")]
-    whole = sorted((path for path in others if path not in drafts), key=lambda path: path.stat().st_mtime)
-    for path in [*drafts, *whole[: len(whole) - (_KEPT - 1)]]:
-        shutil.rmtree(path)
-        host.changes.append(f"removed the bundle {path.name}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from llm_fleet_node import checksums
-from llm_fleet_node.boot.kept_bundles import FOLDER, keep
+from llm_fleet_node.boot.kept_bundles import CURRENT, FOLDER, forget_older, keep
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.node import Node
-from llm_fleet_node.step import EVERY_ROLE, Step
+from llm_fleet_node.step import EVERY_ROLE, ON_NODE_CONFIGURED, Step
 
 UNIT = "llm-fleet.service"
 _PATH = f"/etc/systemd/system/{UNIT}"
@@ -20,12 +20,17 @@ _AFTER = (
 
 def _apply(node: Node) -> None:
     bundle = keep(node.host, node.places.bundle, node.manifest)
-    node.host.write(_PATH, _unit(bundle, node.hook))
+    node.host.write(_PATH, _unit(node))
     # What `systemctl enable` would do. It is not started: this is the run. Nor is systemd told: the next boot will.
     node.host.link(f"/etc/systemd/system/multi-user.target.wants/{UNIT}", _PATH)
+    node.host.link(CURRENT, bundle)
+    forget_older(node.host, node.places.bundle, node.manifest)
 
 
-def _unit(bundle: str, hook: str) -> str:
+def _unit(node: Node) -> str:
+    bundle = f"{FOLDER}/{node.manifest.content_hash}"
+    # Whom ParallelCluster has told the group, and nobody else does again, must remember it.
+    hook = f"{node.hook} --group {node.group.name}" if node.hook == ON_NODE_CONFIGURED else node.hook
     return f"""[Unit]
 Description=Prove this node again after a reboot (llm-fleet)
 Wants=network-online.target
@@ -46,8 +51,10 @@ def _verify(node: Node) -> None:
     kept = node.host.path(f"{FOLDER}/{node.manifest.content_hash}")
     checksums.verify(kept, node.manifest.scripts_sha256)
     node.host.run("systemctl", "is-enabled", UNIT)
-    if node.host.read(_PATH) != _unit(f"{FOLDER}/{node.manifest.content_hash}", node.hook):
+    if node.host.read(_PATH) != _unit(node):
         fail(Code.FILE_CHANGED, f"{_PATH} does not run {kept}")
+    if not node.host.path(CURRENT).is_symlink() or node.host.path(CURRENT).readlink().name != kept.name:
+        fail(Code.FILE_CHANGED, f"{CURRENT} is not {kept}")
 
 
 STEP = Step(

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_the_bundle_stays_and_the_unit_runs_it(tmp_path: Path, bundle: tuple[Pat
         f"kept the bundle in {kept}",
         f"wrote /etc/systemd/system/{UNIT}",
         f"linked /etc/systemd/system/multi-user.target.wants/{UNIT} to /etc/systemd/system/{UNIT}",
+        f"linked /opt/llm-fleet/current to {kept}",
     ]
     text = (tmp_path / f"etc/systemd/system/{UNIT}").read_text()
     assert f"ExecStart=/bin/bash {kept}/enter.sh OnInitComplete\n" in text
@@ -56,7 +58,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path, bundle: tuple[Path, str, s
     def make(root: Path) -> Node:
         return with_bundle(root, bundle)
 
-    assert converges(STEP, make, tmp_path) == 4
+    assert converges(STEP, make, tmp_path) == 5
 
 
 def test_a_copy_cut_off_in_the_middle_is_made_again(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
@@ -83,6 +85,48 @@ def test_two_bundles_are_kept(tmp_path: Path, bundle: tuple[Path, str, str]) -> 
         os.utime(tmp_path / KEPT / name, (1000 - age, 1000 - age))
     applied(STEP, with_bundle(tmp_path, bundle))
     assert {path.name for path in (tmp_path / KEPT).iterdir()} == {bundle[1], "newest"}
+
+
+def test_the_bundle_that_runs_now_is_never_removed(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+    node = with_bundle(tmp_path, bundle)
+    mine = tmp_path / KEPT / "of-my-own"
+    shutil.copytree(bundle[0], mine)
+    (tmp_path / KEPT / "newer").mkdir()
+    os.utime(mine, (1000, 1000))
+    applied(STEP, dataclasses.replace(node, places=dataclasses.replace(node.places, bundle=mine)))
+    assert {path.name for path in (tmp_path / KEPT).iterdir()} == {bundle[1], "newer", "of-my-own"}
+
+
+def test_the_old_bundle_goes_only_when_the_unit_runs_the_new_one(
+    tmp_path: Path, bundle: tuple[Path, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for age, name in enumerate(("newer", "that-the-unit-runs")):
+        (tmp_path / KEPT / name).mkdir(parents=True)
+        os.utime(tmp_path / KEPT / name, (1000 - age, 1000 - age))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    node = with_bundle(tmp_path, bundle)
+    monkeypatch.setattr(type(node.host), "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        STEP.apply(node)
+    assert (tmp_path / KEPT / "that-the-unit-runs").is_dir()
+
+
+def test_on_parallelcluster_the_unit_remembers_the_group(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+    node = dataclasses.replace(with_bundle(tmp_path, bundle), hook="OnNodeConfigured")
+    applied(STEP, node)
+    text = (tmp_path / f"etc/systemd/system/{UNIT}").read_text()
+    assert "/enter.sh OnNodeConfigured --group workers\n" in text
+
+
+def test_a_way_to_another_bundle_is_told(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+    node = with_bundle(tmp_path, bundle)
+    applied(STEP, node)
+    (tmp_path / "opt/llm-fleet/current").unlink()
+    with pytest.raises(Failure, match=r"LFN06  /opt/llm-fleet/current is not "):
+        STEP.verify(node)
 
 
 def test_at_boot_the_copy_runs_itself(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
