@@ -79,13 +79,23 @@ def test_the_manifest_s_bucket_is_the_one_that_the_role_may_write(make: Make, st
     assert "sagemaker-ours/reports/demo/train/*" in str(statements(stack)["ReportsObjects"]["Resource"])
 
 
-@pytest.mark.parametrize(("reports", "granted"), [(NodeReports.S3, {"ReportsObjects"}), (NodeReports.NONE, set[str]())])
+@pytest.mark.parametrize(
+    ("reports", "granted"),
+    [
+        (NodeReports.S3, {"ReportsObjects"}),
+        (NodeReports.NONE, set[str]()),
+        # The words that they equal, which Python passes where there is no type checker.
+        ("none", set[str]()),
+        ("all", {"ReportsObjects", "FailureMetric", "FailureEvent"}),
+    ],
+)
 def test_reports_can_be_cut_down(make: Make, stack: cdk.Stack, reports: NodeReports, granted: set[str]) -> None:
     make(lifecycle=LifecycleScripts(reports=reports))
     assert {name for name in statements(stack) if name.startswith(("Report", "Failure"))} == granted
     told = told_manifest(stack)["reports"]
     assert (told is None) == (not granted)
-    assert told is None or (told["metric_namespace"], told["event_bus"]) == (None, None)
+    on_failure = ("LlmFleet/Nodes", "default") if "FailureMetric" in granted else (None, None)
+    assert told is None or (told["metric_namespace"], told["event_bus"]) == on_failure
 
 
 def test_nodes_are_told_of_an_external_database_as_hyperpod_is(

@@ -70,6 +70,7 @@ def test_good_users_pass(changed: dict[str, Any]) -> None:
         ({"uid": "2001"}, "LF413", "[0].uid", "2001"),
         ({"uid": True}, "LF413", "[0].uid", "2001"),
         ({"gid": 27}, "LF413", "[0].gid", "2001"),
+        ({"ssh_public_keys": ED25519}, "LF415", "[0].ssh_public_keys", "brackets"),
         ({"slurm_account": "Research"}, "LF416", "[0].slurm_account", "'research'"),
         ({"slurm_account": "a,b"}, "LF416", "[0].slurm_account", "'a-b'"),
         ({"slurm_account": ""}, "LF416", "[0].slurm_account", "'research'"),

@@ -39,6 +39,11 @@ def test_shipped_steps_may_be_skipped_and_others_not() -> None:
     assert "mount_open_zfs" in problem.allowed
 
 
+def test_one_name_is_no_list_of_names() -> None:
+    (problem,) = check_skipped_steps("exporters")
+    assert (problem.code.value, problem.where, problem.remedy) == ("LF421", "", "put it in brackets")
+
+
 @pytest.mark.parametrize("changed", [{}, {"needs": ("mount_lustre",)}, {"timeout_seconds": 7200, "retries": 10}])
 def test_good_steps_pass(changed: dict[str, Any]) -> None:
     assert check_own_steps([Step(**changed)]) == []
@@ -51,6 +56,7 @@ def test_good_steps_pass(changed: dict[str, Any]) -> None:
         ({"name": "My-Tools"}, "LF422", "[0].name", "'my_tools'"),
         ({"name": "2"}, "LF422", "[0].name", "lower-case"),
         ({"needs": ("mount_luster",)}, "LF421", "[0].needs[0]", "'mount_lustre'"),
+        ({"needs": "docker"}, "LF421", "[0].needs", "brackets"),
         ({"needs": ("tools",)}, "LF423", "[0].needs", "take one"),
         ({"roles": ()}, "LF424", "[0].roles", "one role"),
         ({"timeout_seconds": 0}, "LF426", "[0].timeout_seconds", "write 1"),

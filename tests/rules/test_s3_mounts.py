@@ -51,6 +51,7 @@ def test_good_mounts_pass(changed: dict[str, Any]) -> None:
         ({"prefix": "a/../b"}, "LF417", "[0].prefix", "'a/b'"),
         ({"prefix": "s3://bucket/a"}, "LF417", "[0].prefix", "'a'"),
         ({"groups": ()}, "LF417", "[0].groups", "leave `groups` out"),
+        ({"groups": "head"}, "LF417", "[0].groups", "brackets"),
         ({"groups": ("worker",)}, "LF417", "[0].groups[0]", "'workers'"),
         ({"groups": ("zzz",)}, "LF417", "[0].groups[0]", "one of its groups"),
     ],

@@ -49,7 +49,7 @@ def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
         source_s3_uri=bundle.source_s3_uri,
         access=access,
         reports=None
-        if lifecycle.reports is NodeReports.NONE
+        if lifecycle.reports == NodeReports.NONE
         else BucketAccess.of(bucket, prefix=reports_prefix(scope, plan)),
     )
 

@@ -89,10 +89,10 @@ def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAc
 
 
 def _reports(scope: Construct, plan: ClusterPlan, wanted: NodeReports, bucket: s3.IBucket) -> ReportPlace | None:
-    if wanted is NodeReports.NONE:
+    if wanted == NodeReports.NONE:
         return None
     facts = load("lifecycle")
-    told = wanted is NodeReports.ALL
+    told = wanted == NodeReports.ALL
     return ReportPlace(
         s3_uri=f"s3://{bucket.bucket_name}/{reports_prefix(scope, plan)}/",
         metric_namespace=facts["metric_namespace"] if told else None,

@@ -38,7 +38,7 @@ def add_node_role(
             write_buckets=(*map(BucketAccess.of, write_buckets), *_mounted(plan, read_only=False)),
             mirror=_mirror(plan.setup.downloads),
             reports=scripts.reports if scripts else None,
-            report_events=plan.lifecycle is not None and plan.lifecycle.reports is NodeReports.ALL,
+            report_events=plan.lifecycle is not None and plan.lifecycle.reports == NodeReports.ALL,
             accounting_secret=SecretAccess.of(cast(secretsmanager.ISecret, database.secret)) if database else None,
             rollback_alarms=_alarms(plan),
         ),

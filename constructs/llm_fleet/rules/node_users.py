@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from llm_fleet.catalog.node_users import node_user_facts
+from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_protocols import UserLike
 from llm_fleet.rules.problem import Problem
@@ -24,12 +25,14 @@ def check_user(user: UserLike) -> list[Problem]:
     return [
         *_name(user.name),
         *(problem for attribute, number in ids for problem in _id(attribute, number)),
-        *(
-            problem.under("ssh_public_keys", index)
-            for index, key in enumerate(user.ssh_public_keys)
-            for problem in check_ssh_key(key)
-        ),
+        *_keys(user.ssh_public_keys),
         *_account(user.slurm_account),
+    ]
+
+
+def _keys(keys: Sequence[str]) -> list[Problem]:
+    return check_not_bare(keys, Code.USER_KEY, "ssh_public_keys") or [
+        problem.under("ssh_public_keys", index) for index, key in enumerate(keys) for problem in check_ssh_key(key)
     ]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from llm_fleet.catalog.node_steps import node_steps
+from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.circles import circle
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -17,7 +18,7 @@ from llm_fleet.rules.terms import NodeType
 def check_skipped_steps(skip: Sequence[str]) -> list[Problem]:
     """Return which names of `skip` are no steps that llm-fleet ships, each under its index."""
     known = node_steps()
-    return [
+    return check_not_bare(skip, Code.STEP_UNKNOWN) or [
         Problem(
             code=Code.STEP_UNKNOWN,
             message=f"llm-fleet ships no step {name!r}",
@@ -91,6 +92,10 @@ def _name(name: str, names: Mapping[str, int]) -> Iterator[Problem]:
 
 
 def _needs(step: OwnStepLike, own: Mapping[str, int]) -> Iterator[Problem]:
+    bare = check_not_bare(step.needs, Code.STEP_UNKNOWN, "needs")
+    yield from bare
+    if bare:
+        return
     known = [*node_steps(), *own]
     for index, need in enumerate(step.needs):
         if need not in known:

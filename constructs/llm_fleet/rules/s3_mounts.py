@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_storage import check_mount_path
 from llm_fleet.rules.key_prefix import check_key_prefix
@@ -48,7 +49,9 @@ def _path(path: str, earlier: Sequence[str]) -> Iterator[Problem]:
 
 
 def _groups(groups: Sequence[str] | None, known: Sequence[str]) -> Iterator[Problem]:
-    if groups is None:
+    bare = check_not_bare(groups, Code.S3_MOUNT, "groups")
+    yield from bare
+    if groups is None or bare:
         return
     if not groups:
         yield Problem(
