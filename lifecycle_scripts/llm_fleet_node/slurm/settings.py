@@ -14,6 +14,10 @@ NO_TASKS = "task/none"
 """The only task plugin that auto-resume works with (hyperpod §1.9); Slurm's own default too."""
 _INTERVAL = "300"
 """Seconds between two health checks of a node."""
+NOT_SUBMITTERS = "MEMLOCK,NOFILE"
+"""Limits that jobs have from slurmd and not from whoever submits them: EFA locks the memory that it sends from, and the
+shell of a login node may lock little and open few files."""
+_LIMITS = ("propagateresourcelimits", "propagateresourcelimitsexcept")
 _CHECKS = ("healthcheckprogram", "healthcheckinterval", "healthchecknodestate")
 
 
@@ -26,6 +30,8 @@ def added_settings(conf: ConfFile, manifest: Manifest) -> dict[str, str]:
     for key, item in (("SlurmctldParameters", CONFIGLESS), ("SchedulerParameters", EXPANSION)):
         if item not in conf.items(key):
             settings[key] = ",".join((*conf.items(key), item))
+    if not any(conf.value(key) for key in _LIMITS):
+        settings["PropagateResourceLimitsExcept"] = NOT_SUBMITTERS
     if "health_check" in manifest.steps.skip or any(group.hook != ON_CREATE for group in manifest.groups):
         # On nodes whose slurmd the platform starts before our steps, the programs would not be there yet.
         return settings

@@ -102,6 +102,8 @@ def _verify_ours(node: Node, slurm: Installation, conf: ConfFile) -> None:
     missing = [f"{key}={value}" for key, value in wanted.items() if value not in conf.values(key)]
     if missing:
         fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} and what it includes lack {', '.join(missing)}")
+    if node.manifest.accounting and _ACCOUNTING not in conf.includes:
+        fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} does not include {_ACCOUNTING}: nothing would be recorded")
 
 
 STEP = Step(

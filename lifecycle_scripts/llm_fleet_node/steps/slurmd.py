@@ -6,9 +6,11 @@ more than fetch the configuration, would leave them down there. Where the partit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.devices.efa import interfaces
+from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.names import own_name
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import controller, units
@@ -23,6 +25,8 @@ _CONTROLLER_SECONDS = 300.0
 """For the controller to come up: all nodes may start at once, and its database takes its time."""
 _FIRST_SECONDS, _SECONDS = 12.0, 60.0
 """For slurmd to register, which takes 0.1 s; it tries again after 10 s."""
+_LOCKED_MEMORY = re.compile(r"^Max locked memory +(\S+)", re.MULTILINE)
+"""The soft limit in /proc/<pid>/limits (proc(5))."""
 
 
 def _drop_in(node: Node) -> str:
@@ -33,7 +37,9 @@ def _drop_in(node: Node) -> str:
         "[Unit]\nAfter=munge.service network-online.target remote-fs.target\nWants=munge.service\n"
         # slurmd may come before its controller, and goes on trying.
         "StartLimitIntervalSec=0\n"
-        f"\n[Service]\nEnvironment='SLURMD_OPTIONS={options}'\nRestart=on-failure\nRestartSec=1\n"
+        # Jobs have their limit from slurmd: EFA locks the memory that it sends from.
+        f"\n[Service]\nEnvironment='SLURMD_OPTIONS={options}'\nLimitMEMLOCK=infinity\n"
+        "Restart=on-failure\nRestartSec=1\n"
     )
 
 
@@ -63,6 +69,7 @@ def _verify(node: Node) -> None:
         return found if found is not None and found.responds else None
 
     if look() is not None:
+        _verify_limits(node)
         return
     (unit,) = units.look(node.host, "slurmd")
     if not unit.active:
@@ -71,6 +78,18 @@ def _verify(node: Node) -> None:
         _wait(node, name, look)
     except Failure as error:
         explain(node, name, error.cause)
+    _verify_limits(node)
+
+
+def _verify_limits(node: Node) -> None:
+    """Raise `Failure` where jobs, which have their limit from slurmd, could not lock memory, which EFA needs."""
+    if node.hook != ON_CREATE or not interfaces(node.host):
+        return
+    (unit,) = units.look(node.host, "slurmd")
+    found = _LOCKED_MEMORY.search(node.host.read(f"/proc/{unit.pid}/limits") or "")
+    if found is None or found.group(1) != "unlimited":
+        told = f"{found.group(1)} bytes" if found else "nobody knows how much"
+        fail(Code.ACCELERATOR_SETTINGS, f"slurmd may lock {told} of memory, and so may its jobs; EFA needs unlimited")
 
 
 def _wait(node: Node, name: str, look: Callable[[], Registered | None]) -> None:

@@ -52,6 +52,7 @@ def test_the_agents_text_is_kept_and_ours_is_included(tmp_path: Path) -> None:
     applied(STEP, node)
     assert (tmp_path / CONF[1:]).read_text() == AGENT + BLOCK
     assert ours(tmp_path) == {
+        "PropagateResourceLimitsExcept": "MEMLOCK,NOFILE",
         "HealthCheckProgram": "/opt/llm-fleet/slurm/health_check.sh",
         "HealthCheckInterval": "300",
         "HealthCheckNodeState": "ANY,CYCLE",
@@ -81,7 +82,7 @@ def test_the_platforms_own_check_and_prologs_stay(tmp_path: Path) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, AGENT + "HealthCheckProgram=/theirs\nProlog=/theirs/*\n")
     applied(STEP, node)
-    assert set(ours(tmp_path)) == {"Prolog", "Epilog"}
+    assert set(ours(tmp_path)) == {"PropagateResourceLimitsExcept", "Prolog", "Epilog"}
     conf = conf_file.read(node.host, ETC)
     assert conf is not None
     assert conf.values("Prolog") == ["/theirs/*", "/opt/llm-fleet/slurm/prolog.sh"]
@@ -91,12 +92,12 @@ def test_nodes_that_run_no_steps_of_ours_get_no_programs_of_ours(tmp_path: Path)
     node = controller(tmp_path)
     groups = (*node.manifest.groups, Group("other", "Compute", None, "other", (M5,)))
     applied(STEP, with_manifest(node, groups=groups))
-    assert ours(tmp_path) == {}
+    assert set(ours(tmp_path)) == {"PropagateResourceLimitsExcept"}
 
 
 def test_without_the_health_check_nothing_names_it(tmp_path: Path) -> None:
     applied(STEP, with_manifest(controller(tmp_path), steps=Steps(("health_check",), ())))
-    assert ours(tmp_path) == {}
+    assert set(ours(tmp_path)) == {"PropagateResourceLimitsExcept"}
 
 
 def test_accounting_is_included_where_the_agent_does_not(tmp_path: Path) -> None:
@@ -109,11 +110,28 @@ def test_accounting_is_included_where_the_agent_does_not(tmp_path: Path) -> None
     assert applied(STEP, node) == []
 
 
+def test_accounting_that_nothing_includes_is_told(tmp_path: Path) -> None:
+    node = with_manifest(controller(tmp_path), accounting=LOCAL)
+    file(tmp_path, CONF, AGENT.replace("include accounting.conf\n", ""))
+    applied(STEP, node)
+    file(tmp_path, CONF, (tmp_path / CONF[1:]).read_text().replace("Include accounting.conf\n", ""))
+    with pytest.raises(Failure, match=r"LFN59  .*slurm\.conf does not include accounting\.conf"):
+        STEP.verify(node)
+
+
+@pytest.mark.parametrize("theirs", ["PropagateResourceLimits=NONE", "PropagateResourceLimitsExcept=ALL"])
+def test_limits_that_the_platform_has_decided_on_stay(tmp_path: Path, theirs: str) -> None:
+    node = controller(tmp_path)
+    file(tmp_path, CONF, f"{AGENT}{theirs}\n")
+    applied(STEP, node)
+    assert "PropagateResourceLimitsExcept" not in ours(tmp_path)
+
+
 def test_an_agent_that_writes_the_file_anew_is_followed(tmp_path: Path) -> None:
     node = controller(tmp_path)
     applied(STEP, node)
     file(tmp_path, CONF, AGENT + "NodeName=ip-10-1-0-13 CPUs=4\n")
-    with pytest.raises(Failure, match=r"LFN59.*lack HealthCheckProgram"):
+    with pytest.raises(Failure, match=r"LFN59.*lack PropagateResourceLimitsExcept=.*, HealthCheckProgram"):
         STEP.verify(node)
     assert applied(STEP, node) == [f"wrote {CONF}"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
-from llm_fleet_node.slurm import controller, diagnosis
+from llm_fleet_node.slurm import controller, diagnosis, units
 from llm_fleet_node.slurm.registration import registered
 from llm_fleet_node.step import ON_INIT_COMPLETE
 from llm_fleet_node.steps import slurmd
@@ -105,6 +105,26 @@ def test_a_bare_node_defines_itself(tmp_path: Path, port: int) -> None:
     file(tmp_path, f"/fake/node/{OWN}", IDLE)
     applied(STEP, node)
     assert '-Z --conf "Feature=workers Gres=neuron:16"' in (tmp_path / DROP_IN).read_text()
+
+
+def test_jobs_may_lock_memory(tmp_path: Path, port: int) -> None:
+    applied(STEP, worker(tmp_path))
+    assert "\nLimitMEMLOCK=infinity\n" in (tmp_path / DROP_IN).read_text()
+
+
+def test_a_slurmd_that_may_not_lock_what_efa_needs_is_told(tmp_path: Path, port: int) -> None:
+    node = worker(tmp_path)
+    (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
+    STEP.apply(node)
+    with pytest.raises(Failure, match="LFN97  slurmd may lock nobody knows how much"):
+        STEP.verify(node)
+    (unit,) = units.look(node.host, "slurmd")
+    limit = "Max locked memory         {}              8388608              bytes     \n"
+    file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("8388608"))
+    with pytest.raises(Failure, match="LFN97  slurmd may lock 8388608 bytes of memory"):
+        STEP.verify(node)
+    file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("unlimited"))
+    STEP.verify(node)
 
 
 def test_controllers_that_only_the_list_of_instances_tells(tmp_path: Path) -> None:
