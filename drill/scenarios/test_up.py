@@ -1,5 +1,7 @@
 """A cluster comes up: all nodes at once, the controller last, and with more workers than usual."""
 
+import json
+
 import pytest
 
 from drill.cluster import DrillCluster
@@ -36,8 +38,9 @@ def test_the_shared_file_system_is_one_for_all(cluster: DrillCluster):
     cluster.node(first.name).run("sh", "-c", "echo hello >/fsx/greeting")
     assert cluster.node(second.name).read("/fsx/greeting") == "hello\n"
     asked = {call.arguments[0] for call in calls(cluster.shared) if call.name == "mount.lustre"}
-    (system,) = (one for one in cluster.aws.file_systems() if one.kind == "LUSTRE")
-    assert asked == {f"{system.dns_name}@tcp:/{system.mount_name}"}
+    (told,) = (one for one in json.loads(cluster.bundle.files["fleet.json"])["mounts"] if one["kind"] == "lustre")
+    assert asked == {f"{told['dns_name']}@tcp:/{told['mount_name']}"}
+    assert told["dns_name"] in {one.dns_name for one in cluster.aws.file_systems()}
 
 
 @pytest.mark.parametrize("workers", [2, 8])
