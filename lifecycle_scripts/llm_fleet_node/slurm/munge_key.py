@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+import stat
 from typing import Optional
 
 from llm_fleet_node.failures import Code, fail
@@ -21,6 +22,9 @@ _LENGTH = 128
 """Bytes. munged asks for 32 at least."""
 _SECONDS = 240.0
 """For the controller to make the key: it may be the last node to come up."""
+
+
+_OTHERS_WRITE = 0o022
 
 
 def shared_place(node: Node) -> Optional[str]:
@@ -43,11 +47,28 @@ def bring(node: Node) -> None:
         _make(node.host, place)
     path = f"{place}/munge.key"
     key = wait_for(f"key in {path}", lambda: _read(node.host, path), seconds=_SECONDS, code=Code.MUNGE_KEY)
+    _check_roots_alone(node.host, _above(place), place, path)
     _put(node.host, key)
+
+
+def _above(place: str) -> str:
+    return place.rsplit("/", 1)[0]
+
+
+def _check_roots_alone(host: Host, *paths: str) -> None:
+    """Raise `Failure` where others than root could have put the key there: whoever knows it can be anybody in Slurm."""
+    for path in paths:
+        found = host.path(path).lstat()
+        if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
+            told = f"mode {stat.filemode(found.st_mode)}, owner {found.st_uid}"
+            fail(Code.MUNGE_KEY, f"{path} is not root's alone to write ({told}): the key may be known", final=True)
 
 
 def _make(host: Host, place: str) -> None:
     """Make the key unless there is one. Two controllers at once end with the same one."""
+    if not os.path.lexists(host.path(_above(place))):
+        host.folder(_above(place))
+    _check_roots_alone(host, _above(place))
     host.folder(place, mode=0o700)
     final = host.path(f"{place}/munge.key")
     if final.exists():

@@ -37,7 +37,7 @@ def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
 
 def test_killed_anywhere_it_converges_on_a_bare_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(munge_key.os, "urandom", b"k".__mul__)
-    assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 5
+    assert converges(STEP, controller, tmp_path, ignore=IGNORED) == 6
 
 
 def test_munge_is_started_anew_when_its_key_is_younger(tmp_path: Path) -> None:
@@ -75,6 +75,34 @@ def test_the_controller_makes_one_key_and_workers_take_it(tmp_path: Path) -> Non
     key = tmp_path / "worker/etc/munge/munge.key"
     assert (key.read_text(), key.stat().st_mode & 0o777) == (made, 0o400)
     assert applied(STEP, worker) == []
+
+
+@pytest.mark.parametrize("path", ["fsx/.llm-fleet", "fsx/.llm-fleet/train", SHARED])
+def test_a_key_that_others_could_have_put_there_is_refused(tmp_path: Path, path: str) -> None:
+    node = bare(tmp_path)
+    file(tmp_path, SHARED, "known to somebody")
+    (tmp_path / path).chmod(0o777)
+    with pytest.raises(Failure, match=rf"LFN56  /{path} is not root's alone to write \(mode .rwxrwxrwx, owner "):
+        STEP.apply(node)
+    assert not (tmp_path / "etc/munge/munge.key").exists()
+
+
+def test_no_key_is_made_in_anothers_folder(tmp_path: Path) -> None:
+    node = controller(tmp_path)
+    (tmp_path / "fsx/.llm-fleet").mkdir()
+    (tmp_path / "fsx/.llm-fleet").chmod(0o777)
+    with pytest.raises(Failure, match=r"LFN56  /fsx/\.llm-fleet is not root's alone to write"):
+        STEP.apply(node)
+    assert list((tmp_path / "fsx/.llm-fleet").iterdir()) == []
+
+
+def test_a_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
+    node = bare(tmp_path)
+    file(tmp_path, "/fsx/theirs", "known to somebody")
+    (tmp_path / SHARED).parent.mkdir(parents=True)
+    (tmp_path / SHARED).symlink_to(tmp_path / "fsx/theirs")
+    with pytest.raises(Failure, match=r"LFN56  .*munge\.key is not root's alone to write \(mode lrwxrwxrwx"):
+        STEP.apply(node)
 
 
 def test_a_key_that_is_there_is_never_made_anew(tmp_path: Path) -> None:
