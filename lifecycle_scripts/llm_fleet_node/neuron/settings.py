@@ -14,6 +14,8 @@ _PORTS = frozenset({41000, 44000, 48620})
 """Where ranks meet: the rendezvous of neuronx-nemo-megatron, that of NxD, and NEURON_RT_ROOT_COMM_ID's."""
 _OPEN_FILES = 65535
 """What Neuron's own training scripts ask of `ulimit -n`."""
+_MORE_FILES = f"# Written by llm-fleet.\n* soft nofile {_OPEN_FILES}\n* hard nofile 1048576\n"
+"""The hard limit is the kernel's default of the most, so that nobody is allowed less than before."""
 
 
 def put_settings(host: Host) -> None:
@@ -24,20 +26,28 @@ def put_settings(host: Host) -> None:
         host.path(_LIVE).write_text(ports, encoding="ascii")  # In place: nothing in /proc can be renamed.
         host.changes.append(f"reserved the ports {ports}")
     host.write(_SYSCTL, f"# Written by llm-fleet.\nnet.ipv4.ip_local_reserved_ports = {_told(_reserved(host))}\n")
-    host.write(_LIMITS, f"# Written by llm-fleet.\n* soft nofile {_OPEN_FILES}\n* hard nofile {_OPEN_FILES}\n")
+    host.write(_LIMITS, _MORE_FILES)
 
 
 def check_settings(host: Host) -> None:
-    """Raise `Failure` when the kernel would give the ports away to others."""
-    missing = _PORTS - _reserved(host)
-    if missing:
-        fail(Code.ACCELERATOR_SETTINGS, f"the kernel does not keep the ports {_told(missing)} free, see {_SYSCTL}")
+    """Raise `Failure` when the kernel gives the ports away to others, now or after a reboot, or files are few."""
+    for where, ports in ((_LIVE, _reserved(host)), (_SYSCTL, _ports((host.read(_SYSCTL) or "").rpartition("=")[2]))):
+        missing = _PORTS - ports
+        if missing:
+            fail(Code.ACCELERATOR_SETTINGS, f"{where} does not keep the ports {_told(missing)} free")
+    if host.read(_LIMITS) != _MORE_FILES:
+        fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not let sessions open {_OPEN_FILES} files")
 
 
 def _reserved(host: Host) -> set[int]:
-    """Return the reserved ports, which the kernel tells as e.g. `44000,48620-48630`."""
+    """Return the ports that are reserved now."""
+    return _ports(host.read(_LIVE) or "")
+
+
+def _ports(told: str) -> set[int]:
+    """Return the ports of a list as the kernel tells it, e.g. `44000,48620-48630`."""
     found = set[int]()
-    for piece in (host.read(_LIVE) or "").strip().split(","):
+    for piece in told.strip().split(","):
         first, _, last = piece.partition("-")
         if first:
             found.update(range(int(first), int(last or first) + 1))

@@ -153,7 +153,7 @@ def test_ports_reserved_by_others_stay_reserved(root: Path) -> None:
     assert (root / "etc/sysctl.d/90-llm-fleet-neuron.conf").read_text().splitlines()[1] == (
         "net.ipv4.ip_local_reserved_ports = 30000-30002,41000,44000,48620"
     )
-    assert "* hard nofile 65535" in (root / "etc/security/limits.d/90-llm-fleet-neuron.conf").read_text()
+    assert "* soft nofile 65535" in (root / "etc/security/limits.d/90-llm-fleet-neuron.conf").read_text()
 
 
 def test_killed_before_each_write_it_ends_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +183,20 @@ def test_ports_given_away_again_are_told(root: Path) -> None:
     with pytest.raises(Failure, match="does not keep the ports 41000,48620 free") as failure:
         STEP.verify(make(root, TRN1))
     assert failure.value.code is Code.ACCELERATOR_SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/etc/sysctl.d/90-llm-fleet-neuron.conf", "does not keep the ports 41000,44000,48620 free"),
+        ("/etc/security/limits.d/90-llm-fleet-neuron.conf", "does not let sessions open 65535 files"),
+    ],
+)
+def test_a_setting_that_would_be_lost_is_told(root: Path, path: str, told: str) -> None:
+    STEP.apply(make(root, TRN1))
+    (root / path.lstrip("/")).unlink()
+    with pytest.raises(Failure, match=f"LFN97  {path} {told}"):
+        STEP.verify(make(root, TRN1))
 
 
 @pytest.mark.parametrize("kind", [P5, M5], ids=lambda kind: str(kind.name))
