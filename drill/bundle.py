@@ -35,7 +35,7 @@ class Bundle:
 
     @property
     def folder(self) -> str:
-        """Where HyperPod stages it on a node (local-slurm §1.2, hyperpod §1.11)."""
+        """Where HyperPod stages it on a node (seen by the lifecycle scripts of awslabs/awsome-distributed-ai)."""
         return f"/tmp/{self.bucket}/{self.prefix}"  # noqa: S108 - the platform's place, not ours
 
 

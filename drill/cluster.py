@@ -26,7 +26,7 @@ from drill.starts import REPORT, Start, Starts, report_stamp
 from llm_fleet.catalog.instance_type import facts_of
 
 _NEURON_DRIVER = "2.25.4.0"
-"""Version of the Neuron driver on the HyperPod AMI of 2026-01-25 (hyperpod §1.8)."""
+"""Version of the Neuron driver on the HyperPod AMI of 2026-01-25, by the AMI's release notes."""
 _AT_ONCE = 4
 """Nodes that the platform's part is done on at the same time: more do not help on two cores."""
 
@@ -190,14 +190,14 @@ class DrillCluster:
         self.node(name).power_off()
 
     def reboot(self, name: str) -> None:
-        """Reboot a node: the same root, instance id and address, and no lifecycle script (hyperpod §1.10)."""
+        """Reboot a node: the same root, instance id and address, and no lifecycle script; see `platforms.recovery`."""
         self.journal.note("reboot", "rebooting", self.instance(name).name)
         self.node(name).reboot()
         self._lay_out_devices(self.instance(name))
         self.journal.note("rebooted", "rebooted", self.instance(name).name)
 
     def replace(self, name: str, *, seconds: float = 120) -> None:
-        """Replace a node: a fresh root and instance id, the same name and address, and the script again (§1.10).
+        """Replace a node: a fresh root and instance id, the same name and address, and the script again.
 
         Only the controller and the new node are told at once: the list on the others is old from now on.
         Raises `ScriptsFailed`.

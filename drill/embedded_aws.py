@@ -157,7 +157,7 @@ def _group(told: dict[str, Any]) -> Group:
 
 
 def _instances(details: list[dict[str, Any]]) -> list[Instance]:
-    """The nodes, each with the name `<group>-<n>` that HyperPod gives it (hyperpod §1.9)."""
+    """The nodes, each with the name `<group>-<n>` that HyperPod gives it."""
     counts: dict[str, int] = {}
     found: list[Instance] = []
     for told in details:

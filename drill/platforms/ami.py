@@ -1,4 +1,7 @@
-"""What the HyperPod AMI configures by itself before `OnInitComplete` runs the scripts (hyperpod §2.1, option A)."""
+"""What the HyperPod AMI configures by itself before `OnInitComplete` runs the scripts.
+
+Source: SageMaker developer guide, migration to configuration by the API (May 2026).
+"""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ def configure(node: Node, instance: Instance, view: ClusterView) -> None:
 
 
 def _mount(storage: dict[str, Any]) -> list[str]:
-    """What is mounted where, and as what; defaults of the paths are the API's (hyperpod §1.2)."""
+    """What is mounted where, and as what; defaults of the paths are the API's."""
     if "FsxLustreConfig" in storage:
         lustre = storage["FsxLustreConfig"]
         return [f"{lustre['DnsName']}@tcp:/{lustre['MountName']}", lustre.get("MountPath", "/fsx"), "lustre"]

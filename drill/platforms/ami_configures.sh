@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What the HyperPod AMI does by itself where the group has no OnCreate (hyperpod §2.1, option A): accounting with MariaDB
-# on the controller, Slurm's daemons started, file systems mounted. Docker, Enroot, Pyxis and SSH keys, which it sets
-# up too, are left out: the drill's image has what it has. Texts and order are the drill's own: the AMI's are not public.
+# What the HyperPod AMI does by itself where the group has no OnCreate (SageMaker developer guide): accounting with
+# MariaDB on the controller, Slurm's daemons started, file systems mounted. Docker, Enroot, Pyxis and SSH keys, which
+# it sets up too, are left out: the drill's image has what it has. Texts and order are the drill's own: the AMI's are not
+# public.
 # Usage: ami_configures.sh ROLE CONTROLLER_ADDRESS [DEVICE MOUNT_PATH KIND]...
 set -euo pipefail
 

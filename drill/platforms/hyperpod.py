@@ -1,6 +1,7 @@
 """What HyperPod's agents do on a node around the lifecycle scripts.
 
-Imitated, in the order in which it happens (hyperpod §1.9 to §1.11, local-slurm §2):
+Imitated, in the order in which it happens (SageMaker developer guide, HyperPod with Slurm; what is read and called by
+the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
 
 1. the machine is there: munge's key, `/etc/hosts`, `resource_config.json`, `provisioning_parameters.json`, and on the
    controller the agent's `slurm.conf`. Credentials of the node's role come from its metadata service there; here from
@@ -103,7 +104,7 @@ class HyperPod:
         return "\n".join(lines) + "\n"
 
     def _provisioning_parameters(self) -> str:
-        """Legacy file, said to be written for clusters configured by API too (hyperpod §1.9)."""
+        """Legacy file, said to be written for clusters configured by API too (awslabs/awsome-distributed-ai)."""
         by_role = {group.role: group.name for group in self.view.groups}
         parameters: dict[str, object] = {
             "version": "1.0.0",

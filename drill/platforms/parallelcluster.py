@@ -1,6 +1,7 @@
 """What AWS ParallelCluster does on a node around the hook OnNodeConfigured.
 
-Imitated, in the order in which it happens (parallelcluster §2.6, §2.9; aws-parallelcluster-cookbook):
+Imitated, in the order in which it happens (AWS ParallelCluster user guide, custom bootstrap actions;
+aws/aws-parallelcluster-cookbook):
 
 1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Names of queue nodes are
    `<queue>-st-<compute resource>-<n>`

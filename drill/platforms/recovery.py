@@ -1,9 +1,10 @@
 """HyperPod's recovery of nodes: it answers what is asked for in Slurm, and replaces a machine that was lost.
 
-Imitated (hyperpod §1.10): a node with the Slurm reason `Action:Replace` is replaced, one with `Action:Reboot` is
-rebooted; exact, case-sensitive. A lost machine is replaced by itself (NodeRecovery=Automatic). Not imitated: how long
-that takes (20 to 30 minutes), and that a replacement that fails is not tried again. A lost machine is replaced a little
-after Slurm called it down, so that what Slurm does about the loss is seen first: its job goes on a spare.
+Imitated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
+`Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced by
+itself (NodeRecovery=Automatic). Not imitated: how long that takes (20 to 30 minutes), and that a replacement that fails
+is not tried again. A lost machine is replaced a little after Slurm called it down, so that what Slurm does about the
+loss is seen first: its job goes on a spare.
 """
 
 import threading

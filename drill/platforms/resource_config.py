@@ -1,6 +1,7 @@
 """`resource_config.json`, as HyperPod writes it on every node.
 
-Shape: hyperpod §1.9 (public lifecycle scripts of awslabs/awsome-distributed-ai). Not compared with a real node.
+Shape: as the public lifecycle scripts of awslabs/awsome-distributed-ai (July 2026) read it. Not compared with
+a real node.
 """
 
 import json

@@ -1,10 +1,10 @@
 """The controller's `slurm.conf`, as HyperPod's cluster agent writes it.
 
 Known: the agent owns ClusterName, SlurmctldHost, NodeName and PartitionName and writes them anew when the cluster
-changes; `TaskPlugin=task/none` and `permit_job_expansion` (for auto-resume); configless; `accounting.conf` is
-included; node names are `ip-A-B-C-D`; all nodes, the login node too, are in the default partition `dev`; each Compute
-group has its partitions (hyperpod §1.9, local-slurm §2). Not known: everything else in the file. What is not known
-is Slurm's own default here, with short timeouts.
+changes; `TaskPlugin=task/none` and `permit_job_expansion` (for auto-resume); configless; `accounting.conf` is included;
+node names are `ip-A-B-C-D`; all nodes, the login node too, are in the default partition `dev`; each Compute group has
+its partitions (SageMaker developer guide; issues of awslabs/awsome-distributed-ai). Not known: everything else in the
+file. What is not known is Slurm's own default here, with short timeouts.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ DRILL_PROFILE: Mapping[str, str] = MappingProxyType(
     }
 )
 """What differs from production, so that the loss of a node is not waited for: a requeued batch job alone would wait
-cred_expire + 1 s, 121 s by default (local-slurm §4)."""
+cred_expire + 1 s, 121 s by default (measured with Slurm 24.11.5)."""
 
 _FIXED = (
     "SlurmUser=slurm",

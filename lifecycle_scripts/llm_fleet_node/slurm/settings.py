@@ -9,9 +9,9 @@ from llm_fleet_node.step import ON_CREATE
 
 CONFIGLESS = "enable_configless"
 EXPANSION = "permit_job_expansion"
-"""Auto-resume replaces a node of a running job by expanding it (hyperpod §1.9)."""
+"""Auto-resume replaces a node of a running job by expanding it (SageMaker developer guide)."""
 NO_TASKS = "task/none"
-"""The only task plugin that auto-resume works with (hyperpod §1.9); Slurm's own default too."""
+"""The only task plugin that auto-resume works with (SageMaker developer guide); Slurm's own default too."""
 _INTERVAL = "300"
 """Seconds between two health checks of a node."""
 NOT_SUBMITTERS = "MEMLOCK,NOFILE"

@@ -20,7 +20,7 @@ _SECONDS = 120.0
 _AGENTS = ("ClusterName", "SlurmctldHost")
 """What a slurm.conf that is written to its end has."""
 _ACCOUNTING = "accounting.conf"
-"""Included by the agent's slurm.conf, and empty there (hyperpod §1.8)."""
+"""Included by the agent's slurm.conf, and empty there (base-config of awslabs/awsome-distributed-ai)."""
 _WHY = "Written by llm-fleet. What the platform's agent writes is in slurm.conf."
 
 
