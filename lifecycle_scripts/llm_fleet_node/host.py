@@ -28,6 +28,8 @@ _PROGRAMS = (
 """Where programs are looked for, first the platform's own: hooks are started with hardly any PATH at all."""
 _DRAFT = ".draft-"
 """Before the number of the process that writes a file: a draft that is left over can be told."""
+_FOREIGN = "surrogateescape"
+"""How bytes that are no UTF-8 pass through a text unharmed; see the module codecs."""
 _TAIL = 20
 """Lines of a failed command's output that are told."""
 
@@ -63,10 +65,13 @@ class Host:
         return self.root / path.lstrip("/")
 
     def read(self, path: str) -> Optional[str]:
-        """Return the text in `path`; `None` when there is no such file."""
+        """Return the text in `path`; `None` when there is no such file, or it is of a process that is gone.
+
+        What is no UTF-8, such as an old comment in `/etc/passwd`, is kept as it is when the text is written again.
+        """
         try:
-            return self.path(path).read_text(encoding="utf-8")
-        except FileNotFoundError:
+            return self.path(path).read_text(encoding="utf-8", errors=_FOREIGN)
+        except (FileNotFoundError, ProcessLookupError):
             return None
 
     def write(self, path: str, text: str, *, mode: int = 0o644, owner: str = "root", group: str = "") -> bool:
@@ -83,7 +88,7 @@ class Host:
         draft = target.with_name(f".{target.name}{_DRAFT}{os.getpid()}")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            with open(handle, "w", encoding="utf-8") as file:
+            with open(handle, "w", encoding="utf-8", errors=_FOREIGN) as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -186,7 +191,7 @@ class Host:
     def _is(self, target: Path, text: str, mode: int, uid: int, gid: int) -> bool:
         try:
             found = os.lstat(target)
-            same = target.read_bytes() == text.encode()
+            same = target.read_bytes() == text.encode(errors=_FOREIGN)
         except FileNotFoundError:
             return False
         return same and (found.st_mode & 0o7777, found.st_uid, found.st_gid) == (mode, uid, gid)

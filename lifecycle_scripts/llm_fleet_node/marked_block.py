@@ -76,7 +76,7 @@ def _write(host: Host, path: str, text: str) -> None:
         if error.errno != errno.EBUSY:
             raise
         # Container engines mount /etc/hosts as a file of its own: it can be written, but not replaced.
-        host.path(path).write_text(text, encoding="utf-8")
+        host.path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
         host.changes.append(f"wrote {path}")
 
 

@@ -21,7 +21,7 @@ def digest(host: Host, etc: str) -> str:
 
     digest = hashlib.sha256()
     for name in _FILES:
-        digest.update(f"{name}\0{host.read(f'{etc}/{name}')}\0".encode())
+        digest.update(f"{name}\0{host.read(f'{etc}/{name}')}\0".encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 

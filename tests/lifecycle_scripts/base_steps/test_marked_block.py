@@ -134,3 +134,12 @@ def test_what_users_put_into_their_lock_folder_does_not_matter(host: Host) -> No
     put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
     assert shadow.read_text() == "root:*\n"
     assert not list(host.path("/run/lock").glob("*.lock"))
+
+
+def test_others_lines_that_are_no_utf8_stay_as_they_are(host: Host) -> None:
+    theirs = b"10.0.0.9 printer # B\xfcro\n"
+    host.path("/etc/hosts").parent.mkdir(exist_ok=True)
+    host.path("/etc/hosts").write_bytes(theirs)
+    assert put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
+    assert host.path("/etc/hosts").read_bytes().startswith(theirs)
+    assert not put_block(host, "/etc/hosts", "names", "10.0.0.1 a")
