@@ -4,6 +4,9 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
+_PATTERN = "*?$"
+"""What policies read as any text, any character, or the beginning of a variable."""
+
 
 def check_key_prefix(prefix: str | None, code: Code) -> list[Problem]:
     """Return a problem unless keys can lie below `prefix`; `None` stands for the whole bucket."""
@@ -11,6 +14,7 @@ def check_key_prefix(prefix: str | None, code: Code) -> list[Problem]:
     if prefix is None or fault is None:
         return []
     mended = prefix.partition("://")[2].partition("/")[2] if "://" in prefix else prefix
+    mended = "".join(character for character in mended if character not in _PATTERN)
     mended = "/".join(part for part in mended.split("/") if part not in ("", ".", ".."))
     return [
         Problem(
@@ -32,4 +36,6 @@ def _fault(prefix: str) -> str | None:
         return "begins with a slash, as no key does"
     if {"", ".", ".."} & set(prefix.removesuffix("/").split("/")):
         return "has an empty part, `.` or `..` in it, which no folder can show"
+    if any(character in prefix for character in _PATTERN):
+        return "has one of `* ? $` in it, by which IAM would grant more than what lies below it"
     return None
