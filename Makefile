@@ -1,5 +1,6 @@
 # The project's commands. `make` alone lists them. Everything they need comes from the two lock files
-# (uv.lock, package-lock.json) into .tools, .venv and node_modules; nothing is installed on the machine.
+# (uv.lock, package-lock.json) into .tools, .venv and node_modules; nothing is installed on the machine, but for
+# Debian packages that build the drill's nodes, where these are missing.
 
 SHELL := /bin/bash
 PYTHON ?= python3
