@@ -6,14 +6,13 @@ more than fetch the configuration, would leave them down there. Where the partit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from llm_fleet_node.devices.efa import interfaces
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.names import own_name
 from llm_fleet_node.node import Node
-from llm_fleet_node.slurm import controller, units
+from llm_fleet_node.slurm import controller, limits, units
 from llm_fleet_node.slurm.bare_conf import gres_name
 from llm_fleet_node.slurm.diagnosis import explain, is_hopeless
 from llm_fleet_node.slurm.installation import found
@@ -25,8 +24,6 @@ _CONTROLLER_SECONDS = 300.0
 """For the controller to come up: all nodes may start at once, and its database takes its time."""
 _FIRST_SECONDS, _SECONDS = 12.0, 60.0
 """For slurmd to register, which takes 0.1 s; it tries again after 10 s."""
-_LOCKED_MEMORY = re.compile(r"^Max locked memory +(\S+)", re.MULTILINE)
-"""The soft limit in /proc/<pid>/limits (proc(5))."""
 
 
 def _drop_in(node: Node) -> str:
@@ -86,10 +83,13 @@ def _verify_limits(node: Node) -> None:
     if node.hook != ON_CREATE or not interfaces(node.host):
         return
     (unit,) = units.look(node.host, "slurmd")
-    found = _LOCKED_MEMORY.search(node.host.read(f"/proc/{unit.pid}/limits") or "")
-    if found is None or found.group(1) != "unlimited":
-        told = f"{found.group(1)} bytes" if found else "nobody knows how much"
-        fail(Code.ACCELERATOR_SETTINGS, f"slurmd may lock {told} of memory, and so may its jobs; EFA needs unlimited")
+    found = limits.locked_memory(node.host, unit.pid)
+    if found == limits.UNLIMITED:
+        return
+    told = f"slurmd, and so its jobs, may lock {found or 'nobody knows how much'} of memory; EFA needs unlimited"
+    if limits.can_be_raised(node.host):
+        fail(Code.ACCELERATOR_SETTINGS, told)
+    node.say(f"{told}, but this machine is a container that may not raise it")
 
 
 def _wait(node: Node, name: str, look: Callable[[], Registered | None]) -> None:

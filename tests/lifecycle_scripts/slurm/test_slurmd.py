@@ -116,13 +116,19 @@ def test_a_slurmd_that_may_not_lock_what_efa_needs_is_told(tmp_path: Path, port:
     node = worker(tmp_path)
     (tmp_path / "sys/class/infiniband/efa_0").mkdir(parents=True)
     STEP.apply(node)
-    with pytest.raises(Failure, match="LFN97  slurmd may lock nobody knows how much"):
+    with pytest.raises(Failure, match="LFN97  slurmd, and so its jobs, may lock nobody knows how much"):
         STEP.verify(node)
     (unit,) = units.look(node.host, "slurmd")
     limit = "Max locked memory         {}              8388608              bytes     \n"
     file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("8388608"))
-    with pytest.raises(Failure, match="LFN97  slurmd may lock 8388608 bytes of memory"):
+    with pytest.raises(Failure, match="LFN97  slurmd, and so its jobs, may lock 8388608 bytes of memory"):
         STEP.verify(node)
+    file(tmp_path, "/proc/self/status", "CapBnd:\t000001ffffffffff\n")
+    with pytest.raises(Failure, match="LFN97"):
+        STEP.verify(node)
+    file(tmp_path, "/proc/self/status", "CapBnd:\t000001fffeffffff\n")  # all but CAP_SYS_RESOURCE
+    STEP.verify(node)
+    file(tmp_path, "/proc/self/status", "CapBnd:\t000001ffffffffff\n")
     file(tmp_path, f"/proc/{unit.pid}/limits", limit.format("unlimited"))
     STEP.verify(node)
 
