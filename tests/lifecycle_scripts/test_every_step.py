@@ -1,6 +1,7 @@
 """What holds for every step, whoever writes it: declaration, size, what it may know, and how all fit together."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from llm_fleet_node import graph
 from llm_fleet_node.failures import Failure
+from llm_fleet_node.package_managers.manager import INSTALL_SECONDS, LOCK_SECONDS
 from llm_fleet_node.step import COMPUTE, EVERY_HOOK, EVERY_ROLE, ON_CREATE, Step
 from llm_fleet_node.steps import every_step
 
@@ -60,6 +62,12 @@ def test_it_says_for_whom_and_what_is_so_afterwards(step: Step) -> None:
 def test_it_ends_in_time(step: Step) -> None:
     assert 0 < step.timeout <= 1800
     assert 0 <= step.retries <= 5
+
+
+@one_step
+def test_one_that_installs_ends_after_the_package_manager_has_said_why_it_cannot(step: Step) -> None:
+    if re.search(r"\binstall\(node", source(step).read_text()):
+        assert step.timeout > LOCK_SECONDS + INSTALL_SECONDS
 
 
 @one_step

@@ -62,6 +62,6 @@ STEP = Step(
     verify=verify,
     needs=("disks",),
     skip=skip,
-    timeout=300,
+    timeout=1500,  # as long as packages.install may take, and what follows
     retries=1,
 )

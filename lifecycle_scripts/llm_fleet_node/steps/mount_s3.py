@@ -82,6 +82,6 @@ STEP = Step(
     skip=_skip,
     apply=_apply,
     verify=_verify,
-    timeout=300,
+    timeout=1500,  # as long as packages.install may take, and what follows
     retries=1,
 )

@@ -44,5 +44,5 @@ STEP = Step(
     hooks=frozenset({ON_CREATE}),
     apply=_apply,
     verify=_verify,
-    timeout=600,
+    timeout=1500,  # as long as packages.install may take, and what follows
 )
