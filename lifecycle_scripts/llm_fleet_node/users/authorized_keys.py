@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import fcntl
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.marked_block import get_block, with_block
+from llm_fleet_node.waiting import wait_for
+
+_SECONDS = 10.0
+"""For other nodes to write the same file, each of which takes some hundredths."""
 
 
 def put_keys(host: Host, *, user: str, home: str, block: str, keys: Sequence[str]) -> None:
@@ -37,9 +41,19 @@ def check_keys(host: Host, *, home: str, block: str, keys: Sequence[str]) -> Non
 @contextmanager
 def _alone(host: Host, folder: str) -> Generator[None]:
     with host.path(f"{folder}/.llm-fleet.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK):
-                raise  # else: Lustre mounted without `flock`, or NFS without lockd
+        # The file is the user's, who may hold it for good: no node waits for that.
+        with suppress(Failure):
+            wait_for("lock", lambda: _is_taken(file.fileno()), seconds=_SECONDS, code=Code.HOME_UNFIT)
         yield
+
+
+def _is_taken(file: int) -> bool:
+    """Return whether the lock is ours now, or the file system has no locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK):
+            raise  # else: Lustre mounted without `flock`, or NFS without lockd
+    return True

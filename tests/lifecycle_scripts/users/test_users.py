@@ -1,5 +1,6 @@
 """Users on a node: made with the same numbers everywhere, once, and never at another's cost."""
 
+import fcntl
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.users import STEP
-from llm_fleet_node.users import account_locks, home
+from llm_fleet_node.users import account_locks, authorized_keys, home
 from llm_fleet_node.users.places import home_place
 from tests.lifecycle_scripts.step_node_4 import ALICE, BOB, again, file, kill_at_every_effect, make, mount, said, tree
 from tests.lifecycle_scripts.users.account_tools import lay_down
@@ -275,3 +276,18 @@ def test_a_fleet_without_users_has_nothing_to_do(tmp_path: Path) -> None:
     STEP.apply(make(tmp_path, users=[ALICE]))
     assert STEP.skip(make(tmp_path)) is None
     assert STEP.skip(make(tmp_path, users=[ALICE])) is None
+
+
+def test_a_user_who_holds_their_own_lock_keeps_no_node_from_starting(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    STEP.apply(node)
+    monkeypatch.setattr(authorized_keys, "_SECONDS", 0.2)
+    keys = node.host.path("/fsx/home/alice/.ssh/authorized_keys")
+    whole = keys.read_text()
+    keys.unlink()
+    with open(keys.with_name(".llm-fleet.lock")) as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        STEP.apply(again(node))
+    STEP.verify(node)
+    assert keys.read_text() == whole
