@@ -5,9 +5,11 @@ slurmd runs the check where slurm.conf is ours to add to; elsewhere a timer does
 
 from __future__ import annotations
 
+import os
+
 from llm_fleet_node.devices.expectation import expected_accelerators, expected_interfaces, why_none
 from llm_fleet_node.failures import Code, fail
-from llm_fleet_node.host import CommandFailed
+from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import health_timer
 from llm_fleet_node.slurm.node_programs import EPILOG, EXPECTED, FOLDER, HEALTH_CHECK, PROLOG, SOURCE
@@ -72,7 +74,7 @@ def _apply(node: Node) -> None:
 
 def _verify(node: Node) -> None:
     host = node.host
-    changed = [path for path, text in _programs(node).items() if host.read(path) != text]
+    changed = [path for path, text in _programs(node).items() if host.read(path) != text or not _runs(host, path)]
     if changed or host.read(EXPECTED) != _expected(node):
         fail(Code.HEALTH_CHECK, f"{', '.join(changed) or EXPECTED} is not what this bundle says")
     if not _by_slurmd(node) and not health_timer.runs(host):
@@ -81,6 +83,11 @@ def _verify(node: Node) -> None:
         host.run(str(host.path(HEALTH_CHECK)), "--report", timeout=90)
     except CommandFailed as error:
         fail(Code.HEALTH_CHECK, f"this node is sick: {error.output.strip()}")
+
+
+def _runs(host: Host, path: str) -> bool:
+    """Return whether it can be run: slurmd drains the node whose prolog cannot."""
+    return os.access(host.path(path), os.X_OK)
 
 
 STEP = Step(

@@ -117,6 +117,16 @@ def test_what_the_fleet_does_not_want_looked_at(tmp_path: Path) -> None:
     assert (root / CONF).read_text().splitlines()[1:] == ["disk / 3"]
 
 
+def test_a_program_that_cannot_be_run_is_seen_and_put_back(tmp_path: Path) -> None:
+    root = tmp_path / "node"
+    node = well(root)
+    applied(STEP, node)
+    (root / "opt/llm-fleet/slurm/epilog.sh").chmod(0o644)
+    with pytest.raises(Failure, match=r"LFN74  /opt/llm-fleet/slurm/epilog.sh is not what this bundle says"):
+        STEP.verify(node)
+    assert applied(STEP, node) == ["wrote /opt/llm-fleet/slurm/epilog.sh"]
+
+
 def test_a_changed_program_is_seen_and_put_back(tmp_path: Path) -> None:
     root = tmp_path / "node"
     node = well(root)
