@@ -41,6 +41,7 @@ class Log:
     def line(self, text: str, *, error: bool = False) -> None:
         """Write `text`, which may have several lines; an `error` goes to standard error."""
         now = time.time()
+        text = text.encode("utf-8", "backslashreplace").decode()  # a file's bytes that are no UTF-8 cannot be printed
         if error or not self._silent:
             try:
                 print(f"{now - self._started:8.2f}  {text}", file=sys.stderr if error else sys.stdout, flush=True)
@@ -49,7 +50,7 @@ class Log:
         if self._file is None:
             return
         try:
-            os.write(self._file, f"{stamp(now)}  {text}\n".encode("utf-8", "backslashreplace"))
+            os.write(self._file, f"{stamp(now)}  {text}\n".encode())
         except OSError as failed:
             self.trouble = f"{NAME} takes no line: {failed.strerror}"
 
