@@ -43,7 +43,7 @@ def test_a_step_is_called_as_its_file(step: Step) -> None:
 def test_its_functions_are_apply_and_verify_of_its_own_file(step: Step) -> None:
     for name in ("apply", "verify"):
         function = getattr(step, name)
-        assert function.__name__.lstrip("_") == name
+        assert function.__name__ == f"_{name}"
         assert function.__module__ == f"llm_fleet_node.steps.{step.name}"
 
 

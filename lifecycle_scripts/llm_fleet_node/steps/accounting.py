@@ -36,6 +36,7 @@ def _apply(node: Node) -> None:
 
 
 def _settings(node: Node) -> str:
+    # No AccountingStorageEnforce: users whom only the platform knows, such as ubuntu, could submit no job any more.
     return (
         "AccountingStorageType=accounting_storage/slurmdbd\n"
         f"AccountingStorageHost={own_name(node.host)}\n"

@@ -15,7 +15,7 @@ _PACKAGES = (("docker-ce", "docker-ce-cli"), ("docker.io", "docker-cli"), ("dock
 """Docker's own, Debian's and Ubuntu's (with a package for the command in newer ones), Amazon Linux's."""
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Put the data of Docker and containerd on the planner's disk. What an old place holds is not moved."""
     host, layout = node.host, disks.read(node.host)
     if not _is_there(node):
@@ -26,14 +26,14 @@ def apply(node: Node) -> None:
     start_at(host, layout)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove, by what the daemons themselves say and hold open, that their data is on that disk."""
     problem = disk_problem(node.host, disks.read(node.host))
     if problem:
         fail(Code.CONTAINER_DISK, problem)
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do on a node that has no Docker and may not, or need not, fetch one."""
     if _is_there(node) or _to_install(node):
         return None
@@ -58,10 +58,10 @@ STEP = Step(
     name="docker",
     summary="Docker runs, with its data on the disk that has room for it",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     needs=("disks",),
-    skip=skip,
+    skip=_skip,
     timeout=1500,  # as long as packages.install may take, and what follows
     retries=1,
 )

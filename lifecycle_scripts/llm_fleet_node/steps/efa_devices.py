@@ -15,12 +15,12 @@ _LOCKED = "# Written by llm-fleet.\n* soft memlock unlimited\n* hard memlock unl
 """EFA registers the buffers it sends from, and registered memory is locked."""
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Let sessions lock memory. Interfaces are attached by the platform; there is nothing to do about them here."""
     node.host.write(_LIMITS, _LOCKED)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that kernel and libfabric see as many interfaces as the instance type has."""
     expected, found = expected_interfaces(node) or 0, interfaces(node.host)
     name = node.instance_type.name if node.instance_type else "this instance type"
@@ -37,7 +37,7 @@ def verify(node: Node) -> None:
     node.say(f"{len(found)} EFA interfaces{'' if domains is None else ', all usable by libfabric'}")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do where the type has no EFA, or nobody told of any."""
     if expected_interfaces(node):
         return None
@@ -52,9 +52,9 @@ STEP = Step(
     name="efa_devices",
     summary="all EFA interfaces of the instance type are there and usable",
     roles=frozenset({COMPUTE}),
-    apply=apply,
-    verify=verify,
-    skip=skip,
+    apply=_apply,
+    verify=_verify,
+    skip=_skip,
     timeout=60,
     retries=1,
 )

@@ -13,12 +13,12 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Set the paths in Enroot's configuration, and nothing else in it."""
     enroot.put_settings(node.host, disks.read(node.host))
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that no file of Enroot's says otherwise, that Enroot goes by them, and that they are on that disk."""
     host, layout = node.host, disks.read(node.host)
     problems = enroot.contradictions(host, layout)
@@ -37,7 +37,7 @@ def verify(node: Node) -> None:
         fail(Code.CONTAINER_DISK, f"Enroot does not go by {enroot.CONF}: {error.output.strip()}")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do where there is no Enroot: it is part of the AMI, or absent."""
     return None if node.host.which("enroot") else "the node has no Enroot"
 
@@ -46,8 +46,8 @@ STEP = Step(
     name="enroot",
     summary="Enroot keeps images and containers on the disk that has room for them",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     needs=("disks",),
-    skip=skip,
+    skip=_skip,
 )

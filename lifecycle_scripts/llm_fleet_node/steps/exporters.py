@@ -16,7 +16,7 @@ _FOLDER = "/etc/systemd/system"
 _SECONDS = 20
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Start each exporter that this node can have. A port that serves metrics already is left to who serves it."""
     for exporter in EXPORTERS:
         absent = exporter.absent(node.host)
@@ -28,14 +28,14 @@ def apply(node: Node) -> None:
             _start(node, exporter)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that each answers with metrics."""
     for exporter in EXPORTERS:
         if exporter.absent(node.host) is None:
             _check(node, exporter)
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do where the image carries none; the log of a node that carries some tells which are absent."""
     absent = {exporter.name: exporter.absent(node.host) for exporter in EXPORTERS}
     if not all(absent.values()):
@@ -73,10 +73,10 @@ STEP = Step(
     name="exporters",
     summary="exporters that the image carries serve their metrics",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     # Jobs need none of it, so it does not stand in the way of the first.
     after=("neuron_devices", "gpu_devices", "efa_devices", "slurm_ready"),
-    skip=skip,
+    skip=_skip,
     timeout=120,
 )

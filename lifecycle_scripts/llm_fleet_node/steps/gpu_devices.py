@@ -16,13 +16,13 @@ _PERSISTENCE = "nvidia-persistenced.service"
 _UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Start the daemon that keeps GPUs awake, where the image has it: without, each first call takes seconds."""
     if _has_persistence(node.host):
         run_unit(node.host, _PERSISTENCE)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that driver and `nvidia-smi` see as many GPUs as the instance type has."""
     host, expected = node.host, expected_accelerators(node)
     found = count(host)
@@ -37,7 +37,7 @@ def verify(node: Node) -> None:
     node.say(f"{found} GPUs")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do without GPUs."""
     return why_none(node, "gpu")
 
@@ -55,9 +55,9 @@ STEP = Step(
     name="gpu_devices",
     summary="all GPUs of the instance type are there and kept awake",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
-    skip=skip,
+    apply=_apply,
+    verify=_verify,
+    skip=_skip,
     timeout=120,
     retries=1,
 )

@@ -18,7 +18,7 @@ _SECONDS = 30
 """How long devices may take to appear once the driver is loaded."""
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Wait for the devices of a driver that was only just loaded; reserve ports and raise limits."""
     expected = expected_accelerators(node) or 1
     if is_loaded(node.host):
@@ -31,7 +31,7 @@ def apply(node: Node) -> None:
     put_settings(node.host)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that kernel and `neuron-ls` see as many devices as the instance type has."""
     host, expected = node.host, expected_accelerators(node)
     driver = driver_version(host)
@@ -48,7 +48,7 @@ def verify(node: Node) -> None:
     node.say(f"Neuron driver {driver}: {len(numbers)} devices")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do without Neuron devices."""
     return why_none(node, "neuron")
 
@@ -89,10 +89,10 @@ STEP = Step(
     name="neuron_devices",
     summary="all Neuron devices of the instance type are there, and ports for training are kept free",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     needs=("neuron_host",),
-    skip=skip,
+    skip=_skip,
     timeout=120,
     retries=1,
 )

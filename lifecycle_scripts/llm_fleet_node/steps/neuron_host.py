@@ -17,7 +17,7 @@ from llm_fleet_node.packages import held, install, installed_versions, is_instal
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Install the release's packages where the fleet asks for that; never change a driver that the image brought."""
     neuron = _wanted(node)
     if neuron.host == "install":
@@ -33,7 +33,7 @@ def apply(node: Node) -> None:
             fail(Code.NEURON_DRIVER, error.cause)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that the driver runs, that the packages are there, and that they go with it and with each other."""
     host, neuron = node.host, _wanted(node)
     driver = driver_version(host)
@@ -55,7 +55,7 @@ def verify(node: Node) -> None:
     node.say(f"Neuron {neuron.release} is wanted, {versions} are here and go together")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do without Neuron devices, or where the fleet asks for no release."""
     return why_none(node, "neuron") or (None if node.manifest.neuron else "the fleet asks for no Neuron release")
 
@@ -104,9 +104,9 @@ STEP = Step(
     name="neuron_host",
     summary="the Neuron driver runs, and runtime, collectives and tools go with it",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
-    skip=skip,
+    apply=_apply,
+    verify=_verify,
+    skip=_skip,
     timeout=1500,
     retries=2,
 )

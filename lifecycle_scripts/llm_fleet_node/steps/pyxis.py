@@ -20,7 +20,7 @@ _TOLD_LATER = "/var/lib/llm-fleet/pyxis-not-yet-told"
 """There while plugstack.conf was changed and the running slurmctld may not have been told: also after a kill."""
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Load pyxis once, in the controller's files. Other nodes get or see those, and must not write them too."""
     host = node.host
     path, plugin = _plugstack(node), find_plugin(host)
@@ -35,7 +35,7 @@ def apply(node: Node) -> None:
         host.remove(_TOLD_LATER)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that srun knows pyxis's options, which it does only when the plugin was built for this Slurm."""
     host = node.host
     path = _plugstack(node)
@@ -51,7 +51,7 @@ def verify(node: Node) -> None:
         fail(Code.PYXIS, "srun knows no --container-image")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do where there is no pyxis: it is part of the AMI, or absent."""
     return None if find_plugin(node.host) else "the node has no pyxis"
 
@@ -69,9 +69,9 @@ STEP = Step(
     name="pyxis",
     summary="srun knows --container-image",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     needs=("slurm_packages", "slurm_conf", "slurmd"),
     after=("docker", "enroot"),
-    skip=skip,
+    skip=_skip,
 )

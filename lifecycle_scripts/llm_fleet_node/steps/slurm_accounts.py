@@ -10,14 +10,14 @@ from llm_fleet_node.step import CONTROLLER, Step
 from llm_fleet_node.users.slurm_accounts import Associations, accounting_cluster, make_missing
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Make the accounts and put the users into them. Who left the fleet file keeps theirs, with their records."""
     cluster = _cluster(node)
     if cluster:
         make_missing(node.host, Associations.read(node.host, cluster), node.manifest.users)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that slurmdbd knows all of them."""
     cluster = _cluster(node)
     if not cluster:
@@ -28,7 +28,7 @@ def verify(node: Node) -> None:
         fail(Code.SLURM_ACCOUNTS, f"slurmdbd does not know, in the cluster {cluster}: {', '.join(listed)}")
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do where no user is to have an account."""
     if any(user.slurm_account for user in node.manifest.users):
         return None
@@ -49,10 +49,10 @@ STEP = Step(
     name="slurm_accounts",
     summary="the fleet's users have their Slurm accounts",
     roles=frozenset({CONTROLLER}),
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     needs=("users", "slurm_ready"),
-    skip=skip,
+    skip=_skip,
     timeout=60,
     retries=3,
 )

@@ -16,7 +16,7 @@ from llm_fleet_node.users.own_key import check_own_key, make_own_key, others_wri
 from llm_fleet_node.users.places import check_mounted, home_place, homes
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Tell the others this node's host keys, let ssh find theirs, and give each user a key to their own account."""
     place = home_place(node)
     check_mounted(node.host, place)
@@ -29,7 +29,7 @@ def apply(node: Node) -> None:
     host_keys.put_client_config(node.host, folder)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that sshd shows the host keys that all are told, and on nodes where people arrive, by a login of a user."""
     place = home_place(node)
     check_mounted(node.host, place)
@@ -48,7 +48,7 @@ def verify(node: Node) -> None:
         as_user(node.host, name, _log_in)
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do without users, or without ssh."""
     if not node.manifest.users:
         return "the fleet has no users; the platform lets its own user, e.g. ubuntu, from node to node"
@@ -90,11 +90,11 @@ STEP = Step(
     name="ssh_between_nodes",
     summary="users get from node to node by ssh without being asked anything",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     needs=("users",),
     after=("hosts", "mount_open_zfs", "mount_lustre"),
-    skip=skip,
+    skip=_skip,
     timeout=120,
     retries=2,
 )

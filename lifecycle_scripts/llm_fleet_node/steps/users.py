@@ -17,7 +17,7 @@ from llm_fleet_node.users.authorized_keys import check_keys, put_keys
 _BLOCK = "keys of the fleet file"
 
 
-def apply(node: Node) -> None:
+def _apply(node: Node) -> None:
     """Make accounts, homes, keys and sudo rights. Whoever left the fleet file keeps account and files: see the log."""
     host, users = node.host, node.manifest.users
     place, wanted = places.home_place(node), places.homes(node)
@@ -34,7 +34,7 @@ def apply(node: Node) -> None:
     sudo.put_sudoers(host, users)
 
 
-def verify(node: Node) -> None:
+def _verify(node: Node) -> None:
     """Prove that each user has numbers, home, keys and rights as the fleet says, and that no password lets them in."""
     host, users = node.host, node.manifest.users
     found, wanted = AccountFiles.of(host), places.homes(node)
@@ -53,7 +53,7 @@ def verify(node: Node) -> None:
         fail(Code.SUDOERS, problem)
 
 
-def skip(node: Node) -> Optional[str]:
+def _skip(node: Node) -> Optional[str]:
     """Nothing to do where the fleet has no users, and never had any here."""
     if node.manifest.users or accounts.no_longer_wanted(AccountFiles.of(node.host), ()):
         return None
@@ -64,10 +64,10 @@ STEP = Step(
     name="users",
     summary="the fleet's users have accounts, homes, keys and sudo as the fleet says",
     roles=EVERY_ROLE,
-    apply=apply,
-    verify=verify,
+    apply=_apply,
+    verify=_verify,
     after=("hosts", "mount_open_zfs", "mount_lustre"),
-    skip=skip,
+    skip=_skip,
     timeout=120,
     retries=2,
 )
