@@ -35,13 +35,22 @@ WantedBy=timers.target
 
 
 def put(host: Host) -> None:
-    """Make sure that the timer runs, now and after a reboot."""
-    wrote = [host.write(f"{_FOLDER}/{NAME}.{kind}", text) for kind, text in (("service", _SERVICE), ("timer", _TIMER))]
+    """Make sure that the timer runs as its files say, now and after a reboot."""
+    for kind, text in (("service", _SERVICE), ("timer", _TIMER)):
+        host.write(f"{_FOLDER}/{NAME}.{kind}", text)
     host.link(f"{_FOLDER}/timers.target.wants/{NAME}.timer", f"{_FOLDER}/{NAME}.timer")
-    if any(wrote):
+    if _is_old(host):  # as systemd says, also after a run that was killed here
+        # Stopped first: one that is killed before it is started anew finds it stopped.
+        host.run("systemctl", "stop", f"{NAME}.timer")
         host.run("systemctl", "daemon-reload")
     if not runs(host):
         host.run("systemctl", "start", f"{NAME}.timer", changes=f"started {NAME}.timer")
+
+
+def _is_old(host: Host) -> bool:
+    """Return whether systemd has read older files than there are."""
+    units = (f"{NAME}.service", f"{NAME}.timer")
+    return "NeedDaemonReload=yes" in host.run("systemctl", "show", "--property=NeedDaemonReload", *units)
 
 
 def take_away(host: Host) -> None:

@@ -35,6 +35,9 @@ def systemctl(arguments: list[str]) -> int:
     if arguments[:2] == ["show", SHOWN]:
         print("\n\n".join(block(name.removesuffix(".service")) for name in arguments[2:]))
         return 0
+    if arguments[:2] == ["show", "--property=NeedDaemonReload"] and arguments[2:]:
+        print("\n\n".join(f"NeedDaemonReload={'yes' if read(f'reload/{name}') else 'no'}" for name in arguments[2:]))
+        return 0
     if arguments == ["daemon-reload"]:
         for path in (FAKE / "reload").glob("*"):
             path.unlink()

@@ -64,6 +64,17 @@ def test_killed_anywhere_it_converges(tmp_path: Path, build: object) -> None:
     assert converges(STEP, build, tmp_path, ignore=IGNORED) >= 5  # type: ignore[arg-type]
 
 
+def test_a_timer_that_systemd_knows_by_older_files_is_started_anew(tmp_path: Path) -> None:
+    """As a run leaves it that is killed between writing the files and telling systemd."""
+    root = tmp_path / "node"
+    node = after_the_ami(root)
+    applied(STEP, node)
+    file(root, f"/fake/reload/{TIMER}", "yes")
+    assert applied(STEP, node) == [f"started {TIMER}"]
+    assert not (root / f"fake/reload/{TIMER}").exists()
+    assert applied(STEP, node) == []
+
+
 def test_the_timer_goes_when_slurmd_runs_it(tmp_path: Path) -> None:
     root = tmp_path / "node"
     applied(STEP, after_the_ami(root))
