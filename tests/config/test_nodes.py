@@ -171,3 +171,10 @@ def test_a_mirror_may_be_a_whole_bucket_and_the_vendors_may_be_asked() -> None:
     vendors = parse_fleet(told(', mirror: "s3://my-mirror/packages/"', "")).clusters["ml"].downloads
     assert vendors is not None
     assert vendors.mirror_bucket is None
+
+
+def test_a_misspelt_word_for_local_accounting_is_offered_the_right_one() -> None:
+    with pytest.raises(FleetError) as raised:
+        parse_fleet(edited("kind: hyperpod\n", "kind: hyperpod\n    accounting: locl\n"))
+    (problem,) = raised.value.problems
+    assert problem.remedy.endswith("`accounting: local`")

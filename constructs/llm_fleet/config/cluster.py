@@ -56,7 +56,9 @@ class HyperPodConfig(NamedModel):
     """Whether HyperPod replaces sick nodes by itself. Default: `Automatic`."""
     slurm_config_strategy: SlurmConfigStrategy | None = Field(default=None, alias="slurm_config")
     """Who owns slurm.conf. Default: `Merge`, which Continuous provisioning implies and will not have said."""
-    accounting_database: AccountingConfig | None = Field(default=None, alias="accounting", json_schema_extra=_or_local)
+    accounting_database: AccountingConfig | None = Field(
+        default=None, alias="accounting", examples=[LOCAL_ACCOUNTING], json_schema_extra=_or_local
+    )
     """An external database for Slurm's accounting. Default: `local`, the controller's own."""
     users: Mapping[str, UserConfig] = {}
     """People by login name, with the same ids on every node. Default: the image's own user."""
