@@ -144,11 +144,13 @@ class Host:
         input: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
         changes: str = "",
+        secret: bool = False,
     ) -> str:
         """Run `command` to its end and return its standard output. Raises `CommandFailed` unless it ends with 0.
 
         `timeout` in seconds. `input` goes to its standard input: the way for secrets. `env` is added to the
-        environment. `changes` says in words what it changed; empty for a command that only looks.
+        environment. `changes` says in words what it changed; empty for a command that only looks. `secret`: what it
+        says on standard output is never told, not even when it fails.
         """
         try:
             done = subprocess.run(
@@ -164,11 +166,11 @@ class Host:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise CommandFailed(command, None, _text(error.stdout) + _text(error.stderr)) from error
+            raise CommandFailed(command, None, _text(None if secret else error.stdout) + _text(error.stderr)) from error
         except OSError as error:
             raise CommandFailed(command, 127, f"{command[0]} cannot be run: {error.strerror}") from error
         if done.returncode:
-            raise CommandFailed(command, done.returncode, done.stdout + done.stderr)
+            raise CommandFailed(command, done.returncode, ("" if secret else done.stdout) + done.stderr)
         if changes:
             self.changes.append(changes)
         return done.stdout

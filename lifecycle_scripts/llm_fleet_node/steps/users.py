@@ -12,7 +12,7 @@ from llm_fleet_node.step import EVERY_ROLE, Step
 from llm_fleet_node.users import accounts, home, places, sudo
 from llm_fleet_node.users.account_files import AccountFiles
 from llm_fleet_node.users.as_user import as_user
-from llm_fleet_node.users.authorized_keys import check_keys, put_keys
+from llm_fleet_node.users.authorized_keys import check_keys, put_keys, spoilt
 
 _BLOCK = "keys of the fleet file"
 
@@ -30,6 +30,8 @@ def _apply(node: Node) -> None:
     for user in users:
         where, keys = wanted[user.name], user.ssh_public_keys
         home.make_home(host, user, where, os.uname().nodename)
+        if _is_spoilt(node, where):
+            continue
         as_user(host, user.name, partial(put_keys, user=user.name, home=where, block=_BLOCK, keys=keys))
     sudo.put_sudoers(host, users)
 
@@ -47,10 +49,20 @@ def _verify(node: Node) -> None:
         problem = home.home_problem(host, user, where)
         if problem:
             fail(Code.HOME_UNFIT, problem)
+        if _is_spoilt(node, where):
+            continue
         as_user(host, user.name, partial(check_keys, home=where, block=_BLOCK, keys=keys))
     problem = sudo.sudo_problem(host, users)
     if problem:
         fail(Code.SUDOERS, problem)
+
+
+def _is_spoilt(node: Node, home: str) -> bool:
+    """Return whether the user has made keys impossible; says so in the log."""
+    problem = spoilt(node.host, home)
+    if problem:
+        node.say(f"{problem}: its user does not get in with the fleet's keys until that is undone")
+    return problem is not None
 
 
 def _skip(node: Node) -> Optional[str]:

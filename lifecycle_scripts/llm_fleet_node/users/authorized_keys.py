@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Optional
 
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
@@ -36,6 +38,24 @@ def check_keys(host: Host, *, home: str, block: str, keys: Sequence[str]) -> Non
     path = f"{home}/.ssh/authorized_keys"
     if get_block(host, path, block).splitlines() != [key.strip() for key in keys]:
         fail(Code.HOME_UNFIT, f"{path} does not hold the {block}")
+
+
+def spoilt(host: Host, home: str) -> Optional[str]:
+    """Say what keeps the user's keys from being kept that only the user can have done; `None` when nothing does.
+
+    That is theirs to undo: homes are shared, and one user must not keep all new nodes from their work.
+    """
+    for path, kind, right in (
+        (f"{home}/.ssh", "folder", stat.S_ISDIR),
+        (f"{home}/.ssh/authorized_keys", "file", stat.S_ISREG),
+    ):
+        try:
+            mode = host.path(path).lstat().st_mode
+        except OSError:
+            continue  # not there yet, or not for root to see: what follows finds out
+        if not right(mode):
+            return f"{path} is no {kind}"
+    return None
 
 
 @contextmanager

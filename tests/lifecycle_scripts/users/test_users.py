@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -291,3 +292,17 @@ def test_a_user_who_holds_their_own_lock_keeps_no_node_from_starting(
         STEP.apply(again(node))
     STEP.verify(node)
     assert keys.read_text() == whole
+
+
+@pytest.mark.parametrize("spoilt", [".ssh", ".ssh/authorized_keys"])
+def test_a_user_who_spoils_their_own_keys_keeps_no_node_from_starting(node: Node, spoilt: str) -> None:
+    STEP.apply(node)
+    place = node.host.path(f"/fsx/home/alice/{spoilt}")
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    place.symlink_to("/dev/null")
+
+    STEP.apply(again(node))
+    STEP.verify(node)
+
+    assert place.is_symlink()
+    assert f"/fsx/home/alice/{spoilt} is no f" in said(node)
