@@ -31,9 +31,10 @@ drill: setup ## as root: bring up a real Slurm cluster on this machine with the 
 	@.venv/bin/python -m drill show --fleet $(DRILL_FLEET)
 
 drill-stop: ## remove whatever killed drills have left behind
-	@[ ! -x .venv/bin/python ] || .venv/bin/python -m drill sweep
+	@[ ! -e .drill/clusters ] || .venv/bin/python -m drill sweep
 
 scenarios: setup ## as root: every scenario of the drill
+	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
 	@.venv/bin/python -m pytest drill/scenarios
 
 test: setup ## run all tests, in two processes

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -34,6 +37,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command line; return the exit code."""
     given = _parser().parse_args(arguments)
     console = Console()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # As on Ctrl-C, whoever is inside a cluster takes it down.
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     if os.geteuid() != 0 and given.backend != "docker":
         console.print("the drill makes nodes with namespaces and mounts of their own: run it as root")
         return 1
@@ -150,7 +156,9 @@ def _sweep(_: argparse.Namespace, console: Console) -> int:
 
     for line in sweep():
         console.print(line, markup=False, highlight=False)
-    place().unlink(missing_ok=True)
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        if connection.connect_ex(str(place())):  # nobody listens
+            place().unlink(missing_ok=True)
     return 0
 
 

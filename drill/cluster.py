@@ -87,6 +87,8 @@ class DrillCluster:
             self.journal.note("verified", "every step of every node is done and verified")
             self.srun_over_all()
         self._finish(starts, seconds=seconds, check=True)
+        codes = {name: (self.report(name) or {}).get("code") for name in self.nodes}
+        assert set(codes.values()) == {"OK"}, f"scripts ended with 0, and their reports say {codes}"
 
     def run_scripts(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 def work_folder() -> Path:
     """Return the drill's folder: LLM_FLEET_DRILL_DIR, or `.drill` in the checkout. It must not lie on an overlay."""
     default = Path(__file__).parents[1] / ".drill"
-    return Path(os.environ.get("LLM_FLEET_DRILL_DIR", default)).absolute()
+    return Path(os.environ.get("LLM_FLEET_DRILL_DIR", default)).resolve()
 
 
 def image_folder() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 from drill.nodes.control_groups import ControlGroups, remove_empty_top
 from drill.nodes.processes import start_time
 
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+"""How the kernel writes blanks in paths of mounts."""
 _RECORD = "cluster.json"
 
 
@@ -68,8 +71,8 @@ def records(work: Path) -> list[tuple[ClusterRecord, Path]]:
 
 def unmount_below(folder: Path) -> None:
     """Unmount everything that is mounted at or below `folder`, the latest first."""
-    places = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    places = [line.split()[4] for line in Path("/proc/self/mountinfo").read_bytes().splitlines()]
     for place in reversed(places):
-        path = place.encode().decode("unicode_escape")  # blanks are written as \\040
-        if Path(path).is_relative_to(folder):
+        path = os.fsdecode(_ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), place))
+        if Path(path).is_relative_to(folder.resolve()):
             subprocess.run(["umount", "--lazy", path], check=False)

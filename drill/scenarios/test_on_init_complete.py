@@ -14,7 +14,7 @@ def test_what_the_ami_has_configured_is_verified_and_left(deploy: Deploy):
         dbd = cluster.controller.read("/opt/slurm/etc/slurmdbd.conf")
         cluster.bring_up()
         kept = cluster.controller.read("/opt/slurm/etc/slurm.conf")
-        assert kept.startswith(conf), "what the agent wrote was changed"
+        assert kept == conf, "what the agent wrote was changed"
         assert cluster.controller.read("/opt/slurm/etc/slurmdbd.conf") == dbd
         accounts = cluster.slurm.run("sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=Cluster")
         assert accounts.stdout.split() == ["ml-cluster"]

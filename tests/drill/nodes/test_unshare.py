@@ -11,6 +11,7 @@ import pytest
 
 from drill.image.image import Image, Images
 from drill.image.prerequisites import MissingPrerequisite
+from drill.nodes.cluster_record import unmount_below
 from drill.nodes.control_groups import TOP, hierarchies
 from drill.nodes.node import NodeError
 from drill.nodes.sweep import sweep
@@ -162,3 +163,17 @@ def test_the_bare_image_has_no_slurm(work: Path) -> None:
         node = backend.create("ip-10-66-1-1", "10.66.1.1")
         assert node.run("systemctl", "is-system-running").stdout == "running\n"
         assert node.run("sh", "-c", "ls /opt; command -v munged mariadbd", check=False).stdout == "aws-cli\n"
+
+
+@pytest.mark.parametrize("name", ["plain", "with blank", "jürgen"])
+def test_everything_below_a_folder_is_unmounted_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    (folder / "inside").mkdir(parents=True)
+    linked = tmp_path / "linked"
+    linked.symlink_to(folder)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder / "inside")], check=True)
+    try:
+        unmount_below(linked)
+        assert not (folder / "inside").is_mount()
+    finally:
+        subprocess.run(["umount", "--quiet", str(folder / "inside")], check=False)
