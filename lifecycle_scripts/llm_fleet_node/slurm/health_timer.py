@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llm_fleet_node.host import Host
+from llm_fleet_node.services import is_active, needs_reload, reload_units
 from llm_fleet_node.slurm.node_programs import HEALTH_CHECK
 
 NAME = "llm-fleet-health-check"
@@ -39,18 +40,12 @@ def put(host: Host) -> None:
     for kind, text in (("service", _SERVICE), ("timer", _TIMER)):
         host.write(f"{_FOLDER}/{NAME}.{kind}", text)
     host.link(f"{_FOLDER}/timers.target.wants/{NAME}.timer", f"{_FOLDER}/{NAME}.timer")
-    if _is_old(host):  # as systemd says, also after a run that was killed here
+    if needs_reload(host, f"{NAME}.service", f"{NAME}.timer"):  # as systemd says, also after a run that was killed here
         # Stopped first: one that is killed before it is started anew finds it stopped.
         host.run("systemctl", "stop", f"{NAME}.timer")
-        host.run("systemctl", "daemon-reload")
+        reload_units(host)
     if not runs(host):
         host.run("systemctl", "start", f"{NAME}.timer", changes=f"started {NAME}.timer")
-
-
-def _is_old(host: Host) -> bool:
-    """Return whether systemd has read older files than there are."""
-    units = (f"{NAME}.service", f"{NAME}.timer")
-    return "NeedDaemonReload=yes" in host.run("systemctl", "show", "--property=NeedDaemonReload", *units)
 
 
 def take_away(host: Host) -> None:
@@ -64,4 +59,4 @@ def take_away(host: Host) -> None:
 
 def runs(host: Host) -> bool:
     """Return whether the timer runs."""
-    return host.succeeds("systemctl", "is-active", "--quiet", f"{NAME}.timer")
+    return is_active(host, f"{NAME}.timer")

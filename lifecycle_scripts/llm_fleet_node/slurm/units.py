@@ -10,6 +10,7 @@ from typing import Optional
 
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
+from llm_fleet_node.services import reload_units
 
 _WANTED_AT_BOOT = "/etc/systemd/system/multi-user.target.wants"
 _PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID"
@@ -77,7 +78,7 @@ def start(host: Host, name: str, *, adds: str = "", reads: Sequence[str] = (), w
     # As `systemctl enable` does, which costs a process of Perl where the unit has an init script too.
     host.link(f"{_WANTED_AT_BOOT}/{name}.service", unit.file)
     if unit.needs_reload:
-        host.run("systemctl", "daemon-reload")
+        reload_units(host)
     stale = unit.active and is_older(host, unit.pid, [*reads, *([drop_in(name)] if adds else [])])
     if unit.active and not stale:
         return

@@ -8,7 +8,7 @@ from llm_fleet_node.exporters.kinds import EXPORTERS, Exporter
 from llm_fleet_node.exporters.scrape import metrics
 from llm_fleet_node.failures import Code
 from llm_fleet_node.node import Node
-from llm_fleet_node.services import is_active, reload_units
+from llm_fleet_node.services import is_active, needs_reload, reload_units
 from llm_fleet_node.step import EVERY_ROLE, Step
 from llm_fleet_node.waiting import wait_for
 
@@ -55,7 +55,7 @@ def _start(node: Node, exporter: Exporter) -> None:
     # scripts: a quarter of a second of every node's start.
     host.link(f"{_FOLDER}/multi-user.target.wants/{unit}", exporter.unit_path(host))
     if not is_active(host, unit):
-        if "NeedDaemonReload=yes" in host.run("systemctl", "show", "--property=NeedDaemonReload", unit):
+        if needs_reload(host, unit):
             reload_units(host)
         host.run("systemctl", "start", unit, changes=f"started {unit}")
 
