@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from ipaddress import IPv4Address, IPv4Network
+from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from drill.image.image import Image
 from drill.image.prerequisites import MissingPrerequisite, provide
 from drill.network.cluster_network import ClusterNetwork
 from drill.nodes.backend import NodePlan
+from drill.nodes.cluster_nodes import ClusterNodes
 from drill.nodes.cluster_record import clear, new_cluster
 from drill.nodes.control_groups import ControlGroups
 from drill.nodes.node import NodeError
@@ -23,16 +20,16 @@ from drill.nodes.unshare_node import UnshareNode
 _WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")
 _WATCHERS_WANTED = 4096
 """A systemd takes several; with the kernel's 128, every node after about the 25th would hang at boot."""
-_AT_ONCE = 16
-"""Nodes that boot side by side."""
 
 
-class UnshareBackend:
+class UnshareBackend(ClusterNodes[UnshareNode]):
     """One cluster's nodes (see `drill.nodes.backend.Backend`). Clusters of drills that were killed are cleared away.
 
     Everything is below `work` but the control groups (`llm-fleet-drill/<cluster>` in every hierarchy) and one limit of
     the machine that is raised and stays so: fs.inotify.max_user_instances, to 4096.
     """
+
+    at_once = 16
 
     def __init__(
         self, image: Image, work: Path, *, subnet: str = "10.66.0.0/16", say: Callable[[str], None] = print
@@ -44,8 +41,8 @@ class UnshareBackend:
         sweep(work, say)
         _allow_watchers()
         self._image = image
-        self._cluster, self._folder = new_cluster(work)
-        self._nodes: list[UnshareNode] = []
+        self._cluster, folder = new_cluster(work)
+        super().__init__(folder, subnet)
         self._network = ClusterNetwork(self._folder, self._cluster, subnet)
         try:
             self._network.make()
@@ -58,45 +55,12 @@ class UnshareBackend:
         """The cluster's network."""
         return self._network
 
-    @property
-    def folder(self) -> Path:
-        """A folder of the machine that lives as long as the cluster."""
-        return self._folder
-
-    def create(
-        self,
-        name: str,
-        address: str,
-        *,
-        shared: Mapping[str, Path] | None = None,
-        tmpfs: Mapping[str, str] | None = None,
-    ) -> UnshareNode:
-        """Make and boot one node."""
-        return self.create_all([NodePlan(name, address, shared or {}, tmpfs or {})])[0]
-
-    def create_all(self, plans: Sequence[NodePlan]) -> list[UnshareNode]:
-        """Make and boot nodes side by side; return them in the order of `plans`."""
-        nodes = [self._node(plan) for plan in plans]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(UnshareNode.create, nodes))
-        return nodes
-
     def close(self) -> None:
         """Destroy all nodes and the network, and remove everything that was made for them."""
         if self._folder.exists():
             clear(self._cluster, self._folder)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _node(self, plan: NodePlan) -> UnshareNode:
-        if IPv4Address(plan.address) not in IPv4Network(self._network.subnet):
-            raise NodeError(f"{plan.name}: {plan.address} is not in the cluster's {self._network.subnet}")
         folder = self._folder / "nodes" / plan.name
         if folder.exists():
             raise NodeError(f"there is a node {plan.name} already")
