@@ -195,7 +195,6 @@ class DrillCluster:
         """Reboot a node: the same root, instance id and address, and no lifecycle script; see `platforms.recovery`."""
         self.journal.note("reboot", "rebooting", self.instance(name).name)
         self.node(name).reboot()
-        self._lay_out_devices(self.instance(name))
         self.journal.note("rebooted", "rebooted", self.instance(name).name)
 
     def replace(self, name: str, *, seconds: float = 120) -> None:
