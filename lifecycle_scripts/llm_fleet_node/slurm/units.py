@@ -13,7 +13,7 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.services import reload_units
 
 _WANTED_AT_BOOT = "/etc/systemd/system/multi-user.target.wants"
-_PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID"
+_PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job"
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _START_TIME = 19
 """Place of the start time in /proc/<pid>/stat, counted from after the name: field 22 (proc(5))."""
@@ -25,7 +25,7 @@ class Unit:
 
     name: str
     active: bool
-    """Whether it runs, or is just being started."""
+    """Whether it runs, is just being started, or waits for what it is started after."""
     file: str
     """Path of its unit file; empty when there is none."""
     pid: int
@@ -50,7 +50,9 @@ def look(host: Host, *names: str) -> list[Unit]:
 def _unit(name: str, said: dict[str, str]) -> Unit:
     return Unit(
         name=name,
-        active=said.get("ActiveState") in ("active", "activating", "reloading"),
+        # One that was started without waiting is inactive until systemd comes to its job.
+        active=said.get("ActiveState") in ("active", "activating", "reloading")
+        or said.get("Job", "0") not in ("", "0"),
         file=said.get("FragmentPath", ""),
         pid=int(said.get("MainPID") or 0),
         needs_reload=said.get("NeedDaemonReload") == "yes",

@@ -1,8 +1,9 @@
 """Strict stand-ins for the programs that the Slurm steps call: an argument that they do not expect ends with 64.
 
 They know one another's state by files below `<root>/fake`: `active/<unit>` while a unit runs, `journal/<unit>` for what
-its daemon says, `fail/<program or unit>` for what a program says before it fails, `reload/<unit>` while systemd has an
-older version of the unit in mind, `calls` for the command lines.
+its daemon says, `job/<unit>` while systemd has not come to its start yet, `fail/<program or unit>` for what a program
+says before it fails, `reload/<unit>` while systemd has an older version of the unit in mind, `calls` for the command
+lines.
 """
 
 import os
@@ -14,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FAKE = ROOT / "fake"
 ETC = ROOT / "opt/slurm/etc" if (ROOT / "opt/slurm/bin").exists() else ROOT / "etc/slurm"
 PIDS = {"munge": 11, "mariadb": 12, "slurmdbd": 13, "slurmctld": 14, "slurmd": 15}
-SHOWN = "--property=Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID"
+SHOWN = "--property=Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job"
 
 
 def unexpected() -> int:
@@ -60,7 +61,7 @@ def block(name: str) -> str:
     invocation = f"run-of-{name}" if read(f"journal/{name}") else ""
     return (
         f"Id={name}.service\nMainPID={pid}\nActiveState={state}\nFragmentPath={there[0] if there else ''}\n"
-        f"NeedDaemonReload={old}\nInvocationID={invocation}"
+        f"NeedDaemonReload={old}\nInvocationID={invocation}" + ("\nJob=4711" if read(f"job/{name}") else "")
     )
 
 

@@ -28,6 +28,13 @@ def test_several_units_are_asked_after_at_once(tmp_path: Path) -> None:
     assert len(calls(tmp_path)) == 1
 
 
+def test_a_unit_whose_start_systemd_has_not_come_to_yet_is_started(tmp_path: Path) -> None:
+    host = on_ami(tmp_path).host
+    file(tmp_path, "/fake/job/slurmd", "yes")
+    (unit,) = units.look(host, "slurmd")
+    assert (unit.active, unit.pid) == (True, 0)
+
+
 def test_systemd_is_told_of_an_older_version_only(tmp_path: Path) -> None:
     host = on_ami(tmp_path).host
     units.start(host, "slurmd", adds=ADDS)
