@@ -19,7 +19,7 @@ uv := .tools/uv/bin/uv
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
 
-setup: .venv/.ready node_modules/.ready ## install Python packages, Node and the CDK CLI into this folder
+setup: .venv/.ready node_modules/.ready .tools/parallelcluster/.ready ## install Python packages, Node and the CDK CLI into this folder
 
 demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and show what exists
 	@.venv/bin/python -m tools.demo up $(FLEET)
@@ -69,6 +69,12 @@ $(uv):
 .venv/.ready: pyproject.toml uv.lock | $(uv)
 	@echo "setting up: Python packages and Node from uv.lock (about 1 GB, under a minute on a fast line)"
 	@$(uv) sync --quiet --locked --compile-bytecode --python $(PYTHON)
+	@touch $@
+
+# ParallelCluster's own schema and validators, for the embedded AWS and the tests: see parallelcluster_oracle.
+.tools/parallelcluster/.ready: parallelcluster_oracle/pyproject.toml parallelcluster_oracle/uv.lock | $(uv)
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/parallelcluster $(uv) sync --quiet --locked --compile-bytecode \
+		--project parallelcluster_oracle --python $(PYTHON)
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json .venv/.ready

@@ -1,0 +1,1 @@
+"""A ParallelCluster in the fleet file."""

@@ -1,0 +1,57 @@
+"""Tells every key of ParallelCluster's cluster schema, with its update policy; runs in the environment beside it.
+
+Usage: python describe_schema.py >schema.json
+"""
+
+import json
+import os
+import re
+
+os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+
+from marshmallow import Schema, fields, validate
+from pcluster.schemas.cluster_schema import ClusterSchema
+
+TYPES = {"String": "str", "Boolean": "bool", "Integer": "int", "Float": "float", "Dict": "map", "Raw": "any"}
+
+
+def is_many(field: fields.Field) -> bool:
+    return isinstance(field, fields.List) or (isinstance(field, fields.Nested) and field.many)
+
+
+def limits(validators: list) -> dict:
+    told = {}
+    for one in validators:
+        if isinstance(one, validate.OneOf):
+            told["one_of"] = list(one.choices)
+        elif isinstance(one, validate.Range):
+            told["range"] = [one.min, one.max]
+        elif isinstance(one, validate.Length):
+            told["length"] = [one.equal or one.min, one.equal or one.max]
+        elif isinstance(one, validate.Regexp):
+            told["regex"] = re.compile(one.regex).pattern
+        elif isinstance(one, validate.And):
+            told.update(limits(list(one.validators)))
+    return told
+
+
+def describe(schema: Schema, prefix: str, told: dict) -> dict:
+    for name, field in schema.fields.items():
+        inner = field.inner if isinstance(field, fields.List) else field
+        path = f"{prefix}{field.data_key or name}{'[]' if is_many(field) else ''}"
+        facts = {"type": TYPES.get(type(inner).__name__, "section")}
+        if policy := field.metadata.get("update_policy"):
+            facts["policy"] = policy.name
+        if key := field.metadata.get("update_key"):
+            facts["key"] = key
+        if field.required:
+            facts["required"] = True
+        facts.update(limits([*inner.validators, *([] if inner is field else field.validators)]))
+        told[path] = facts
+        if isinstance(inner, fields.Nested):
+            describe(inner.schema, f"{path}/", told)
+    return told
+
+
+if __name__ == "__main__":
+    print(json.dumps(describe(ClusterSchema(cluster_name="any"), "", {}), indent=1))

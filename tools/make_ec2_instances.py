@@ -1,0 +1,48 @@
+"""Writes catalog/data/ec2_instances.json: `python -m tools.make_ec2_instances` (`--check` only compares).
+
+Every type that EC2's own DescribeInstanceTypes answers, as moto bundles them, has.
+"""
+
+import json
+import sys
+from typing import Any
+
+from tools.make_instances import ROOT, ec2_types, facts_of
+
+TARGET = ROOT / "constructs/llm_fleet/catalog/data/ec2_instances.json"
+_CHECKED = "2026-11-20"
+_SOURCE = "EC2 DescribeInstanceTypes as bundled with moto 5.2.5, by tools/make_ec2_instances.py"
+
+
+def ec2_facts_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the catalog's facts from one of EC2's answers; what is zero or false is left out."""
+    usage = answer["SupportedUsageClasses"]
+    facts = {
+        **facts_of(answer),
+        "cores": answer["VCpuInfo"].get("DefaultCores"),
+        "instance_store_gb": answer.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
+        "gpu_maker": next((gpu["Manufacturer"].lower() for gpu in answer.get("GpuInfo", {}).get("Gpus", [])), None),
+        "capacity_block": "capacity-block" in usage,
+        "spot": "spot" in usage,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def document() -> str:
+    """Return the data file's text: one type a line, so that a change reads well in a diff."""
+    facts = {name: ec2_facts_of(answer) for name, answer in sorted(ec2_types().items())}
+    lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(told)}" for name, told in facts.items())
+    head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    return f"{head}{lines}\n  }}\n}}\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the data file, or with `--check` return 1 when it is not up to date."""
+    if "--check" in arguments:
+        return int(not TARGET.exists() or TARGET.read_text(encoding="utf-8") != document())
+    TARGET.write_text(document(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
