@@ -56,7 +56,7 @@ def test_create_publishes_every_file_and_answers_with_its_uri(s3: S3Client, clou
 
 
 def test_the_checksum_list_covers_the_scripts_and_the_manifest(s3: S3Client) -> None:
-    prefix = publish(s3, _request())
+    prefix = publish(s3, _request()).prefix
     lines = [line.split("  ") for line in _get(s3, f"{prefix}/SHA256SUMS").decode().splitlines()]
     sums = {path: digest for digest, path in lines}
     assert sums == {path: hashlib.sha256(_get(s3, f"{prefix}/{path}")).hexdigest() for path in (*FILES, "fleet.json")}
@@ -64,7 +64,7 @@ def test_the_checksum_list_covers_the_scripts_and_the_manifest(s3: S3Client) -> 
 
 def test_the_manifest_has_the_values_of_the_deployment_and_comes_last(s3: S3Client) -> None:
     sent = _watch_uploads(s3)
-    prefix = publish(s3, _request())
+    prefix = publish(s3, _request()).prefix
     assert sent[-1]["Key"] == f"{prefix}/fleet.json"
     assert json.loads(_get(s3, f"{prefix}/fleet.json")) == {"dns": "fs-1.example", "content_hash": "c" * 64}
 

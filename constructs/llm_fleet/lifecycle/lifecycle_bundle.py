@@ -22,6 +22,7 @@ from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import NodePlatform, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -34,6 +35,11 @@ class LifecycleBundle(Construct):
 
     `source_s3_uri` is an attribute of the finished upload, so a cluster that names it is created afterwards. An
     explicit dependency on this construct means the same.
+
+    On ParallelCluster, head and login nodes keep for ever the script and arguments that they were created with. So
+    there `entry_s3_uri` and `pointer_s3_uri` never change, and each deployment rewrites what lies at them, the pointer
+    last: a node that starts later takes the bundle that was published last. A deployment that is rolled back publishes
+    the old bundle again, and the pointer with it.
     """
 
     def __init__(
@@ -71,6 +77,7 @@ class LifecycleBundle(Construct):
         """The part of the bucket that holds this and all earlier bundles of the cluster; no slash at either end."""
         self.bucket = bucket
         """The bucket that holds it."""
+        self._has_stable_keys = manifest.platform is NodePlatform.PARALLELCLUSTER
         self._resource = self._publish(
             _asset(self, files),
             {**rendered, "content_hash": self.content_hash},
@@ -87,6 +94,37 @@ class LifecycleBundle(Construct):
     def prefix(self) -> str:
         """The prefix of this very bundle, below `root`; a token that waits for the upload."""
         return self._resource.get_att_string("Prefix")
+
+    @property
+    def checksums_sha256(self) -> str:
+        """SHA-256 of the published `SHA256SUMS` in hex, a token that waits for the upload.
+
+        It stands for every byte of the bundle, what was filled in at deployment too: the second argument of
+        `on_node_configured.sh s3://BUCKET/PREFIX SHA256 GROUP`.
+        """
+        return self._resource.get_att_string("ChecksumsSha256")
+
+    @property
+    def entry_s3_uri(self) -> str:
+        """`s3://bucket/root/on_node_configured.sh`, a token that waits for the upload and never changes.
+
+        `Script` of head node and login pools. Raises `ValueError` for a manifest of HyperPod, which runs none.
+        """
+        return self._stable("EntryS3Uri")
+
+    @property
+    def pointer_s3_uri(self) -> str:
+        """`s3://bucket/root/current`, a token that waits for the upload and never changes.
+
+        First argument of `on_node_configured.sh s3://BUCKET/ROOT/current GROUP`. Raises `ValueError` as
+        `entry_s3_uri` does.
+        """
+        return self._stable("PointerS3Uri")
+
+    def _stable(self, attribute: str) -> str:
+        if not self._has_stable_keys:
+            raise ValueError(f"{self.node.path}: only ParallelCluster's nodes start at keys that never change")
+        return self._resource.get_att_string(attribute)
 
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` read this cluster's bundles. A `NodeRole` with the feature `bundle` needs no grant."""
@@ -124,8 +162,17 @@ class LifecycleBundle(Construct):
                 "ChecksumsSha256": scripts_sha256,
                 # One string: CloudFormation would turn every number and boolean of an object into text.
                 "Manifest": json.dumps(manifest, sort_keys=True),
+                **self._stable_entry(),
             },
         )
+
+    def _stable_entry(self) -> dict[str, str]:
+        """Return what makes the publisher write the entry script and the pointer, too."""
+        if not self._has_stable_keys:
+            return {}
+        return {
+            "Entry": load("lifecycle")["parallelcluster_entry_points"][ParallelClusterHook.ON_NODE_CONFIGURED.value]
+        }
 
 
 def _entry_points(manifest: NodeManifest) -> set[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 MANIFEST = "fleet.json"
 CHECKSUMS = "SHA256SUMS"
+POINTER = "current"
 _DIGEST_LENGTH = 16
 _DENIED = ("AccessDenied", "403")
 _POLICY_DELAYS = (1, 2, 4, 8, 15)
@@ -39,6 +40,8 @@ class Request:
     content_hash: str
     checksums_sha256: str
     manifest: dict[str, Any]
+    entry: str | None = None
+    """Script of the bundle that also lies at a key that never changes, beside the pointer; `None` for neither."""
 
     @classmethod
     def read(cls, properties: dict[str, Any]) -> "Request":
@@ -50,7 +53,8 @@ class Request:
             raise PublishError(f"the request lacks the property {error}") from error
         except ValueError as error:
             raise PublishError(f"a value that was filled in at deploy time broke the manifest: {error}") from error
-        return cls(manifest=manifest, **{field: texts[name] for name, field in _PROPERTIES.items()})
+        fields = {field: texts[name] for name, field in _PROPERTIES.items()}
+        return cls(manifest=manifest, entry=properties.get("Entry"), **fields)
 
     @property
     def prefix(self) -> str:
@@ -74,10 +78,21 @@ _PROPERTIES = {
 }
 
 
-def publish(s3: "S3Client", request: Request) -> str:
-    """Put the bundle in its bucket and return its prefix. Doing it again writes the same objects once more.
+@dataclass(frozen=True)
+class Published:
+    """What lies in the bucket now."""
 
-    The manifest comes last: a prefix with `fleet.json` is a whole bundle.
+    prefix: str
+    """Of the bundle, without a slash at its end."""
+    checksums_sha256: str
+    """SHA-256 of its list of checksums, in hex: it stands for all of the bundle."""
+
+
+def publish(s3: "S3Client", request: Request) -> Published:
+    """Put the bundle in its bucket. Doing it again writes the same objects once more.
+
+    The manifest comes last: a prefix with `fleet.json` is a whole bundle. Where nodes begin at keys that never change,
+    these are written after it, the pointer at the very end: whoever follows it finds what it names.
     """
     files = _unpack(_fetch(s3, request))
     sums = _checksums(files)
@@ -89,10 +104,21 @@ def publish(s3: "S3Client", request: Request) -> str:
         )
     manifest = request.manifest_text.encode()
     files[CHECKSUMS] = sums + f"{_sha256(manifest)}  {MANIFEST}\n".encode()
+    if request.entry is not None and request.entry not in files:
+        raise PublishError(f"the scripts lack {request.entry}, which nodes are told to start with")
     for path, data in files.items():
-        _put(s3, request, path, data)
-    _put(s3, request, MANIFEST, manifest)
-    return request.prefix
+        _put(s3, request, f"{request.prefix}/{path}", data)
+    _put(s3, request, f"{request.prefix}/{MANIFEST}", manifest)
+    published = Published(request.prefix, _sha256(files[CHECKSUMS]))
+    if request.entry is not None:
+        _put(s3, request, f"{request.root}/{request.entry}", files[request.entry])
+        _put(s3, request, f"{request.root}/{POINTER}", _pointer(request, published))
+    return published
+
+
+def _pointer(request: Request, published: Published) -> bytes:
+    """Return the one line that `on_node_configured.sh` reads: where the bundle is, and the digest that it must have."""
+    return f"s3://{request.bucket}/{published.prefix} {published.checksums_sha256}\n".encode()
 
 
 def _fetch(s3: "S3Client", request: Request) -> bytes:
@@ -131,8 +157,7 @@ def _checksums(files: dict[str, bytes]) -> bytes:
     return "".join(f"{_sha256(data)}  {path}\n" for path, data in sorted(files.items())).encode()
 
 
-def _put(s3: "S3Client", request: Request, path: str, data: bytes) -> None:
-    key = f"{request.prefix}/{path}"
+def _put(s3: "S3Client", request: Request, key: str, data: bytes) -> None:
     digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
     _patiently(
         f"cannot write s3://{request.bucket}/{key}",

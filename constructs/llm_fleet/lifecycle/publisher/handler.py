@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from .bundle import PublishError, Request, publish
+from .bundle import POINTER, Published, PublishError, Request, publish
 from .response import Answer, send
 
 _LOG = logging.getLogger(__name__)
@@ -30,15 +30,24 @@ def _serve(event: dict[str, Any]) -> Answer:
         return Answer(physical_id=event.get("PhysicalResourceId", physical_id))
     try:
         request = Request.read(properties)
-        prefix = publish(boto3.client("s3", config=_CLIENT), request)
+        published = publish(boto3.client("s3", config=_CLIENT), request)
     except PublishError as error:
         return Answer(physical_id=physical_id, failure=str(error))
     except Exception as error:  # CloudFormation waits an hour for an answer that never comes.
         _LOG.exception("not foreseen")
         return Answer(physical_id=physical_id, failure=f"{type(error).__name__}: {error}")
+    return Answer(physical_id=physical_id, data=_data(request, published))
+
+
+def _data(request: Request, published: Published) -> dict[str, str]:
+    """Return the attributes that templates may ask for."""
     data = {
-        "SourceS3Uri": f"s3://{request.bucket}/{prefix}/",
-        "Prefix": prefix,
+        "SourceS3Uri": f"s3://{request.bucket}/{published.prefix}/",
+        "Prefix": published.prefix,
         "ContentHash": request.content_hash,
+        "ChecksumsSha256": published.checksums_sha256,
     }
-    return Answer(physical_id=physical_id, data=data)
+    if request.entry is not None:
+        root = f"s3://{request.bucket}/{request.root}"
+        data |= {"EntryS3Uri": f"{root}/{request.entry}", "PointerS3Uri": f"{root}/{POINTER}"}
+    return data
