@@ -58,3 +58,12 @@ class InternalStorage(StrEnum):
     """On the head node's volume: they go with it."""
     EFS = "Efs"
     """On an EFS of their own."""
+
+
+class ImmutableChanges(StrEnum):
+    """What becomes of a change that no update of the cluster can make."""
+
+    REFUSE = "refuse"
+    """It is refused, before anything is deployed."""
+    NEW_CLUSTER = "new-cluster"
+    """It makes another cluster beside the old one, which is deleted once the new one stands."""

@@ -1,0 +1,23 @@
+"""What the rules of updates ask of the configuration that was deployed last."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+
+class DeployedLike(Protocol):
+    """The cluster as it was deployed last."""
+
+    @property
+    def cluster_name(self) -> str | None:
+        """ParallelCluster's name of it; `None` where the file does not tell."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """Version of ParallelCluster; `None` where the file does not tell."""
+        ...
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """ParallelCluster's configuration, intrinsic functions as they are in the template."""
+        ...
