@@ -14,6 +14,8 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
+from parallelcluster_oracle.fixture import oracle as oracle
+
 ENVIRONMENT = cdk.Environment(account="111122223333", region="us-west-2")
 
 

@@ -1,7 +1,7 @@
 """Writes catalog/data/parallelcluster_schema.json: `python -m tools.make_parallelcluster_schema` (`--check` compares).
 
-The facts are what ParallelCluster's own schema says of itself: parallelcluster_oracle/inside/describe_schema.py, run in its
-environment.
+The facts are what ParallelCluster's own schema says of itself: parallelcluster_oracle/inside/describe_schema.py, run
+in its environment.
 """
 
 import json

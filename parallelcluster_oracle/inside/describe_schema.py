@@ -16,10 +16,12 @@ TYPES = {"String": "str", "Boolean": "bool", "Integer": "int", "Float": "float",
 
 
 def is_many(field: fields.Field) -> bool:
+    """Tell whether a field is a list."""
     return isinstance(field, fields.List) or (isinstance(field, fields.Nested) and field.many)
 
 
 def limits(validators: list) -> dict:
+    """Return what a field's validators allow."""
     told = {}
     for one in validators:
         if isinstance(one, validate.OneOf):
@@ -36,6 +38,7 @@ def limits(validators: list) -> dict:
 
 
 def describe(schema: Schema, prefix: str, told: dict) -> dict:
+    """Add every key of a schema below a path to what was told so far, and return that."""
     for name, field in schema.fields.items():
         inner = field.inner if isinstance(field, fields.List) else field
         path = f"{prefix}{field.data_key or name}{'[]' if is_many(field) else ''}"

@@ -1,0 +1,49 @@
+"""What ParallelCluster says of a configuration."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaMessage:
+    """What the schema says against a configuration."""
+
+    path: str
+    """Where, e.g. `Scheduling/SlurmQueues/0/Name`: keys, and positions in lists."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a validator says of a configuration."""
+
+    validator: str
+    """Its class, e.g. `NameValidator`; `ClusterSchema` when the schema refuses the configuration already."""
+    level: str
+    """`INFO`, `WARNING` or `ERROR`."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.validator}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change of a deployed configuration, judged by its update policy."""
+
+    path: str
+    """Where, e.g. `Scheduling/SlurmQueues[trn1]/ComputeResources[trn1]/MaxCount`: items of lists by name."""
+    old: Any
+    new: Any
+    verdict: str
+    """`SUCCEEDED`, `ACTION NEEDED` (stop the fleet, or another strategy) or `FAILED` (never)."""
+    reason: str
+    action_needed: str
+    policy: str
+    """Name of the update policy, e.g. `QUEUE_UPDATE_STRATEGY`."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.verdict} {self.reason} {self.action_needed}".strip()

@@ -1,0 +1,1 @@
+"""Runs in the oracle's own environment: imports `pcluster`, and nothing of llm-fleet."""

@@ -1,0 +1,46 @@
+"""Loads a configuration by ParallelCluster's own schema; what it says against it becomes a flat list."""
+
+from contextlib import nullcontext
+from typing import Any
+from unittest.mock import patch
+
+from marshmallow import ValidationError
+from pcluster.aws.common import AWSClientError
+from pcluster.config.cluster_config import SlurmClusterConfig
+from pcluster.schemas.cluster_schema import ClusterSchema
+
+_RESERVATION = "pcluster.aws.ec2.Ec2Client.get_instance_type_and_reservation_type_from_capacity_reservation"
+
+
+def load(configuration: dict[str, Any], cluster_name: str, *, ask_aws: bool = False) -> SlurmClusterConfig:
+    """Return ParallelCluster's object of a configuration, or raise its ValidationError.
+
+    A configuration that names a capacity reservation makes the loader ask EC2 for it, and go on without an answer.
+    Without `ask_aws` it has none at once.
+    """
+    none = AWSClientError("describe_capacity_reservations", "not asked")
+    with nullcontext() if ask_aws else patch(_RESERVATION, side_effect=none):
+        return ClusterSchema(cluster_name=cluster_name).load(configuration)
+
+
+def check_schema(configuration: dict[str, Any], cluster_name: str) -> list[dict[str, str]]:
+    """Return what the schema says against a configuration, each with its path; nothing when it is good."""
+    try:
+        load(configuration, cluster_name)
+    except ValidationError as refused:
+        return messages(refused)
+    return []
+
+
+def messages(refused: ValidationError) -> list[dict[str, str]]:
+    """Return the flat messages of an error, e.g. at `Scheduling/SlurmQueues/0/Name`."""
+    return [{"path": "/".join(path), "message": text} for path, text in _flat(refused.messages, ())]
+
+
+def _flat(said: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
+    if isinstance(said, dict):
+        own = {key: (*path, str(key)) if key != "_schema" else path for key in said}
+        return [one for key, value in said.items() for one in _flat(value, own[key])]
+    if isinstance(said, list):
+        return [one for value in said for one in _flat(value, path)]
+    return [(path, str(said))]

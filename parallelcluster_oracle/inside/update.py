@@ -1,0 +1,47 @@
+"""Judges the difference of two configurations by ParallelCluster's own update policies, as an update would."""
+
+from typing import Any
+
+from pcluster.config.config_patch import ConfigPatch
+
+
+class StandInCluster:
+    """What the policies ask of the deployed cluster."""
+
+    def __init__(self, *, fleet_stopped: bool, login_nodes_stopped: bool) -> None:
+        self.name = self.stack_name = "any"
+        self._fleet_stopped = fleet_stopped
+        self._login_nodes_stopped = login_nodes_stopped
+
+    def has_running_capacity(self, updated_value: bool = False) -> bool:
+        """Tell whether the compute fleet runs: anything but STOPPED."""
+        return not self._fleet_stopped
+
+    def has_running_login_nodes(self, updated_value: bool = False, pool_name: str | None = None) -> bool:
+        """Tell whether any login node runs."""
+        return not self._login_nodes_stopped
+
+
+def plan_update(
+    old: dict[str, Any], new: dict[str, Any], *, fleet_stopped: bool, login_nodes_stopped: bool
+) -> list[dict[str, Any]]:
+    """Return each change with its verdict: SUCCEEDED, ACTION NEEDED or FAILED.
+
+    Rows that ParallelCluster does not print, such as that of QueueUpdateStrategy itself, are there as well.
+    """
+    cluster = StandInCluster(fleet_stopped=fleet_stopped, login_nodes_stopped=login_nodes_stopped)
+    patch = ConfigPatch(cluster, old, new)
+    return [_row(change, patch) for change in patch.changes]
+
+
+def _row(change: Any, patch: ConfigPatch) -> dict[str, Any]:
+    verdict, reason, action, _ = change.update_policy.check(change, patch)
+    return {
+        "path": "/".join([*change.path, change.key]),
+        "old": change.old_value,
+        "new": change.new_value,
+        "verdict": verdict.value,
+        "reason": reason or "",
+        "action_needed": action or "",
+        "policy": change.update_policy.name,
+    }
