@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
+from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
@@ -83,3 +84,14 @@ def test_open_zfs_by_its_attributes(stack: cdk.Stack):
     assert rule_ports(stack) == [
         ("sg-own", protocol, port) for protocol in ("tcp", "udp") for port in (111, 2049, 20001)
     ]
+
+
+def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.Stack):
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    made = OpenZfsFileSystem(stack, "Made", network=network)
+    assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
+    told = OpenZfsFileSystem.from_attributes(
+        stack, "Told", file_system_id="fs-0123456789abcdef1", volume_id="fsvol-0123456789abcdef0"
+    )
+    untold = OpenZfsFileSystem.from_attributes(stack, "Untold", file_system_id="fs-0123456789abcdef1")
+    assert (told.volume_id, untold.volume_id) == ("fsvol-0123456789abcdef0", None)

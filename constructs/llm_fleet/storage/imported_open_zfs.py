@@ -17,6 +17,7 @@ class ImportedOpenZfs(Construct):
         *,
         file_system_id: str,
         dns_name: str | None,
+        volume_id: str | None = None,
         availability_zone_id: str | None,
         security_group: ec2.ISecurityGroup | None,
     ) -> None:
@@ -25,6 +26,7 @@ class ImportedOpenZfs(Construct):
         stack = cdk.Stack.of(self)
         self.file_system_id = file_system_id
         self.dns_name = dns_name or f"{file_system_id}.fsx.{stack.region}.{stack.url_suffix}"
+        self.volume_id: str | None = volume_id
         self.availability_zone_id: str | None = availability_zone_id
         self._ports: FileSystemPorts | None = None
         if security_group is not None:

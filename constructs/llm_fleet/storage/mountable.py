@@ -9,6 +9,11 @@ class Mountable(Protocol):
     """A file system that clients with an allowed security group can mount."""
 
     @property
+    def file_system_id(self) -> str:
+        """The id, `fs-…`."""
+        ...
+
+    @property
     def dns_name(self) -> str:
         """The name that clients mount."""
         ...
@@ -39,3 +44,8 @@ class MountableLustre(Mountable, Protocol):
 
 class MountableOpenZfs(Mountable, Protocol):
     """An FSx for OpenZFS file system, made here or elsewhere."""
+
+    @property
+    def volume_id(self) -> str | None:
+        """The volume that clients mount, `fsvol-…`: ParallelCluster asks for it; `None` when nobody told."""
+        ...

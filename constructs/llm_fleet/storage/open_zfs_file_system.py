@@ -113,15 +113,20 @@ class OpenZfsFileSystem(Construct):
         *,
         file_system_id: str,
         dns_name: str | None = None,
+        volume_id: str | None = None,
         availability_zone_id: str | None = None,
         security_group: ec2.ISecurityGroup | None = None,
     ) -> MountableOpenZfs:
-        """Return a file system that exists already; see `LustreFileSystem.from_attributes`."""
+        """Return a file system that exists already; see `LustreFileSystem.from_attributes`.
+
+        `volume_id`: its root volume, or a child volume to mount in its place, which a ParallelCluster asks for.
+        """
         return ImportedOpenZfs(
             scope,
             id,
             file_system_id=file_system_id,
             dns_name=dns_name,
+            volume_id=volume_id,
             availability_zone_id=availability_zone_id,
             security_group=security_group,
         )
@@ -135,6 +140,11 @@ class OpenZfsFileSystem(Construct):
     def dns_name(self) -> str:
         """The name that clients mount."""
         return self.resource.attr_dns_name
+
+    @property
+    def volume_id(self) -> str | None:
+        """The id of the root volume, `fsvol-…`."""
+        return self.resource.attr_root_volume_id
 
     @property
     def export_path(self) -> str:
