@@ -208,6 +208,16 @@ class Code(StrEnum):
     CLUSTER_SCRIPTS_PLACE = "LF577", "lifecycle scripts whose place contradicts itself"
     CLUSTER_LEGACY_CONFIG = "LF578", "Slurm's legacy configuration together with what needs the API's"
 
+    # LF60x ParallelCluster's configuration by its schema, and the presets of queues
+    PC_KEY_UNKNOWN = "LF600", "a key that ParallelCluster's configuration does not have at this place"
+    PC_KEY_TYPE = "LF601", "a value of another type than ParallelCluster's key takes"
+    PC_KEY_VALUE = "LF602", "a value that ParallelCluster's key does not take"
+    PC_KEY_MISSING = "LF603", "a section without a key that ParallelCluster needs"
+    PC_KEYS_TOGETHER = "LF604", "keys of ParallelCluster that exclude or need each other"
+    PC_OVERRIDE_TYPED = "LF605", "an override of what has an attribute"
+    PC_OVERRIDE_SCRIPT = "LF606", "a script of one's own in an override"
+    PC_PRESET_TYPE = "LF607", "a preset of a queue for other instances"
+
     # LF61x to LF66x ParallelCluster
     PC_CLUSTER_NAME = "LF610", "a cluster name that ParallelCluster refuses"
     PC_NAME = "LF611", "a name of a queue, compute resource or login pool that ParallelCluster refuses"
