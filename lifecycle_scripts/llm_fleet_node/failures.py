@@ -33,6 +33,14 @@ class Code(Enum):
         "compare the files named here with the cluster's groups; replace the node if they are stale",
     )
     NOBODY_KNOWS = ("LFN14", "look at the files named here; replace the node if the platform has not written them")
+    POINTER_FETCH = (
+        "LFN15",
+        "see that the node reaches S3 and may read the pointer; if it is not there, deploy the stack again",
+    )
+    POINTER_OTHER = (
+        "LFN16",
+        "deploy the stack again, which writes the pointer anew; find out who else may write to the bucket",
+    )
     OTHER_HOOK = ("LFN20", "set the group's hook in the fleet file or construct, and deploy the stack again")
     NO_STEPS = (
         "LFN21",

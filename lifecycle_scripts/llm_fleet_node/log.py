@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Optional
+from typing import Optional, TextIO
 
 from llm_fleet_node.failures import Code, Failure
 
@@ -19,14 +19,17 @@ class Log:
     A disk that becomes full later on keeps nothing from being done: see `trouble`.
     """
 
-    def __init__(self, folder: Optional[Path], *, started: float, silent: bool = False) -> None:
+    def __init__(
+        self, folder: Optional[Path], *, started: float, silent: bool = False, errors_twice: bool = False
+    ) -> None:
         """Open the log in `folder`; `None` writes no file. `silent` says only errors, and those on standard error.
 
-        `started` is the time in seconds since 1970 from which lines are counted. Raises `Failure` when the file
-        cannot be opened.
+        `started` is the time in seconds since 1970 from which lines are counted. `errors_twice`: on standard output,
+        too, where that is another stream. Raises `Failure` when the file cannot be opened.
         """
         self._started = started
         self._silent = silent
+        self._errors_twice = errors_twice and not silent and not _are_one(sys.stdout, sys.stderr)
         self._file: Optional[int] = None
         self.trouble: Optional[str] = None
         """Why a line could not be kept; `None` when all were."""
@@ -45,6 +48,8 @@ class Log:
         if error or not self._silent:
             try:
                 print(f"{now - self._started:8.2f}  {text}", file=sys.stderr if error else sys.stdout, flush=True)
+                if error and self._errors_twice:
+                    print(f"{now - self._started:8.2f}  {text}", flush=True)
             except OSError as failed:
                 self.trouble = f"standard output takes no line: {failed.strerror}"
         if self._file is None:
@@ -62,6 +67,14 @@ class Log:
             os.fsync(self._file)
         except OSError as failed:
             self.trouble = f"{NAME} cannot be kept: {failed.strerror}"
+
+
+def _are_one(first: TextIO, second: TextIO) -> bool:
+    """Return whether both lead to one place."""
+    try:
+        return os.path.sameopenfile(first.fileno(), second.fileno())
+    except (OSError, ValueError):
+        return False
 
 
 def stamp(seconds: float) -> str:

@@ -18,6 +18,7 @@ from llm_fleet_node.log import Log, stamp
 from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.places import Places
 from llm_fleet_node.prepare import prepare, read_bundle
+from llm_fleet_node.step import ON_NODE_CONFIGURED
 
 _OLDEST_START = 60
 """Seconds after which the start that the entry point noted is no longer believed."""
@@ -27,7 +28,7 @@ _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main(given: Sequence[str]) -> int:
-    """Do what the arguments `given` ask for; return the exit code: 0 verified, 1 not."""
+    """Do what the arguments `given` ask for; return the exit code: 0 verified, else see `_exit_code`."""
     try:
         asked = arguments.parse(given)
         places = Places.of_this_node()
@@ -38,7 +39,7 @@ def main(given: Sequence[str]) -> int:
         return Start(asked, places).run()
     except Failure as refused:
         print(refused, file=sys.stderr, flush=True)
-        return 1
+        return _exit_code(refused, given[0] if given else "")
 
 
 class Start:
@@ -50,7 +51,9 @@ class Start:
         self._places = places
         self._limits = Limits.of_this_node()
         self._started = _start_time()
-        self._log = Log(places.log_dir, started=self._started, silent=asked.json)
+        # ParallelCluster keeps a script's standard error from its logs (its cookbook's custom_action_executor.py).
+        twice = asked.hook == ON_NODE_CONFIGURED
+        self._log = Log(places.log_dir, started=self._started, silent=asked.json, errors_twice=twice)
         self._manifest: Optional[Manifest] = None
         self._story: dict[str, Any] = {
             "schema_version": report.VERSION,
@@ -69,7 +72,7 @@ class Start:
         for number in stopping:
             signal.signal(number, signal.SIG_IGN)
         if failure and failure.code is Code.RUNNING:
-            return 1  # the report is the other run's
+            return _exit_code(failure, self._asked.hook)  # the report is the other run's
         failure = failure or self._trouble()
         self._tell(failure)
         try:
@@ -82,7 +85,7 @@ class Start:
             import json
 
             print(json.dumps(self._story, indent=2), flush=True)
-        return 1 if failure else 0
+        return _exit_code(failure, self._asked.hook) if failure else 0
 
     def _attempt(self) -> Optional[Failure]:
         """Run the hook and return what went wrong, told on standard error too."""
@@ -133,6 +136,11 @@ class Start:
         except Exception:
             self._log.line(traceback.format_exc())
         self._log.sync()
+
+
+def _exit_code(failure: Failure, hook: str) -> int:
+    """Return 1, and on ParallelCluster the code's number: it is all that ParallelCluster tells of a failed script."""
+    return int(failure.code.code[len("LFN") :]) if hook == ON_NODE_CONFIGURED else 1
 
 
 def _start_time() -> float:

@@ -74,6 +74,20 @@ def run(node: Node, aws: Path, *arguments: str) -> subprocess.CompletedProcess[s
     )
 
 
+ROOT = "s3://scripts/bundles/demo/train"
+BUNDLE = f"{ROOT}/{'c' * 16}-{'d' * 16}"
+
+
+def point_to(aws: Path, text: str) -> None:
+    pointer = aws / "s3" / f"{ROOT}/current".removeprefix("s3://")
+    pointer.parent.mkdir(parents=True, exist_ok=True)
+    pointer.write_text(text)
+
+
+def publish_below_root(aws: Path) -> None:
+    shutil.copytree(aws / "s3/scripts/demo", aws / "s3" / BUNDLE.removeprefix("s3://"))
+
+
 def start(node: Node, aws: Path, group: str = "trn") -> subprocess.CompletedProcess[str]:
     return run(node, aws, "s3://scripts/demo", digest(aws), group)
 
@@ -142,6 +156,67 @@ def test_bundles_and_drafts_of_long_ago_are_removed(cluster: Node, aws: Path) ->
     assert bundles(cluster) == sorted([".draft.young", "young", digest(aws)])
 
 
+def test_a_pointer_leads_to_the_bundle_published_last(cluster: Node, aws: Path) -> None:
+    is_a(cluster, HEAD, "ip-10-1-0-5")
+    publish_below_root(aws)
+    point_to(aws, f"{BUNDLE} {digest(aws)}\n")
+    for _ in range(2):
+        ended = run(cluster, aws, f"{ROOT}/current", "head")
+        assert (ended.returncode, ended.stderr) == (0, "")
+    assert cluster.report()["node"]["role"] == "Controller"
+    assert bundles(cluster) == [digest(aws)]
+    asked = [json.loads(call)["source"] for call in (aws / "calls").read_text().splitlines()]
+    assert asked == [f"{ROOT}/current", f"{BUNDLE}/", f"{ROOT}/current"]
+
+
+def test_options_follow_a_pointer_too(cluster: Node, aws: Path) -> None:
+    is_a(cluster, HEAD)
+    publish_below_root(aws)
+    point_to(aws, f"{BUNDLE} {digest(aws)}\n")
+    ended = run(cluster, aws, f"{ROOT}/current", "head", "--list", "--json")
+    assert json.loads(ended.stdout)["node"]["group"] == "head"
+
+
+def test_a_pointer_that_is_not_there_is_told(cluster: Node, aws: Path) -> None:
+    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN15", f"{ROOT}/current cannot be fetched: fatal")
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("", "is not one line with a bundle and its digest"),
+        (f"{BUNDLE} {'0' * 40}", "is not one line"),
+        (f"{BUNDLE}\n{'0' * 64}\n", "is not one line"),
+        (f"{BUNDLE} {'0' * 64}\n{BUNDLE} {'1' * 64}\n", "is not one line"),
+        ('{"prefix": "x"}\n', "is not one line"),
+        (f"s3://other/bundles/demo/train/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
+        (f"s3://scripts/bundles/demo/other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
+        (f"{ROOT}/../other/{'c' * 16}-{'d' * 16} {'0' * 64}\n", "which is no bundle below"),
+        (f"{ROOT} {'0' * 64}\n", "which is no bundle below"),
+    ],
+)
+def test_a_pointer_that_is_half_or_leads_elsewhere_is_refused(cluster: Node, aws: Path, text: str, cause: str) -> None:
+    point_to(aws, text)
+    ended = run(cluster, aws, f"{ROOT}/current", "head")
+    refused(cluster, ended, "LFN16", cause)
+    assert len((aws / "calls").read_text().splitlines()) == 1
+
+
+def test_a_pointer_to_a_changed_bundle_is_refused(cluster: Node, aws: Path) -> None:
+    publish_below_root(aws)
+    point_to(aws, f"{BUNDLE} {digest(aws)}\n")
+    (aws / "s3" / BUNDLE.removeprefix("s3://") / "enter.sh").write_text("exit 0\n")
+    refused(cluster, run(cluster, aws, f"{ROOT}/current", "head"), "LFN39", "is not the bundle")
+
+
+def test_a_failure_behind_the_entry_is_told_on_both_streams_and_by_the_exit_code(cluster: Node, aws: Path) -> None:
+    is_a(cluster, COMPUTE.replace("=train", "=other"))
+    ended = start(cluster, aws)
+    assert ended.returncode == 11
+    for stream in (ended.stderr, ended.stdout):
+        assert "LFN11  cfnconfig is of the cluster other" in stream
+
+
 def test_another_bundle_in_s3_is_refused(cluster: Node, aws: Path) -> None:
     ended = run(cluster, aws, "s3://scripts/demo", "0" * 64, "trn")
     refused(cluster, ended, "LFN39", f"not the bundle whose SHA256SUMS has the digest {'0' * 64}")
@@ -187,6 +262,9 @@ def test_a_node_without_the_aws_command_says_so(cluster: Node, aws: Path) -> Non
         ("https://a/b", "0" * 64, "trn"),
         ("s3://a/b", "0" * 63, "trn"),
         ("s3://a/b", "0" * 64, ""),
+        ("s3://a/b/current",),
+        ("s3://a/b/current", ""),
+        ("s3://current", "trn"),
     ],
 )
 def test_arguments_that_are_not_the_constructs_are_refused(
@@ -196,9 +274,10 @@ def test_arguments_that_are_not_the_constructs_are_refused(
 
 
 def refused(node: Node, ended: subprocess.CompletedProcess[str], code: str, cause: str) -> None:
-    assert ended.returncode == 1
-    assert f"{code}  " in ended.stderr
-    assert cause in ended.stderr
+    assert ended.returncode == int(code.removeprefix("LFN"))  # all that ParallelCluster tells of it
+    for stream in (ended.stderr, ended.stdout):  # it keeps the first from its logs
+        assert f"{code}  " in stream
+        assert cause in stream
     assert node.report()["code"] == code
     assert node.report()["remedy"]
     assert bundles(node) == []

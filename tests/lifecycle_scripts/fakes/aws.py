@@ -53,9 +53,17 @@ def main() -> int:
 
 
 def cp(asked: argparse.Namespace) -> int:
-    if not asked.recursive:
-        return 2
     source, target = place(asked.source), place(asked.target)
+    if not asked.recursive:
+        if not asked.source.startswith("s3://"):
+            return 2
+        if not source.is_file():
+            print(
+                "fatal error: An error occurred (404) when calling the HeadObject operation: Not Found", file=sys.stderr
+            )
+            return 1
+        shutil.copyfile(source, target)
+        return 0
     files = [path for path in sorted(source.rglob("*")) if path.is_file()]
     for path in files:
         name = path.relative_to(source).as_posix()
