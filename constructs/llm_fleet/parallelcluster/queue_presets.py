@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_instance
+from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import Ec2Instance
 from llm_fleet.parallelcluster.compute_resource import ComputeResource
 from llm_fleet.parallelcluster.queue_options import BlockOptions, ResourceOptions
 
@@ -27,7 +28,7 @@ def preset_nodes(
 
 def preset_fields(options: BlockOptions, *instance_types: str, exclusive: bool | None = None) -> dict[str, Any]:
     """Return the fields of a preset's queue: what the user says, else what its instances ask for."""
-    facts = [ec2_instance(name) for name in instance_types]
+    facts = [ec2_facts_of(name) for name in instance_types]
     filled: dict[str, Any] = {"exclusive": exclusive}
     if any(known is not None and known.instance_store_gb for known in facts):
         filled["scratch_mount_dir"] = _SCRATCH

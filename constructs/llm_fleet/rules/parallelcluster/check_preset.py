@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from llm_fleet.catalog.ec2_instances import ec2_instance
+from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -34,14 +34,14 @@ def _fits(preset: Preset, instance_type: str) -> bool:
     trainium = instance_type.startswith(_TRAINIUM)
     if preset == "trainium":
         return trainium
-    facts = ec2_instance(instance_type)
+    facts = ec2_facts_of(instance_type)
     return not trainium and (facts is None or facts.accelerator == "gpu")
 
 
 def _remedy(instance_type: str) -> str:
     if instance_type.startswith(_TRAINIUM):
         return "use Queue.trainium"
-    facts = ec2_instance(instance_type)
+    facts = ec2_facts_of(instance_type)
     if facts is None:
         return "write the name as EC2 does, without ml."
     if facts.accelerator == "gpu":

@@ -5,7 +5,8 @@ An explicit value always wins. Of a type that the catalog does not have nothing 
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_instance
+from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import Ec2Instance
 from llm_fleet.rules.parallelcluster.part_protocols import CapacityReservationLike, PlacementGroupLike
 from llm_fleet.rules.parallelcluster.placement import MANAGED, NONE
 from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike, QueueLike
@@ -77,4 +78,4 @@ def has_home_of_its_own(cluster: ParallelClusterLike) -> bool:
 def instances_of(resource: ComputeResourceLike) -> Iterator[Ec2Instance | None]:
     """Yield what is known of each instance type of `resource`; `None` for one that is not known."""
     for name in resource.instance_types:
-        yield None if is_unresolved(name) else ec2_instance(name)
+        yield None if is_unresolved(name) else ec2_facts_of(name)
