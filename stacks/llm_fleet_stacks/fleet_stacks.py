@@ -55,7 +55,7 @@ class FleetStacks:
                 env=env,
                 tags=fleet.tags,
             )
-            for name, cluster in fleet.clusters.items()
+            for name, cluster in fleet.hyperpod_clusters.items()
         }
         return cls(network=network_stack, storage=storage, clusters=clusters)
 

@@ -100,6 +100,8 @@ _ERRORS: dict[str, set[str]] = {
     "no-info": set(),
     "nullable": set(),
     "str": {"string_type"},
+    "float": {"float_type"},
+    "tagged-union": {"union_tag_not_found", "union_tag_invalid"},
     "tuple": {"tuple_type"},
     "dataclass": set(),
     "dataclass-args": set(),

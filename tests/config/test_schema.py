@@ -92,7 +92,10 @@ def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[
     if "$ref" in node:
         name = node["$ref"].rsplit("/", 1)[-1]
         node = definitions[name]
-    if "anyOf" in node:
+    if "oneOf" in node:
+        kinds = [definitions[arm["$ref"].rsplit("/", 1)[-1]]["properties"]["kind"]["const"] for arm in node["oneOf"]]
+        yield from keys_of(values, node["oneOf"][kinds.index(values["kind"])], name)
+    elif "anyOf" in node:
         node = next(arm for arm in node["anyOf"] if "const" not in arm)
         yield from keys_of(values, node, name)
     elif isinstance(values, list):
@@ -103,4 +106,6 @@ def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[
             inner = node.get("properties", {}).get(key)
             if inner is not None:
                 yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
-            yield from keys_of(value, inner or node["additionalProperties"], name)
+            below = inner or node.get("additionalProperties")
+            if isinstance(below, dict):  # Below `overrides` and the like, keys are not ours.
+                yield from keys_of(value, below, name)  # pyright: ignore[reportUnknownArgumentType]

@@ -11,7 +11,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.file)
     fleet = load_fleet(path)
-    nodes = sum(group.count for cluster in fleet.clusters.values() for group in cluster.groups.values())
+    nodes = sum(cluster.node_count for cluster in fleet.clusters.values())
     print(f"{path}: good; {_count(len(fleet.clusters), 'cluster')}, {_count(nodes, 'node')} in {fleet.region}")
     return 0
 

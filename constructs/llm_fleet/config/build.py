@@ -2,14 +2,15 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
-from llm_fleet.config.cluster import LOCAL_ACCOUNTING
 from llm_fleet.config.explain import explain
-from llm_fleet.config.fleet import NO_NETWORK, Fleet
+from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.repair import repair
+from llm_fleet.config.shape import without_kinds
+from llm_fleet.config.short_forms import in_long_form
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 
@@ -41,30 +42,11 @@ def build(data: dict[str, Any], problems: list[Problem]) -> Built:
     for _ in range(_ROUNDS):
         try:
             # As JSON, strict typing takes lists for tuples and words for choices, but still no "4" for 4.
-            return Built(fleet=Fleet.model_validate_json(json.dumps(_without_words(data))), problems=found)
+            data = in_long_form(data)
+            return Built(fleet=Fleet.model_validate_json(json.dumps(data)), problems=found)
         except ValidationError as error:
             details = error.errors(include_url=False)
             told = {problem.path for problem in found}
-            found += [explain(detail) for detail in details if tuple(detail["loc"]) not in told]
+            found += [explain(detail) for detail in details if without_kinds(Fleet, tuple(detail["loc"])) not in told]
             data = repair(data, details)
     return Built(fleet=None, problems=found)
-
-
-def _without_words(data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data` with `network: none` and `accounting: local` read as nothing.
-
-    Not validators of the fields: below one, pydantic takes values for Python's own, and lists for no tuples.
-    """
-    read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
-    clusters = data.get("clusters")
-    if not isinstance(clusters, dict):
-        return read
-    given = cast("dict[str, Any]", clusters)
-    return {**read, "clusters": {name: _without_local(cluster) for name, cluster in given.items()}}
-
-
-def _without_local(cluster: Any) -> Any:
-    if not isinstance(cluster, dict):
-        return cluster
-    given = cast("dict[str, Any]", cluster)
-    return {**given, "accounting": None} if given.get("accounting") == LOCAL_ACCOUNTING else given

@@ -25,7 +25,7 @@ _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
 def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the clusters, by attribute names."""
-    for name, cluster in fleet.clusters.items():
+    for name, cluster in fleet.hyperpod_clusters.items():
         for problem in check_cluster(ClusterView(fleet=fleet, config=cluster)):
             # An AZ that the cluster takes from elsewhere is told there; that a mount stands in another, here.
             own_zone = cluster.availability_zone_id is not None or problem.code is Code.MOUNT_ZONE

@@ -23,7 +23,7 @@ def check_network_config(fleet: Fleet) -> Iterator[Problem]:
 
 def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
     """Return what the clusters do that needs an endpoint of its own."""
-    accounting = any(cluster.accounting_database is not None for cluster in fleet.clusters.values())
+    accounting = any(cluster.accounting_database is not None for cluster in fleet.hyperpod_clusters.values())
     return frozenset({EndpointFeature.ACCOUNTING} if accounting else ())
 
 

@@ -73,7 +73,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
         yield AddressClaim.for_file_system(
             owner="storage.home", what="FSx for OpenZFS", availability_zone_id=zone_of_home(fleet)
         )
-    for name, cluster in fleet.clusters.items():
+    for name, cluster in fleet.hyperpod_clusters.items():
         view = ClusterView(fleet=fleet, config=cluster)
         for group in cluster.groups.values():
             if not group.override_subnet_ids:
@@ -92,7 +92,7 @@ def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
         yield ("storage", "fsx", "availability_zone_id"), fsx.availability_zone_id
     if home is not None and home.availability_zone_id is not None:
         yield ("storage", "home", "availability_zone_id"), home.availability_zone_id
-    for name, cluster in fleet.clusters.items():
+    for name, cluster in fleet.hyperpod_clusters.items():
         if cluster.availability_zone_id is not None:
             yield ("clusters", name, "availability_zone_id"), cluster.availability_zone_id
         for group in cluster.groups.values():

@@ -18,7 +18,7 @@ from llm_fleet.rules.problem import PathPart, Problem
 def check_script_files(fleet: Fleet) -> list[Problem]:
     """Return what is wrong with the scripts of `fleet`, whose folders begin where its file lies, by attribute names."""
     problems: list[Problem] = []
-    for name, cluster in fleet.clusters.items():
+    for name, cluster in fleet.hyperpod_clusters.items():
         found = [*_missing(cluster), *check_node_files(cluster)]
         if cluster.scripts.legacy:
             found += check_legacy(ClusterView(fleet=fleet, config=cluster))

@@ -8,17 +8,19 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from llm_fleet.config.clusters import KIND, KINDS, likely_kind
 from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.model import FleetModel
-from llm_fleet.config.shape import bare, field_at, model_at
+from llm_fleet.config.shape import bare, field_at, model_at, without_kinds
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.problem import Problem
 
 _TYPES: Mapping[str, tuple[str, str]] = {
     "int_type": ("a whole number", "write a whole number without quotes, e.g. `4`"),
     "int_from_float": ("a whole number", "write a whole number without quotes, e.g. `4`"),
+    "float_type": ("a number", "write a number without quotes, e.g. `4.5`"),
     "string_type": ("text", "put the value in quotes if it is meant as text"),
     "bool_type": ("true or false", "write `true` or `false` without quotes"),
     "dict_type": ("a mapping of keys to values", "write `key: value` pairs, indented under this key"),
@@ -33,9 +35,10 @@ _MAPPING_TYPES = frozenset({"dict_type", "model_attributes_type", "model_type"})
 def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
     """Return the problem behind one of pydantic's errors, by the keys of the file."""
     path = tuple(error["loc"])
+    written = without_kinds(model, path)
     special = _SPECIAL.get(error["type"])
     if special is not None:
-        return special(error, model).under(*path)
+        return special(error, model).under(*written)
     expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for its form"))
     given = error["input"]
     field = field_at(model, path)
@@ -47,7 +50,7 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
         remedy=remedy,
         value=given,
     )
-    return problem.under(*path)
+    return problem.under(*written)
 
 
 def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
@@ -106,12 +109,33 @@ def _told(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     )
 
 
+def _no_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    remedy = f"add it, e.g. `{KIND}: {likely_kind(error['input'])}`"
+    allowed = ", ".join(KINDS)
+    message = f"`{KIND}` is missing: what runs the cluster"
+    return Problem(code=Code.MISSING_KEY, message=message, allowed=allowed, remedy=remedy, path=(KIND,))
+
+
+def _wrong_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    given = error["input"][KIND]
+    return Problem(
+        code=Code.NOT_A_CHOICE,
+        message="this is none of the words that may stand here",
+        allowed=", ".join(KINDS),
+        remedy=f"write `{nearest(str(given), KINDS) or likely_kind(error['input'])}`",
+        path=(KIND,),
+        value=given,
+    )
+
+
 _SPECIAL: Mapping[str, Callable[[ErrorDetails, type[FleetModel]], Problem]] = {
     "missing": _missing,
     "extra_forbidden": _unknown,
     "enum": _choice,
     "literal_error": _choice,
     "fleet": _told,
+    "union_tag_not_found": _no_kind,
+    "union_tag_invalid": _wrong_kind,
 }
 
 _SENTENCE_END = re.compile(r"(?<!e\.g)\. ")

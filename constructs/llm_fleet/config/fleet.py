@@ -6,9 +6,11 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.storage import StorageConfig
 
 NO_NETWORK = "none"
@@ -30,7 +32,7 @@ class Fleet(FleetModel):
     """The VPC; `none` leaves the clusters in the service's own network, which cannot reach a file system."""
     storage: StorageConfig = StorageConfig()
     """File systems and buckets, which outlive the clusters. Default: none."""
-    clusters: Mapping[str, HyperPodConfig] = {}
+    clusters: Mapping[str, AnyCluster] = {}
     """The clusters, by name. Default: none."""
     tags: Mapping[str, str] = {}
     """Tags of everything in the fleet. Default: none."""
@@ -39,3 +41,13 @@ class Fleet(FleetModel):
     def _tell_clusters(self) -> Self:
         name_entries(self.clusters)
         return self
+
+    @property
+    def hyperpod_clusters(self) -> Mapping[str, HyperPodConfig]:
+        """The clusters on HyperPod, by name."""
+        return {name: cluster for name, cluster in self.clusters.items() if isinstance(cluster, HyperPodConfig)}
+
+    @property
+    def parallelclusters(self) -> Mapping[str, ParallelClusterConfig]:
+        """The clusters on ParallelCluster, by name."""
+        return {name: cluster for name, cluster in self.clusters.items() if isinstance(cluster, ParallelClusterConfig)}

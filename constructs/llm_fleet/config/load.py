@@ -12,7 +12,7 @@ from llm_fleet.config.located import LocatedProblem
 from llm_fleet.config.parse import parse
 from llm_fleet.config.read import read_text
 from llm_fleet.config.shape import OWN_KEY, as_written
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.problem import FleetError, PathPart, Problem
 
 
 def load_fleet(path: Path | str) -> Fleet:
@@ -33,7 +33,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     problems = list(built.problems)
     if built.fleet is not None:
         judged = [*check_fleet(built.fleet), *_check_files(built.fleet, directory)]
-        found = [replace(problem, path=as_written(Fleet, problem.path)) for problem in judged]
+        found = [replace(problem, path=as_written(Fleet, _with_kind(problem.path, built.fleet))) for problem in judged]
         found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
         problems += without_consequences(built.problems, found)
     located = [document.locate(problem) for problem in problems]
@@ -56,3 +56,10 @@ def _place(problem: LocatedProblem) -> tuple[int, int]:
 
 def _without_own_key(problem: Problem) -> Problem:
     return replace(problem, path=problem.path[:-1]) if problem.path[-1:] == (OWN_KEY,) else problem
+
+
+def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]:
+    """Return `path` with the kind of the cluster that it leads into, which `as_written` goes by."""
+    if len(path) < 2 or path[0] != "clusters":
+        return path
+    return (*path[:2], fleet.clusters[str(path[1])].kind, *path[2:])

@@ -100,3 +100,10 @@ SECONDS = Quantity(
 )
 
 DAYS = Quantity(noun="time", units={"days": 1, "day": 1}, example="30 days")
+
+MEMORY = Quantity(noun="size", units={"MiB": 1, "GiB": 1024}, example="480 GiB")
+
+RATE_OF_VOLUME = Quantity(noun="throughput", units={"MiB/s": 1}, example="250 MiB/s")
+"""EBS counts in MiB, where FSx counts in MB."""
+
+IDLE_TIME = Quantity(noun="time", units={"min": 1, "h": 60}, example="10 min")

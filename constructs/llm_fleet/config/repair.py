@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from llm_fleet.config.clusters import KIND, likely_kind
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.shape import field_at
+from llm_fleet.config.shape import field_at, without_kinds
 from llm_fleet.rules.problem import PathPart
 
 
@@ -18,9 +19,14 @@ def repair(data: dict[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, An
     """
     mended = deepcopy(data)
     # Deepest and last first, so that removing a list's item moves none of those still to remove.
-    for path in sorted({tuple(error["loc"]) for error in errors}, key=_order, reverse=True):
+    for path in sorted({_path(error) for error in errors}, key=_order, reverse=True):
         _mend(mended, path)
     return mended
+
+
+def _path(error: ErrorDetails) -> tuple[PathPart, ...]:
+    of_kind = error["type"].startswith("union_tag")
+    return (*error["loc"], KIND) if of_kind else tuple(error["loc"])
 
 
 def _order(path: tuple[PathPart, ...]) -> tuple[int, tuple[tuple[bool, Any], ...]]:
@@ -31,10 +37,12 @@ def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
     if not path:
         return
     holder = data
-    for part in path[:-1]:
+    for part in without_kinds(Fleet, path[:-1]):
         holder = holder[part]
     field = field_at(Fleet, path)
-    if field is not None and field.is_required() and field.examples:
+    if field is None and path[-1] == KIND:
+        holder[KIND] = likely_kind(holder)
+    elif field is not None and field.is_required() and field.examples:
         holder[path[-1]] = deepcopy(field.examples[0])
     elif isinstance(holder, dict):
         holder.pop(path[-1], None)  # pyright: ignore[reportUnknownMemberType]

@@ -31,6 +31,9 @@ def _describe(model: type[FleetModel], node: dict[str, Any]) -> None:
     """Give each key what the model says it is for."""
     for attribute, text in descriptions(model).items():
         node["properties"][model.key_of(attribute)]["description"] = text
+    required = node.get("required", [])
+    # What must be there stands first, whichever base of the model it comes from.
+    node["properties"] = dict(sorted(node["properties"].items(), key=lambda entry: entry[0] not in required))
 
 
 def schema_text() -> str:
@@ -39,7 +42,7 @@ def schema_text() -> str:
 
 
 def _tidy(node: Any) -> Any:
-    """Return `node` without what is pydantic's and not the user's: titles, nulls, defaults in another unit."""
+    """Return `node` without what is pydantic's and not the user's: titles, nulls, OpenAPI, defaults in other units."""
     if isinstance(node, list):
         return [_tidy(item) for item in cast(list[Any], node)]
     if not isinstance(node, Mapping):
@@ -48,7 +51,9 @@ def _tidy(node: Any) -> Any:
     tidied = {
         key: {name: _tidy(inner) for name, inner in value.items()} if key in ("properties", "$defs") else _tidy(value)
         for key, value in mapping.items()
-        if not (key == "title" and isinstance(value, str)) and not (key == "default" and _misleads(mapping))
+        if key != "discriminator"
+        and not (key == "title" and isinstance(value, str))
+        and not (key == "default" and _misleads(mapping))
     }
     return _without_null(tidied)
 

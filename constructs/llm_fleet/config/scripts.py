@@ -1,19 +1,17 @@
 """Where the lifecycle scripts of a cluster come from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.own_step import OwnStepConfig
-from llm_fleet.config.own_steps import OwnStepsConfig
+from llm_fleet.config.steps import StepsModel
 
 _LEGACY_FILE = "provisioning_parameters.json"
 
 
-class ScriptsConfig(FleetModel):
+class ScriptsConfig(StepsModel):
     """Where the lifecycle scripts come from. Default: they are those that llm-fleet ships, in a bucket of their own."""
 
     written_as: ClassVar[Mapping[str, str]] = {"scripts": "folder"}
@@ -26,25 +24,8 @@ class ScriptsConfig(FleetModel):
     """Where in `bucket` your own scripts lie already; nothing is uploaded then. Default: a bundle is uploaded."""
     entry_point: str | None = None
     """File name of the script that runs. Default: `on_init_complete.sh` or `on_create.sh`, by `lifecycle`."""
-    skip_steps: tuple[str, ...] = Field(default=(), alias="skip")
-    """Shipped steps that no node takes, by name. Default: none are skipped."""
-    own: OwnStepsConfig | None = None
-    """Steps of your own among the shipped ones. Default: none."""
     provisioning_parameters: bool | None = None
     """Whether they bring `provisioning_parameters.json`, Slurm's legacy way. Default: whether `folder` has the file."""
-
-    _directory: Path = PrivateAttr(default=Path())
-
-    def stand_in(self, directory: Path) -> None:
-        """Take `directory`, that of the fleet file, for the one that `folder` begins at; for the loader."""
-        self._directory = directory
-        if self.own is not None:
-            self.own.stand_in(directory)
-
-    @property
-    def own_steps(self) -> Sequence[OwnStepConfig]:
-        """The steps of the user's own, in the order of the file."""
-        return tuple(self.own.steps.values()) if self.own is not None else ()
 
     @property
     def legacy(self) -> bool:

@@ -1,4 +1,7 @@
-"""Finds its way through the models by the path of a value."""
+"""Finds its way through the models by the path of a value.
+
+Where a mapping can be of several kinds, the path has a part more than the file: the word of its `kind`.
+"""
 
 from collections.abc import Mapping
 from types import NoneType, UnionType
@@ -11,6 +14,17 @@ from llm_fleet.config.named import NamedModel
 from llm_fleet.rules.problem import PathPart
 
 OWN_KEY = "(its key)"
+
+
+def without_kinds(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[PathPart, ...]:
+    """Return `path` without the words that tell pydantic, and the functions here, of which kind a mapping is."""
+    written: list[PathPart] = []
+    annotation: Any = model
+    for part in path:
+        if not _kinds(annotation):
+            written.append(part)
+        annotation = _step(annotation, part)
+    return tuple(written)
 
 
 def field_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> FieldInfo | None:
@@ -36,6 +50,9 @@ def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[Pat
     written: list[PathPart] = []
     annotation: Any = model
     for part in path:
+        if part in _kinds(annotation):
+            annotation = _step(annotation, part)
+            continue
         holder = bare(annotation)
         if _is_model(holder) and issubclass(holder, NamedModel) and part == "name":
             return (*written, OWN_KEY)
@@ -49,12 +66,20 @@ def bare(annotation: Any) -> Any:
     """Return `annotation` without `Annotated` and without its `None`."""
     while True:
         origin = get_origin(annotation)
-        if origin is Annotated:
-            annotation = get_args(annotation)[0]
-        elif origin in (Union, UnionType):
-            annotation = next(arm for arm in get_args(annotation) if arm is not NoneType)
+        arms = [arm for arm in get_args(annotation) if arm is not NoneType]
+        if origin is Annotated or (origin in (Union, UnionType) and len(arms) == 1):
+            annotation = arms[0]
         else:
             return annotation
+
+
+def _kinds(annotation: Any) -> Mapping[str, type[FleetModel]]:
+    """Return the models that a mapping may be of by their words; nothing where it is of one kind only."""
+    inner = bare(annotation)
+    if get_origin(inner) not in (Union, UnionType):
+        return {}
+    models = [arm for arm in get_args(inner) if _is_model(arm)]
+    return {get_args(model.model_fields["kind"].annotation)[0]: model for model in models}
 
 
 def _is_model(annotation: Any) -> bool:
@@ -68,6 +93,8 @@ def _field(model: type[FleetModel], key: PathPart) -> FieldInfo | None:
 def _step(annotation: Any, part: PathPart) -> Any:
     """Return the type of what lies under `part`."""
     inner = bare(annotation)
+    if kinds := _kinds(inner):
+        return kinds.get(str(part))
     if _is_model(inner):
         field = _field(inner, part)
         return field.annotation if field is not None else None

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from llm_fleet.catalog.instances import instances
-from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, RECORD_SIZE, SECONDS, SIZE
+from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, MEMORY, RATE, RATE_OF_VOLUME, RECORD_SIZE, SECONDS, SIZE
 from llm_fleet.config.text_form import KEY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID
 
 Gibibytes = Annotated[int, BeforeValidator(SIZE.parse), WithJsonSchema(SIZE.json_schema())]
@@ -19,6 +19,12 @@ LustreGibibytes = Annotated[int, BeforeValidator(LUSTRE_SIZE.parse), WithJsonSch
 
 MegabytesPerSecond = Annotated[int, BeforeValidator(RATE.parse), WithJsonSchema(RATE.json_schema())]
 """MB/s, written as `320 MB/s` or `24 GB/s`."""
+
+MebibytesPerSecond = Annotated[int, BeforeValidator(RATE_OF_VOLUME.parse), WithJsonSchema(RATE_OF_VOLUME.json_schema())]
+"""MiB/s, written as `250 MiB/s`."""
+
+Mebibytes = Annotated[int, BeforeValidator(MEMORY.parse), WithJsonSchema(MEMORY.json_schema())]
+"""MiB, written as `480 GiB`."""
 
 Seconds = Annotated[int, BeforeValidator(SECONDS.parse), WithJsonSchema(SECONDS.json_schema())]
 """Seconds, written as `300 s`, `30 min`, `24 h` or `2 days`."""

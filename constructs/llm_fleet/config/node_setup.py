@@ -1,0 +1,58 @@
+"""What the nodes of any cluster can be told."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from llm_fleet.config.downloads import DownloadsConfig
+from llm_fleet.config.named import NamedModel, name_entries
+from llm_fleet.config.neuron import NeuronConfig
+from llm_fleet.config.s3_mount import S3MountConfig
+from llm_fleet.config.user import UserConfig
+from llm_fleet.rules.terms import NodeReports
+
+
+class NodeSetupModel(NamedModel):
+    """A cluster of any kind, as far as nodes are set up alike. Its key is its name, unless `name` says otherwise."""
+
+    own_name: str | None = Field(default=None, alias="name")
+    """The cluster's name. Default: its key in this file."""
+    users: Mapping[str, UserConfig] = {}
+    """People by login name, with the same ids on every node. Default: the image's own user."""
+    s3_mounts: tuple[S3MountConfig, ...] = ()
+    """Buckets that nodes see as folders. Default: none."""
+    neuron: NeuronConfig | None = None
+    """The Neuron SDK that hosts carry. Default: whichever release the image has."""
+    downloads: DownloadsConfig | None = None
+    """What nodes may fetch when they start. Default: nothing but the lifecycle bundle."""
+    reports: NodeReports = NodeReports.ALL
+    """What a node leaves behind of its start: `all`, `s3` (report and log, no metric, no event) or `none`.
+
+    Default: `all`. In a network without internet an event needs `endpoints: [events]`."""
+    reads: tuple[str, ...] = ()
+    """Buckets that nodes may read: names under `storage.buckets`, or `s3://<bucket>`. Default: none.
+
+    Where an existing bucket has a KMS key of its own, that key's policy must let the nodes' role use it."""
+    writes: tuple[str, ...] = ()
+    """Buckets that nodes may read and write, named likewise. Default: none."""
+    availability_zone_id: str | None = Field(default=None, alias="az")
+    """AZ id of its compute subnet. Default: that of the fleet's `fsx`, else the network's first."""
+    tags: Mapping[str, str] = {}
+    """Tags of the cluster, next to those of the fleet. Default: none."""
+
+    @model_validator(mode="after")
+    def _tell_users(self) -> Self:
+        name_entries(self.users)
+        return self
+
+    def stand_in(self, directory: Path) -> None:
+        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
+        if self.downloads is not None:
+            self.downloads.stand_in(directory)
+
+    @property
+    def cluster_name(self) -> str:
+        """The name that AWS knows it by."""
+        return self.own_name or self.name

@@ -1,0 +1,14 @@
+"""Remote desktops on a ParallelCluster's node."""
+
+from pydantic import Field
+
+from llm_fleet.config.model import FleetModel
+
+
+class DcvConfig(FleetModel):
+    """Amazon DCV, a remote desktop. `dcv: {}` is one with all defaults."""
+
+    port: int | None = None
+    """The port it listens on. Default: 8443."""
+    allowed_ips: str | None = Field(default=None, alias="allowed_from")
+    """From where it may be reached: a CIDR block, or a prefix list by id. Default: as ParallelCluster has it."""

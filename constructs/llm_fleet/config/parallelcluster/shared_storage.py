@@ -1,0 +1,30 @@
+"""A file system of a ParallelCluster beside those of the fleet."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from llm_fleet.config.named import NamedModel
+from llm_fleet.rules.parallelcluster.terms import StorageKind
+
+
+class SharedStorageConfig(NamedModel):
+    """A file system that all nodes mount, beside the fleet's `fsx` and `home`. Its key is its name."""
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        "MountDir": "write `mount`",
+        "StorageType": "write `type`",
+        "Name": "write the name as the key, in front of its colon",
+        **dict.fromkeys(("FileSystemId", "VolumeId", "FileCacheId"), "write `id`"),
+        **{f"{kind.value}Settings": "write `settings`" for kind in StorageKind},
+    }
+
+    kind: StorageKind = Field(alias="type", examples=["Ebs"])
+    """What it is. `Ebs` is a volume that the head node exports; the others are services of their own."""
+    mount_dir: str = Field(alias="mount", examples=["/apps"])
+    """Where nodes mount it."""
+    existing_id: str | None = Field(default=None, alias="id")
+    """Id of one that exists: of a file system, a volume or a cache. Default: ParallelCluster makes one."""
+    settings: Mapping[str, Any] = {}
+    """What it is made like, in ParallelCluster's own keys of this type, e.g. `{Size: 200}`. Default: its defaults."""

@@ -1,0 +1,47 @@
+"""What a user may write in short, written out: `network: none`, `accounting: local`, `root_volume: 200 GiB`.
+
+Not validators of the fields: below one, pydantic takes values for Python's own, and lists for no tuples.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from llm_fleet.config.cluster import LOCAL_ACCOUNTING
+from llm_fleet.config.fleet import NO_NETWORK
+
+_Change = Callable[[Any], Any]
+
+
+def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
+    """Return `data` with each short form written out; what is of another form stays as it is."""
+    read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
+    return _under(read, "clusters", _each(_cluster))
+
+
+def _cluster(cluster: Any) -> Any:
+    read = _under(cluster, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
+    read = _under(read, "head", _root_volume)
+    return _under(read, "queues", _each(_root_volume))
+
+
+def _root_volume(node: Any) -> Any:
+    return _under(node, "root_volume", lambda written: {"size": written} if isinstance(written, str) else written)
+
+
+def _under(holder: Any, key: str, change: _Change) -> Any:
+    """Return `holder` with `change` made to what lies under `key`; as it is where nothing does."""
+    if not isinstance(holder, dict) or key not in holder:
+        return holder  # pyright: ignore[reportUnknownVariableType]
+    given = cast("dict[str, Any]", holder)
+    return {**given, key: change(given[key])}
+
+
+def _each(change: _Change) -> _Change:
+    """Return the change of a mapping that makes `change` to each of its entries."""
+
+    def of_entries(entries: Any) -> Any:
+        if not isinstance(entries, dict):
+            return entries
+        return {name: change(entry) for name, entry in cast("dict[str, Any]", entries).items()}
+
+    return of_entries
