@@ -32,3 +32,12 @@ def _leaves(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         else:
             found[f"{prefix}{name}"] = value
     return found
+
+
+def changed_fixed_attributes(old: Any, new: Any) -> set[str]:
+    """Return the dotted paths of the attributes that differ and that no update changes."""
+    before, after = fixed_attributes(old), fixed_attributes(new)
+    return {path for path in {*before, *after} if before.get(path, _ABSENT) != after.get(path, _ABSENT)}
+
+
+_ABSENT = object()

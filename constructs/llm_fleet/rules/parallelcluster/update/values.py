@@ -31,14 +31,6 @@ def is_intrinsic(value: Any) -> bool:
     return len(names) == 1 and (names[0] in ("Ref", "Condition") or names[0].startswith("Fn::"))
 
 
-def holds_intrinsic(value: Any) -> bool:
-    """Return whether an intrinsic function stands anywhere in `value`."""
-    if isinstance(value, Mapping):
-        section = cast("Section", value)
-        return is_intrinsic(section) or any(map(holds_intrinsic, section.values()))
-    return isinstance(value, list | tuple) and any(map(holds_intrinsic, cast("list[Any]", value)))
-
-
 def section_at(configuration: Section, *path: str) -> Section:
     """Return the section at `path`, empty where there is none."""
     for name in path:
@@ -51,5 +43,22 @@ def section_at(configuration: Section, *path: str) -> Section:
 
 def items_at(section: Section | None, name: str) -> list[Section]:
     """Return the sections of the list `name`, none where there is no such list."""
-    found = (section or {}).get(name)
-    return [cast("Section", item) for item in cast("list[Any]", found)] if isinstance(found, list) else []
+    return [cast("Section", item) for item in as_list((section or {}).get(name))]
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return `value` where it is a list, and an empty one where it is not."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def may_be_equal(one: Any, other: Any) -> bool:
+    """Return whether two normal values may turn out the same: a literal may be what a function works out."""
+    if one == other:
+        return True
+    if is_intrinsic(one) or is_intrinsic(other):
+        return not (is_intrinsic(one) and is_intrinsic(other)) and None not in (one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        left, right = cast("Section", one), cast("Section", other)
+        return left.keys() == right.keys() and all(may_be_equal(left[name], right[name]) for name in left)
+    mine, theirs = as_list(one), as_list(other)
+    return bool(mine) and len(mine) == len(theirs) and all(map(may_be_equal, mine, theirs))

@@ -1,0 +1,98 @@
+"""Refuses at synth what an update would refuse at deployment, where it can leave a stack that is hard to save."""
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.identity import immutable_parts
+from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
+from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, plan_update
+from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
+from llm_fleet.rules.parallelcluster.update.values import Section
+from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+from llm_fleet.rules.problem import Problem
+
+_CODES = {
+    Verdict.NEEDS_NEW_CLUSTER: Code.PC_UPDATE_NEW_CLUSTER,
+    Verdict.NEEDS_NEW_NAME: Code.PC_UPDATE_NEW_NAME,
+    Verdict.NEEDS_STOPPED_FLEET: Code.PC_UPDATE_FLEET,
+    Verdict.NEEDS_STOPPED_LOGIN_NODES: Code.PC_UPDATE_LOGIN_NODES,
+}
+_PLACES_OF_SCRIPTS = ("HeadNode", "CustomActions")
+
+
+def check_update(
+    configuration: Section,
+    deployed: DeployedLike,
+    *,
+    cluster_name: str,
+    version: str,
+    immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE,
+    fleet_is_stopped: bool = False,
+) -> list[Problem]:
+    """Return what keeps the cluster `deployed` from becoming the one of `configuration`.
+
+    `cluster_name` is ParallelCluster's name of the new one, with its hash; another name than the deployed one's is the
+    sign of a new cluster. `fleet_is_stopped` is the user's word that someone has stopped the compute fleet.
+    """
+    plan = plan_update(
+        deployed.configuration,
+        configuration,
+        version_old=deployed.version,
+        version_new=version,
+        fleet_is_stopped=fleet_is_stopped,
+    )
+    refused = [change for change in plan.changes if not change.verdict.passes]
+    if deployed.cluster_name not in (None, cluster_name):
+        return (
+            [] if immutable_changes is ImmutableChanges.NEW_CLUSTER else _new_cluster(refused, deployed, cluster_name)
+        )
+    if immutable_changes is ImmutableChanges.REFUSE:
+        return [_problem(change) for change in refused]
+    if deployed.cluster_name is None and _another_identity(configuration, deployed, version):
+        return []
+    return [
+        _name_stays(change) if change.verdict is Verdict.NEEDS_NEW_CLUSTER else _problem(change) for change in refused
+    ]
+
+
+def _new_cluster(refused: list[PlannedChange], deployed: DeployedLike, cluster_name: str) -> list[Problem]:
+    """Tell why there would be a new cluster. The places of scripts follow from the name, so they are no reason."""
+    reasons = [change for change in refused if change.path[:2] != _PLACES_OF_SCRIPTS]
+    if any(change.verdict is Verdict.NEEDS_NEW_CLUSTER for change in reasons):
+        return [_problem(change) for change in reasons]
+    return [
+        Problem(
+            code=Code.PC_UPDATE_RENAMED,
+            message=f"the cluster deployed last is named {deployed.cluster_name}: another name is a new cluster",
+            remedy="if that is meant, set immutable_changes to new-cluster; if not, put back the name, and what its "
+            "hash is made of: see `llm-fleet update-plan`",
+            path=("cluster_name",),
+            value=cluster_name,
+        ),
+        *map(_problem, reasons),
+    ]
+
+
+def _another_identity(configuration: Section, deployed: DeployedLike, version: str) -> bool:
+    return deployed.version not in (None, version) or immutable_parts(configuration) != immutable_parts(
+        deployed.configuration
+    )
+
+
+def _problem(change: PlannedChange) -> Problem:
+    return Problem(
+        code=_CODES[change.verdict],
+        message=f"{change.where} was {_told(change.old)}, and its change {change.verdict.value}: {change.reason}",
+        remedy=change.remedy,
+        path=change.path,
+        value=change.new,
+    )
+
+
+def _name_stays(change: PlannedChange) -> Problem:
+    """A change that needs a new cluster but is no part of the hash, so that there would be none."""
+    told = _problem(change)
+    remedy = "name the cluster anew: this key is no part of the hash in its name"
+    return Problem(code=Code.PC_UPDATE_RENAMED, message=told.message, remedy=remedy, path=told.path, value=told.value)
+
+
+def _told(value: object) -> str:
+    return "not there" if value is None else repr(value)

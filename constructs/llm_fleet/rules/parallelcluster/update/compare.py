@@ -1,0 +1,76 @@
+"""Tells two configurations apart, key by key, as ParallelCluster's update does (its config/config_patch.py)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from llm_fleet.rules.parallelcluster.update.change import Change
+from llm_fleet.rules.parallelcluster.update.keys import Key, top_level_keys
+from llm_fleet.rules.parallelcluster.update.values import Section, items_at, may_be_equal, normal
+
+
+def compare(old: Section, new: Section) -> tuple[Change, ...]:
+    """Return what differs, in the order of ParallelCluster's schema. Keys that it does not know are passed over."""
+    return tuple(_in_section(top_level_keys(), normal(old), normal(new), ()))
+
+
+def _in_section(
+    keys: Mapping[str, Key], old: Section | None, new: Section | None, section: tuple[str, ...]
+) -> list[Change]:
+    changes: list[Change] = []
+    for key in keys.values():
+        if key.has_items:
+            changes += _items(key, old, new, section)
+        elif key.is_section:
+            changes += _subsection(key, _value(old, key), _value(new, key), section)
+        else:
+            changes += _plain(key, old, new, section)
+    return changes
+
+
+def _subsection(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[Change]:
+    if (old and new) or (key.policy == "IGNORED" and (old or new)):
+        return _in_section(key.children, old or None, new or None, (*section, key.name))
+    if old or new:
+        return [Change(section=section, key=key.name, old=old or None, new=new or None, policy=key.policy)]
+    return []
+
+
+def _plain(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
+    old_value, new_value = _value(old, key), _value(new, key)
+    if key.name == "Script":  # A hook has either one script or a sequence of them.
+        old_value = old_value or (old or {}).get("Sequence")
+        new_value = new_value or (new or {}).get("Sequence")
+    if old_value == new_value:
+        return []
+    return [Change(section=section, key=key.name, old=old_value, new=new_value, policy=key.policy)]
+
+
+def _items(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
+    changes: list[Change] = []
+    name_key = key.item_key or "Name"
+    gone = items_at(old, key.name)
+    for item in items_at(new, key.name):
+        partner = _partner(item, gone, name_key)
+        if partner is None:
+            changes.append(_item(key, section, old=None, new=item))
+        else:
+            gone = [other for other in gone if other is not partner]
+            inside = (*section, f"{key.name}[{item.get(name_key)}]")
+            changes += _in_section(key.children, partner, item, inside)
+    return [*changes, *(_item(key, section, old=item, new=None) for item in gone)]
+
+
+def _partner(item: Section, candidates: list[Section], name_key: str) -> Section | None:
+    """The candidate of the same name, else one whose name may turn out to be the same at deployment."""
+    name = item.get(name_key)
+    same = (other for other in candidates if other.get(name_key) == name)
+    alike = (other for other in candidates if may_be_equal(other.get(name_key), name))
+    return next(same, None) or next(alike, None)
+
+
+def _item(key: Key, section: tuple[str, ...], *, old: Any, new: Any) -> Change:
+    return Change(section=section, key=key.name, old=old, new=new, policy=key.policy, is_item=True)
+
+
+def _value(section: Section | None, key: Key) -> Any:
+    return (section or {}).get(key.name)

@@ -1,0 +1,64 @@
+"""Writes an update plan down: for people at a terminal, and as JSON."""
+
+import json
+from typing import Any
+
+from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, UpdatePlan
+from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+
+_WIDEST_VALUE = 60
+
+
+def plan_text(plan: UpdatePlan) -> str:
+    """Return the plan as a table, the gravest changes first, with reason and remedy below each that is not free."""
+    if not plan.changes:
+        return "nothing changes\n"
+    width = max(len(change.verdict.value) for change in plan.changes)
+    lines = [line for change in plan.changes for line in _lines(change, width)]
+    numbers = ", ".join(f"{number} {verdict.value}" for verdict, number in plan.numbers.items())
+    end = "the update passes" if plan.passes else "ParallelCluster would refuse the update"
+    if plan.passes and Verdict.UNKNOWN in plan.numbers:
+        end += ", unless what is known at deployment only differs"
+    count = len(plan.changes)
+    return "\n".join([*lines, "", f"{count} change{'' if count == 1 else 's'}: {numbers}; {end}"]) + "\n"
+
+
+def plan_json(plan: UpdatePlan) -> str:
+    """Return the plan as JSON: `passes`, the gravest `verdict`, and every change. Verdicts are by their names."""
+    document = {
+        "passes": plan.passes,
+        "verdict": plan.verdict.name,
+        "changes": [_entry(change) for change in plan.changes],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _entry(change: PlannedChange) -> dict[str, Any]:
+    return {
+        "path": change.where,
+        "old": change.old,
+        "new": change.new,
+        "verdict": change.verdict.name,
+        "reason": change.reason,
+        "remedy": change.remedy,
+        "policy": change.policy,
+    }
+
+
+def _lines(change: PlannedChange, width: int) -> list[str]:
+    lines = [
+        f"{change.verdict.value:{width}}  {change.where}",
+        f"{'':{width}}    {_short(change.old)} -> {_short(change.new)}",
+    ]
+    if change.verdict is not Verdict.FREE:
+        lines += [
+            f"{'':{width}}    {text}" for text in (change.reason, change.remedy and f"remedy: {change.remedy}") if text
+        ]
+    return lines
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "(none)"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
