@@ -59,7 +59,7 @@ def _deploy(app: cdk.App, stack: cdk.Stack, to: Path, monkeypatch: pytest.Monkey
             s3.create_bucket(Bucket=bucket)
         archive = Path(app.outdir, f"asset.{properties['SourceKey']}").read_bytes()
         s3.put_object(Bucket=ASSETS, Key=properties["SourceKey"], Body=archive)
-        prefix = publish(s3, Request.read(properties | {"SourceBucket": ASSETS, "Bucket": TARGET}))
+        prefix = publish(s3, Request.read(properties | {"SourceBucket": ASSETS, "Bucket": TARGET})).prefix
         for item in s3.list_objects_v2(Bucket=TARGET, Prefix=prefix).get("Contents", []):
             path = to / item.get("Key", "")
             path.parent.mkdir(parents=True, exist_ok=True)

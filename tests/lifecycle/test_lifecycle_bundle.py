@@ -27,7 +27,7 @@ from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
 from llm_fleet.lifecycle.own_step import OwnStep
 from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.terms import LifecycleHook, NodeType
+from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 
 
 def _manifest(dns_name: str = "fs-1.example", cluster: str | None = "train", **group: Any) -> NodeManifest:
@@ -74,6 +74,37 @@ def test_a_cluster_that_names_the_uri_waits_for_the_upload(stack: cdk.Stack) -> 
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
     assert stack.resolve(bundle.source_s3_uri) == {"Fn::GetAtt": [logical_id, "SourceS3Uri"]}
     assert stack.resolve(bundle.prefix) == {"Fn::GetAtt": [logical_id, "Prefix"]}
+
+
+def _on_parallelcluster() -> NodeManifest:
+    hook = ParallelClusterHook.ON_NODE_CONFIGURED
+    head = NodeGroup(name="HeadNode", role=NodeType.CONTROLLER, instance_types=["m5.xlarge"], hook=hook)
+    platform = NodePlatform.PARALLELCLUSTER
+    return replace(_manifest(), platform=platform, groups=[head])
+
+
+def test_on_parallelcluster_entry_and_pointer_have_keys_of_their_own(stack: cdk.Stack) -> None:
+    bundle = _bundle(stack, manifest=_on_parallelcluster())
+    (logical_id,) = Template.from_stack(stack).find_resources("Custom::LlmFleetBundle")
+    told = [bundle.entry_s3_uri, bundle.pointer_s3_uri, bundle.checksums_sha256]
+    attributes = ["EntryS3Uri", "PointerS3Uri", "ChecksumsSha256"]
+    assert stack.resolve(told) == [{"Fn::GetAtt": [logical_id, name]} for name in attributes]
+    assert _properties(stack)["Entry"] == "on_node_configured.sh"
+
+
+def test_hyperpod_has_no_key_that_never_changes(stack: cdk.Stack) -> None:
+    bundle = _bundle(stack)
+    assert "Entry" not in _properties(stack)
+    for name in ("entry_s3_uri", "pointer_s3_uri"):
+        with pytest.raises(ValueError, match="Bundle: only ParallelCluster's nodes"):
+            getattr(bundle, name)
+
+
+def test_parallelcluster_takes_scripts_from_a_bucket_of_any_name(stack: cdk.Stack) -> None:
+    ours = s3.Bucket.from_bucket_name(stack, "Ours", "our-scripts")
+    _bundle(stack, manifest=_on_parallelcluster(), bucket=ours)
+    with raises_codes(["LF401"]):
+        _bundle(stack, "Other", bucket=ours)
 
 
 def test_the_upload_is_told_what_to_verify(stack: cdk.Stack) -> None:

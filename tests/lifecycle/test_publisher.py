@@ -21,6 +21,7 @@ from llm_fleet.lifecycle.publisher.bundle import PublishError, Request, publish
 from llm_fleet.lifecycle.publisher.handler import handler
 
 ASSETS, TARGET = "assets", "sagemaker-demo"
+ROOT = "bundles/demo/train"
 FILES = {"on_init_complete.sh": b"#!/bin/bash\n", "pkg/a.py": b"print(1)\n", "b.txt": b"b\n"}
 
 
@@ -97,6 +98,55 @@ def test_an_update_to_new_scripts_publishes_them_beside_the_old(
     handler(cloudformation.request("Update", properties), None)
     old, new = (answer["Data"]["Prefix"] for answer in cloudformation.answers)
     assert (_get(s3, f"{old}/b.txt"), _get(s3, f"{new}/b.txt")) == (b"b\n", b"B\n")
+
+
+def test_the_answer_tells_the_digest_of_the_checksum_list(s3: S3Client, cloudformation: "_CloudFormation") -> None:
+    handler(cloudformation.request("Create", _properties()), None)
+    data = cloudformation.answers[0]["Data"]
+    assert data["ChecksumsSha256"] == hashlib.sha256(_get(s3, f"{data['Prefix']}/SHA256SUMS")).hexdigest()
+    assert not {"EntryS3Uri", "PointerS3Uri"} & set(data)
+
+
+def test_entry_and_pointer_are_written_after_the_bundle_the_pointer_last(
+    s3: S3Client, cloudformation: "_CloudFormation"
+) -> None:
+    sent = _watch_uploads(s3)
+    published = publish(s3, Request.read(_properties(Entry="on_init_complete.sh")))
+    keys = [one["Key"] for one in sent]
+    assert keys[-3:] == [f"{published.prefix}/fleet.json", f"{ROOT}/on_init_complete.sh", f"{ROOT}/current"]
+    assert _get(s3, keys[-2]) == FILES["on_init_complete.sh"]
+    assert _get(s3, keys[-1]).decode() == f"s3://{TARGET}/{published.prefix} {published.checksums_sha256}\n"
+    handler(cloudformation.request("Create", _properties(Entry="on_init_complete.sh")), None)
+    data = cloudformation.answers[0]["Data"]
+    assert (data["EntryS3Uri"], data["PointerS3Uri"]) == tuple(f"s3://{TARGET}/{key}" for key in keys[-2:])
+
+
+def test_an_update_moves_the_pointer_a_rollback_moves_it_back_and_delete_leaves_it(
+    s3: S3Client, cloudformation: "_CloudFormation"
+) -> None:
+    changed = FILES | {"on_init_complete.sh": b"#!/bin/bash\nexit 0\n"}
+    s3.put_object(Bucket=ASSETS, Key="new.zip", Body=_zip(changed))
+    old = _properties(Entry="on_init_complete.sh")
+    new = old | {"SourceKey": "new.zip", "ContentHash": "d" * 64, "ChecksumsSha256": _sums_hash(changed)}
+    seen: list[tuple[bytes, bytes]] = []
+    for kind, properties in (("Create", old), ("Update", new), ("Update", old), ("Delete", old)):
+        handler(cloudformation.request(kind, properties), None)
+        seen.append((_get(s3, f"{ROOT}/current"), _get(s3, f"{ROOT}/on_init_complete.sh")))
+    first, updated, rolled_back, deleted = seen
+    assert [answer["Status"] for answer in cloudformation.answers] == ["SUCCESS"] * 4
+    assert (b"dddddddddddddddd-" in updated[0], updated[1]) == (True, changed["on_init_complete.sh"])
+    assert first == rolled_back == deleted != updated
+
+
+def test_a_failed_upload_leaves_the_pointer_on_the_old_bundle(s3: S3Client, cloudformation: "_CloudFormation") -> None:
+    properties = _properties(Entry="on_init_complete.sh")
+    handler(cloudformation.request("Create", properties), None)
+    before = _get(s3, f"{ROOT}/current")
+    broken = properties | {"ContentHash": "d" * 64, "Entry": "missing.sh"}
+    handler(cloudformation.request("Update", broken), None)
+    assert cloudformation.answers[-1]["Status"] == "FAILED"
+    assert "lack missing.sh" in cloudformation.answers[-1]["Reason"]
+    assert _get(s3, f"{ROOT}/current") == before
 
 
 def test_delete_keeps_every_object(s3: S3Client, cloudformation: "_CloudFormation") -> None:

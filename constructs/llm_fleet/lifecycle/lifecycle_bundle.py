@@ -55,9 +55,10 @@ class LifecycleBundle(Construct):
     ) -> None:
         """Publish `manifest` with the scripts to `bucket`.
 
-        `bucket`: its name must begin with `sagemaker-`; see `LifecycleBucket`. `scripts`: default, llm-fleet's own
-        folder. `own_scripts`: a folder with the scripts of the manifest's `own_steps`, laid beside those of `scripts`;
-        default, none. `log_encryption_key`: default, CloudWatch's own encryption of the publisher's log.
+        `bucket`: on HyperPod its name must begin with `sagemaker-`; see `LifecycleBucket`. `scripts`: default,
+        llm-fleet's own folder. `own_scripts`: a folder with the scripts of the manifest's `own_steps`, laid beside
+        those of `scripts`; default, none. `log_encryption_key`: default, CloudWatch's own encryption of the
+        publisher's log.
         Raises `FleetError` with everything that is wrong with scripts and bucket, and `NotADirectoryError` when
         `scripts` or `own_scripts` is no folder.
         """
@@ -65,7 +66,7 @@ class LifecycleBundle(Construct):
         files = bundle_files(scripts or default_folder(), own_scripts)
         problems = [problem.under("scripts") for problem in script_rules(files, entry_points=_entry_points(manifest))]
         problems += [problem.under("own_steps") for problem in _own_script_problems(manifest, own_scripts)]
-        problems += [problem.under("bucket") for problem in bucket_name(bucket.bucket_name)]
+        problems += [problem.under("bucket") for problem in bucket_name(bucket.bucket_name, platform=manifest.platform)]
         scripts_sha256 = sha256(checksums(files))
         rendered = render(manifest, content_hash="", scripts_sha256=scripts_sha256)
         problems += [problem.under("manifest") for problem in manifest_size(len(json.dumps(rendered)))]

@@ -9,6 +9,7 @@ from typing import Protocol
 from llm_fleet.catalog.data_file import load
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import NodePlatform
 from llm_fleet.rules.tokens import is_unresolved
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
@@ -39,13 +40,13 @@ class ScriptLike(Protocol):
         ...
 
 
-def bucket_name(name: str) -> list[Problem]:
-    """Return what keeps `name` from being a bucket of lifecycle scripts. A token passes."""
+def bucket_name(name: str, *, platform: NodePlatform = NodePlatform.HYPERPOD) -> list[Problem]:
+    """Return what keeps `name` from being a bucket of lifecycle scripts on `platform`. A token passes."""
     if is_unresolved(name):
         return []
     facts = load("lifecycle")
     problems: list[Problem] = []
-    if not name.startswith(facts["bucket_prefix"]):
+    if platform is NodePlatform.HYPERPOD and not name.startswith(facts["bucket_prefix"]):
         problems.append(
             Problem(
                 code=Code.LIFECYCLE_BUCKET_PREFIX,

@@ -1,0 +1,40 @@
+"""What is wrong with what nodes are set up with, as far as files beside the program tell."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.named_files.lock_file import locked_files
+from llm_fleet.named_files.own_scripts import own_scripts
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.pinned_packages import check_neuron_pinned
+from llm_fleet.rules.problem import Problem
+
+
+def check_downloads(setup: NodeSetup) -> list[Problem]:
+    """Return what is wrong with the downloads of `setup`, and what its Neuron SDK misses among them."""
+    downloads = setup.downloads
+    problems = [problem.under("downloads") for problem in downloads.problems()]
+    if problems or setup.neuron is None or not setup.neuron.install:
+        return problems
+    files = None if downloads.lock is None else locked_files(downloads.lock)
+    return [problem.under("neuron") for problem in check_neuron_pinned(setup.neuron.release, files)]
+
+
+def check_own_step_files(own_steps: Sequence[OwnStep], folder: Path | None) -> list[Problem]:
+    """Return what is wrong with the scripts of `own_steps` in `folder`."""
+    if folder is not None and not folder.is_dir():
+        return [_no_folder(folder)]
+    named = {step.script for step in own_steps}
+    return check_own_scripts(own_steps, None if folder is None else own_scripts(folder, named))
+
+
+def _no_folder(folder: Path) -> Problem:
+    return Problem(
+        code=Code.STEP_SCRIPT,
+        message="there is no such folder of own scripts",
+        remedy="give the path of a folder as `own_scripts`",
+        value=str(folder),
+    )
