@@ -12,9 +12,11 @@ from typing import Any, Self
 
 from parallelcluster_oracle.answers import Change, Finding, SchemaMessage
 from parallelcluster_oracle.dummies import without_tokens
+from parallelcluster_oracle.surroundings import Surroundings
 
 ROOT = Path(__file__).parent.parent
 ENVIRONMENT = ROOT / ".tools" / "parallelcluster"
+_AS_IT_SHOULD = Surroundings()
 
 
 class OracleUnavailable(RuntimeError):
@@ -43,12 +45,15 @@ class Oracle:
         said = self._ask("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
         return [SchemaMessage(**one) for one in said]
 
-    def validate(self, configuration: Mapping[str, Any], cluster_name: str = "cluster") -> list[Finding]:
+    def validate(
+        self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: Surroundings = _AS_IT_SHOULD
+    ) -> list[Finding]:
         """Return what schema and validators say of a configuration, as `pcluster create-cluster --dryrun` would.
 
-        AWS is answered by an emulation in which every resource that the configuration names exists.
+        AWS is answered by an emulation in which all that the configuration names exists; `around` tells otherwise.
         """
-        said = self._ask("validate", configuration=without_tokens(configuration), cluster_name=cluster_name)
+        plain = without_tokens(configuration)
+        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, surroundings=around.as_json())
         return [Finding(**one) for one in said]
 
     def execute(self, validator: str, **arguments: Any) -> list[Finding]:
@@ -80,8 +85,10 @@ class Oracle:
         """End the process; another question starts a new one."""
         process, self._process = self._process, None
         if process and process.stdin and process.stdout:
+            # It holds nothing that a second of clearing up would save.
+            process.kill()
+            process.wait()
             process.stdin.close()
-            process.wait(timeout=10)
             process.stdout.close()
 
     def __enter__(self) -> Self:

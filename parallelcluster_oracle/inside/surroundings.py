@@ -1,0 +1,24 @@
+"""What is true of the AWS around a configuration, where the question is about that."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Facts that a configuration does not tell. Without them, everything that it names exists and is as it should be.
+
+    The client's class of the same name says what each is.
+    """
+
+    zones: dict[str, str] = field(default_factory=dict)
+    public_subnets: list[str] = field(default_factory=list)
+    closed_security_groups: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    reservations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    images: dict[str, dict[str, str]] = field(default_factory=dict)
+    file_system_vpcs: dict[str, str] = field(default_factory=dict)
+
+    def exist(self, names: list[str]) -> list[str]:
+        """Return those of the names that exist."""
+        return [name for name in names if name not in self.missing]

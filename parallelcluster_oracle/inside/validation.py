@@ -1,0 +1,115 @@
+"""Runs ParallelCluster's own validators; AWS is answered by moto, where what a configuration names exists."""
+
+import os
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import pcluster.validators
+from marshmallow import ValidationError
+from moto import mock_aws
+from pcluster.aws.aws_api import AWSApi
+from pcluster.aws.common import Cache
+from pcluster.aws.ec2 import Ec2Client
+from pcluster.validators.common import ValidationResult, Validator, ValidatorContext
+
+from parallelcluster_oracle.inside.answered import answering
+from parallelcluster_oracle.inside.closed_network import REGION
+from parallelcluster_oracle.inside.schema import load, messages
+from parallelcluster_oracle.inside.surroundings import Surroundings
+from parallelcluster_oracle.inside.world_ec2 import furnish_ec2, make_official_images
+from parallelcluster_oracle.inside.world_iam import furnish_iam
+from parallelcluster_oracle.inside.world_storage import furnish_storage
+
+# What EC2 says of its instance types and official images does not depend on a configuration: kept, where the rest of
+# ParallelCluster's caches is emptied for each question.
+LASTING = (
+    "get_instance_type_info",
+    "list_instance_types",
+    "get_official_image_id",
+    "get_supported_az_for_instance_types",
+)
+
+
+def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dict[str, Any]) -> list[dict[str, str]]:
+    """Return what schema and validators say of a configuration; the schema's words stand alone when it refuses."""
+    facts = Surroundings(**surroundings)
+    vpc_id = _furnish(configuration, facts)
+    with answering(configuration, facts, vpc_id):
+        try:
+            cluster = load(configuration, cluster_name, ask_aws=True)
+        except ValidationError as refused:
+            return [
+                {"validator": "ClusterSchema", "level": "ERROR", "message": f"{one['path']}: {one['message']}"}
+                for one in messages(refused)
+            ]
+        return _told(cluster.validate(None, ValidatorContext()))
+
+
+def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
+    """Return what one validator says of arguments."""
+    vpc_id = _furnish({}, Surroundings())
+    with answering({}, Surroundings(), vpc_id):
+        return _told(_validators()[validator]().execute(**validator_arguments))
+
+
+def _told(results: list[ValidationResult]) -> list[dict[str, str]]:
+    return [{"validator": one.validator_type, "level": str(one.level), "message": one.message} for one in results]
+
+
+def _furnish(configuration: dict[str, Any], facts: Surroundings) -> str:
+    _start_moto()
+    region = str(configuration.get("Region") or REGION)
+    os.environ["AWS_DEFAULT_REGION"] = region
+    _forget()
+    _official_images(region)
+    vpc_id = furnish_ec2(region, configuration, facts)
+    furnish_storage(region, configuration, facts, vpc_id)
+    furnish_iam(configuration, facts)
+    return vpc_id
+
+
+def _forget() -> None:
+    Cache.clear_all()
+    for client in vars(AWSApi.instance()).values():
+        for name, value in vars(client).items() if hasattr(client, "__dict__") else ():
+            if name.endswith("cache") and isinstance(value, dict):
+                value.clear()
+
+
+@cache
+def _start_moto() -> None:
+    os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
+    mock_aws(config={"iam": {"load_aws_managed_policies": True}}).start()
+    # moto sets keys of its own; a region that it knows is all that matters.
+    for name in LASTING:
+        setattr(Ec2Client, name, _kept(getattr(Ec2Client, name)))
+
+
+def _kept(method: Any) -> Any:
+    answers: dict[str, Any] = {}
+
+    def answer(client: Ec2Client, *arguments: Any, **named_arguments: Any) -> Any:
+        key = repr((os.environ["AWS_DEFAULT_REGION"], arguments, named_arguments))
+        if key not in answers:
+            answers[key] = method(client, *arguments, **named_arguments)
+        return answers[key]
+
+    return answer
+
+
+@cache
+def _official_images(region: str) -> None:
+    make_official_images(region)
+
+
+@cache
+def _validators() -> dict[str, type[Validator]]:
+    for module in pkgutil.iter_modules(pcluster.validators.__path__):
+        import_module(f"pcluster.validators.{module.name}")
+    return {one.__name__: one for one in _subclasses(Validator)}
+
+
+def _subclasses(kind: type[Validator]) -> list[type[Validator]]:
+    return [found for one in kind.__subclasses__() for found in (one, *_subclasses(one))]

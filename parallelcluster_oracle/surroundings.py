@@ -1,0 +1,46 @@
+"""What is true of the AWS around a configuration, where a question is about that."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _none() -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Facts that a configuration does not tell. Without them, all that it names exists and is as it should be.
+
+    Subnets are then private, in an AZ that offers their queue's instance types; security groups let their members
+    talk; images are of the configuration's own system for x86_64; reservations are of their compute resource's type
+    and count, active, in their queue's AZ.
+    """
+
+    zones: Mapping[str, str] = field(default_factory=_none)
+    """AZ (`us-west-2b`) of a subnet or volume, by id."""
+    public_subnets: Collection[str] = ()
+    """Ids of subnets that give public addresses."""
+    closed_security_groups: Collection[str] = ()
+    """Ids of security groups that let nobody in."""
+    missing: Collection[str] = ()
+    """Ids, names, ARNs and S3 URIs that do not exist."""
+    reservations: Mapping[str, Mapping[str, Any]] = field(default_factory=_none)
+    """Facts of capacity reservations by id, as DescribeCapacityReservations spells them, e.g. `InstanceType`."""
+    images: Mapping[str, Mapping[str, Any]] = field(default_factory=_none)
+    """`os`, `architecture`, `version` (of ParallelCluster) and `size_gib` of custom images, by id."""
+    file_system_vpcs: Mapping[str, str] = field(default_factory=_none)
+    """VPC of a file system of FSx, by id."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the process reads."""
+        return {
+            "zones": dict(self.zones),
+            "public_subnets": list(self.public_subnets),
+            "closed_security_groups": list(self.closed_security_groups),
+            "missing": list(self.missing),
+            "reservations": {name: dict(facts) for name, facts in self.reservations.items()},
+            "images": {name: dict(facts) for name, facts in self.images.items()},
+            "file_system_vpcs": dict(self.file_system_vpcs),
+        }
