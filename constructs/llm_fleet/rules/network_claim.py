@@ -10,7 +10,7 @@ from llm_fleet.rules.tokens import is_unresolved
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressClaim:
-    """Addresses of one compute subnet, each on a network interface of its own, that `owner` needs."""
+    """Addresses of one compute subnet, and network interfaces in it, that `owner` needs."""
 
     owner: str
     """Who needs them, in the user's words, e.g. `train/worker-group`."""
@@ -20,6 +20,8 @@ class AddressClaim:
     """How many of them."""
     addresses_each: int
     """Addresses that each takes."""
+    interfaces_each: int | None = None
+    """Network interfaces that each takes. Default: one for each address."""
     availability_zone_id: str | None = None
     """Where, e.g. `usw2-az4`. Default: the first AZ of the network."""
     replaceable: bool = False
@@ -31,6 +33,11 @@ class AddressClaim:
     def addresses(self) -> int:
         """Addresses of all of them."""
         return self.count * self.addresses_each
+
+    @property
+    def interfaces(self) -> int:
+        """Network interfaces of all of them."""
+        return self.count * (self.addresses_each if self.interfaces_each is None else self.interfaces_each)
 
     @classmethod
     def for_instances(

@@ -53,8 +53,8 @@ class ZonePlan:
 
     @property
     def interfaces(self) -> int:
-        """Network interfaces in this AZ: one for each address, headroom included, and those outside the subnet."""
-        return self.addresses + self.headroom + self.other_interfaces
+        """Network interfaces in this AZ: those of the claims, headroom included, and those outside the subnet."""
+        return sum(claim.interfaces for claim in self.claims) + self.headroom + self.other_interfaces
 
     @property
     def fits(self) -> bool:
