@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.cluster import Cluster
 from llm_fleet.hyperpod.cluster_arn import cluster_arn_problems
 from llm_fleet.hyperpod.cluster_base import ClusterBase
@@ -22,12 +22,12 @@ from llm_fleet.hyperpod.cluster_wiring import open_ports, security_groups_of, wa
 from llm_fleet.hyperpod.imported_cluster import ImportedCluster
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
-from llm_fleet.hyperpod.node_setup import NodeSetup
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
+from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code

@@ -1,19 +1,14 @@
 """What is wrong with what a cluster's nodes are told, by the parameters of the cluster."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
-from llm_fleet.hyperpod.node_setup import NodeSetup
-from llm_fleet.named_files.lock_file import locked_files
-from llm_fleet.named_files.own_scripts import own_scripts
-from llm_fleet.rules.codes import Code
+from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
-from llm_fleet.rules.own_steps import check_own_scripts
-from llm_fleet.rules.pinned_packages import check_neuron_pinned
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook
 
@@ -36,20 +31,11 @@ def node_problems(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleS
     )
     found = [
         *check_node_settings(settings),
-        *(problem.under("own_steps") for problem in _scripts(scripts)),
-        *_downloads(setup),
+        *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
+        *check_downloads(setup),
         *_untold(cluster, setup, lifecycle),
     ]
     return [problem.under("lifecycle") if problem.path[0] in _OF_LIFECYCLE else problem for problem in found]
-
-
-def _downloads(setup: NodeSetup) -> list[Problem]:
-    downloads = setup.downloads
-    problems = [problem.under("downloads") for problem in downloads.problems()]
-    if problems or setup.neuron is None or not setup.neuron.install:
-        return problems
-    files = None if downloads.lock is None else locked_files(downloads.lock)
-    return [problem.under("neuron") for problem in check_neuron_pinned(setup.neuron.release, files)]
 
 
 def _types(group: InstanceGroup) -> tuple[str, ...]:
@@ -61,23 +47,6 @@ def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
         yield group.name, group.node_type, LifecycleHook.ON_CREATE.value
     elif group.on_init_complete is not None:
         yield group.name, group.node_type, LifecycleHook.ON_INIT_COMPLETE.value
-
-
-def _scripts(lifecycle: LifecycleScripts) -> list[Problem]:
-    folder = lifecycle.own_scripts
-    named = {step.script for step in lifecycle.own_steps}
-    if folder is not None and not folder.is_dir():
-        return [_no_folder(folder)]
-    return check_own_scripts(lifecycle.own_steps, None if folder is None else own_scripts(folder, named))
-
-
-def _no_folder(folder: Path) -> Problem:
-    return Problem(
-        code=Code.STEP_SCRIPT,
-        message="there is no such folder of own scripts",
-        remedy="give the path of a folder as `own_scripts`",
-        value=str(folder),
-    )
 
 
 def _untold(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:

@@ -1,6 +1,5 @@
 """The role that HyperPod's nodes act with."""
 
-import json
 from typing import cast
 
 import aws_cdk as cdk
@@ -11,6 +10,7 @@ from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.permissions import permissions
+from llm_fleet.iam.statements import characters_of, reasons_of, statement_of
 from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
 
@@ -47,12 +47,12 @@ class NodeRole(Construct):
             features, Place(partition=stack.partition, region=stack.region, account=stack.account)
         )
         """The statements, each with its reason."""
-        raise_problems(policy_size(_characters(self.permissions)), subject=self.node.path)
+        raise_problems(policy_size(characters_of(self.permissions)), subject=self.node.path)
         policy = iam.ManagedPolicy(
             self,
             "Policy",
             description="What HyperPod nodes may do, from the features that are switched on",
-            statements=[_statement(permission) for permission in self.permissions],
+            statements=[statement_of(permission) for permission in self.permissions],
         )
         role = iam.Role(
             self,
@@ -65,41 +65,9 @@ class NodeRole(Construct):
         )
         self.role = cast(iam.IRole, role)
         """The role itself."""
-        acknowledge_wildcards(policy, self._reasons)
+        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
 
     @property
     def role_arn(self) -> str:
         """The ARN, a token."""
         return self.role.role_arn
-
-    def _reasons(self) -> dict[str, str]:
-        """Return the reason behind each ARN; of two statements on one ARN, both reasons."""
-        reasons: dict[str, list[str]] = {}
-        for permission in self.permissions:
-            for resource in permission.resources:
-                reasons.setdefault(resource, []).append(f"{permission.sid}: {permission.reason}")
-        return {resource: "; ".join(texts) for resource, texts in reasons.items()}
-
-
-def _statement(permission: Permission) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid=permission.sid,
-        actions=list(permission.actions),
-        resources=list(permission.resources),
-        conditions={operator: dict(keys) for operator, keys in permission.conditions.items()} or None,
-    )
-
-
-def _characters(given: tuple[Permission, ...]) -> int:
-    """Return how many characters the policy has as IAM counts them: without white space, tokens as they are now."""
-    statements = [
-        {
-            "Sid": permission.sid,
-            "Effect": "Allow",
-            "Action": permission.actions,
-            "Resource": permission.resources,
-            "Condition": {operator: dict(keys) for operator, keys in permission.conditions.items()},
-        }
-        for permission in given
-    ]
-    return len(json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":")))
