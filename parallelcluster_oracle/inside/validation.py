@@ -1,5 +1,6 @@
 """Runs ParallelCluster's own validators; AWS is answered by moto, where what a configuration names exists."""
 
+import inspect
 import os
 import pkgutil
 from functools import cache
@@ -10,9 +11,10 @@ import pcluster.validators
 from marshmallow import ValidationError
 from moto import mock_aws
 from pcluster.aws.aws_api import AWSApi
-from pcluster.aws.common import Cache
+from pcluster.aws.common import AWSClientError, Cache
 from pcluster.aws.ec2 import Ec2Client
 from pcluster.validators.common import ValidationResult, Validator, ValidatorContext
+from pcluster.validators.s3_validators import UrlValidator
 
 from parallelcluster_oracle.inside.answered import answering
 from parallelcluster_oracle.inside.closed_network import REGION
@@ -40,11 +42,12 @@ def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dic
         try:
             cluster = load(configuration, cluster_name, ask_aws=True)
         except ValidationError as refused:
-            return [
-                {"validator": "ClusterSchema", "level": "ERROR", "message": f"{one['path']}: {one['message']}"}
-                for one in messages(refused)
-            ]
-        return _told(cluster.validate(None, ValidatorContext()))
+            return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(refused)]
+        try:
+            return _told(cluster.validate(None, ValidatorContext()))
+        except AWSClientError as unanswered:
+            # pcluster/models/cluster.py ends its validation here too, without the other validators.
+            return [_error("ConfigValidationError", f"Invalid cluster configuration: {unanswered}")]
 
 
 def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
@@ -56,6 +59,10 @@ def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[st
 
 def _told(results: list[ValidationResult]) -> list[dict[str, str]]:
     return [{"validator": one.validator_type, "level": str(one.level), "message": one.message} for one in results]
+
+
+def _error(validator: str, message: str) -> dict[str, str]:
+    return {"validator": validator, "level": "ERROR", "message": message}
 
 
 def _furnish(configuration: dict[str, Any], facts: Surroundings) -> str:
@@ -72,6 +79,7 @@ def _furnish(configuration: dict[str, Any], facts: Surroundings) -> str:
 
 def _forget() -> None:
     Cache.clear_all()
+    inspect.getclosurevars(UrlValidator._validate_async).nonlocals["_cache"].clear()
     for client in vars(AWSApi.instance()).values():
         for name, value in vars(client).items() if hasattr(client, "__dict__") else ():
             if name.endswith("cache") and isinstance(value, dict):
@@ -82,7 +90,8 @@ def _forget() -> None:
 def _start_moto() -> None:
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
     mock_aws(config={"iam": {"load_aws_managed_policies": True}}).start()
-    # moto sets keys of its own; a region that it knows is all that matters.
+    # A client that was made before moto started would go past it.
+    AWSApi.reset()
     for name in LASTING:
         setattr(Ec2Client, name, _kept(getattr(Ec2Client, name)))
 

@@ -7,7 +7,12 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.amis import Ami
 from pcluster.aws.aws_api import AWSApi
 from pcluster.aws.common import AWSClientError
-from pcluster.constants import OS_TO_IMAGE_NAME_PART_MAP, PCLUSTER_IMAGE_OS_TAG, PCLUSTER_VERSION_TAG
+from pcluster.constants import (
+    OS_TO_IMAGE_NAME_PART_MAP,
+    PCLUSTER_IMAGE_BUILD_STATUS_TAG,
+    PCLUSTER_IMAGE_OS_TAG,
+    PCLUSTER_VERSION_TAG,
+)
 from pcluster.utils import get_installed_version
 
 from parallelcluster_oracle.inside import named
@@ -130,7 +135,11 @@ def _make_image(
     size_gib: int = IMAGE_SIZE_GIB,
 ) -> None:
     ec2 = backend(region)
-    tags = {PCLUSTER_IMAGE_OS_TAG: os, PCLUSTER_VERSION_TAG: version or get_installed_version()}
+    tags = {
+        PCLUSTER_IMAGE_OS_TAG: os,
+        PCLUSTER_VERSION_TAG: version or get_installed_version(),
+        PCLUSTER_IMAGE_BUILD_STATUS_TAG: "available",
+    }
     image = Ami(
         ec2,
         image_id or f"ami-{len(ec2.amis):017x}",

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from moto.iam.models import ManagedPolicy, iam_backends
-from moto.iam.utils import random_resource_id
 
 from parallelcluster_oracle.inside import named
 from parallelcluster_oracle.inside.surroundings import Surroundings
@@ -39,8 +38,7 @@ def _policy(arn: str) -> ManagedPolicy:
         region="us-east-1",
         default_version_id="v1",
         path=inside.rsplit("/", 1)[0] + "/",
-        policy_document=_NOTHING,
-        policy_id=random_resource_id(account),
+        document=_NOTHING,
     )
 
 
