@@ -38,7 +38,7 @@ scenarios: setup ## as root: every scenario of the drill
 	@.venv/bin/python -m pytest drill/scenarios
 
 test: setup ## run all tests, in two processes
-	@.venv/bin/python -m pytest -n 2 --dist loadfile
+	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup ## formatting, lint, import rules, shell
 	@.venv/bin/ruff format --check .

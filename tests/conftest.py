@@ -16,7 +16,18 @@ import pytest
 
 from parallelcluster_oracle.fixture import oracle as oracle
 
+LONGEST_FIRST = ("tests/tools/", "tests/deployment/", "tests/local_aws/", "tests/agreement/", "tests/house/")
+"""Files of few tests that take long; begun last, they would leave one of two processes without work."""
 ENVIRONMENT = cdk.Environment(account="111122223333", region="us-west-2")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes long first; the Makefile keeps xdist from another order."""
+
+    def place(item: pytest.Item) -> int:
+        return next((n for n, folder in enumerate(LONGEST_FIRST) if item.nodeid.startswith(folder)), len(LONGEST_FIRST))
+
+    items.sort(key=place)
 
 
 @pytest.fixture
