@@ -11,7 +11,7 @@ from llm_fleet.config.choices import Removal
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.existing_network import network_for

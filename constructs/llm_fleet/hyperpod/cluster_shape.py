@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from llm_fleet.hyperpod.accounting_database import AccountingDatabase
+from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IConstruct, IDependable
 
+from llm_fleet.accounting.let_in import let_in
+from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.hyperpod.node_ports import let_through
+from llm_fleet.network.node_ports import let_through
 from llm_fleet.rules.tokens import is_unresolved
-
-_MYSQL_PORT = 3306
-"""slurmdbd's and the API's default."""
 
 
 def security_groups_of(plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
@@ -44,12 +42,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
     database = plan.shape.accounting_database
     if database is not None and database.connections is not None:
-        for guard in database.connections.connections.security_groups:
-            for group in groups:
-                port = database.port or _MYSQL_PORT
-                # The cluster's stack already waits for the database's: a group of its own has its rules there.
-                home = scope if cdk.Stack.of(group) is cdk.Stack.of(scope) else guard
-                rules.append(let_through(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
+        rules += let_in(scope, groups, database.connections, port=database.port or hyperpod_facts().accounting_port)
     return rules
 
 

@@ -15,6 +15,7 @@ from llm_fleet.rules.network import check_existing_network
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_zones import check_zones
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -109,6 +110,11 @@ class ExistingNetwork(Construct):
         return self._vpc
 
     @property
+    def internet(self) -> InternetAccess | None:
+        """Nobody told."""
+        return None
+
+    @property
     def availability_zone_ids(self) -> tuple[str, ...]:
         """AZ ids with a compute subnet; the first is the default one."""
         return tuple(self._compute_subnets)
@@ -145,6 +151,10 @@ class ExistingNetwork(Construct):
     def reserve_addresses(self, claims: Iterable[AddressClaim]) -> list[Problem]:
         """Set addresses aside, where the size of the subnet was told; see `Network`."""
         return self._book.reserve(claims)
+
+    def database_subnets(self) -> list[ec2.ISubnet]:
+        """Return the compute subnets of the first two AZs: nobody told of others. One, where there is only one AZ."""
+        return list(self._compute_subnets.values())[:2]
 
     def keep(self) -> None:
         """Keep the security group if it was made here: a retained file system still uses it. Idempotent."""

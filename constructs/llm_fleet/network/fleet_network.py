@@ -10,6 +10,7 @@ from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.network.address_book import AddressBook
+from llm_fleet.network.database_subnets import DatabaseSubnets
 from llm_fleet.network.endpoints import Endpoints
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.flow_logs import FlowLogs
@@ -95,6 +96,8 @@ class FleetNetwork(Construct):
         self._name = self.node.path
         self._zone_ids = tuple(availability_zone_ids)
         self._internet = internet
+        self._cidr = cidr
+        self._database_subnets: DatabaseSubnets | None = None
         self._make_vpc(cidr, compute_cidr)
         self._make_zones(cidr, compute_cidr)
         names = interface_endpoints(internet, endpoint_features, endpoints)
@@ -175,6 +178,11 @@ class FleetNetwork(Construct):
         return self._vpc
 
     @property
+    def internet(self) -> InternetAccess | None:
+        """Whether its compute subnets have a way to the internet."""
+        return self._internet
+
+    @property
     def availability_zone_ids(self) -> tuple[str, ...]:
         """AZ ids with a compute subnet; the first is the default one."""
         return self._zone_ids
@@ -223,8 +231,16 @@ class FleetNetwork(Construct):
         """Set addresses aside and return what does not fit; see `Network`."""
         return self._book.reserve(claims)
 
+    def database_subnets(self) -> list[ec2.ISubnet]:
+        """Return two subnets for databases, made when they are first asked for; see `DatabaseSubnets`."""
+        if self._database_subnets is None:
+            self._database_subnets = DatabaseSubnets(
+                self, "Database", vpc_id=self.cfn_vpc.ref, cidr=self._cidr, zones=len(self.zones), name=self._name
+            )
+        return self._database_subnets.subnets
+
     def keep(self) -> None:
-        """Keep, when the stack is deleted, all that a retained file system still stands in. Idempotent.
+        """Keep, when the stack is deleted, all that a retained file system or database still stands in. Idempotent.
 
         A file system that is retained keeps its network interfaces, and with them its subnet, security group and VPC:
         to delete those would fail, and leave the stack half deleted. Its port stays open to the kept group as well,
@@ -233,6 +249,8 @@ class FleetNetwork(Construct):
         for resource in (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones)):
             resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         self._security_group.keep()
+        if self._database_subnets is not None:
+            self._database_subnets.keep()
 
     def _make_vpc(self, cidr: str, compute_cidr: str) -> None:
         self.cfn_vpc = ec2.CfnVPC(

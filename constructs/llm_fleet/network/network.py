@@ -8,6 +8,7 @@ from constructs import IDependable
 
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import InternetAccess
 
 
 class Network(Protocol):
@@ -16,6 +17,11 @@ class Network(Protocol):
     @property
     def vpc(self) -> ec2.IVpc:
         """The VPC."""
+        ...
+
+    @property
+    def internet(self) -> InternetAccess | None:
+        """Whether its compute subnets have a way to the internet; `None` where nobody told."""
         ...
 
     @property
@@ -62,6 +68,10 @@ class Network(Protocol):
         told, by the network's own validation at synth. Each problem's path begins with `network`. Claims in a subnet
         whose size nobody told (an existing network) always fit.
         """
+        ...
+
+    def database_subnets(self) -> list[ec2.ISubnet]:
+        """Return subnets in different AZs for databases: two, or fewer where an existing network has no more."""
         ...
 
     def keep(self) -> None:

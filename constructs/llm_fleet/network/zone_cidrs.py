@@ -4,7 +4,16 @@ import aws_cdk as cdk
 
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.network.zone import ZoneCidrs
-from llm_fleet.rules.network_layout import compute_slots, primary_slots, private_slot, public_slot, slice_cidr
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.network_layout import (
+    compute_slots,
+    database_slots,
+    primary_slots,
+    private_slot,
+    public_slot,
+    slice_cidr,
+)
+from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -15,6 +24,26 @@ def zone_cidrs(cidr: str, compute_cidr: str, *, zone: int, zones: int) -> ZoneCi
         public=_part(cidr, primary_slots(), public_slot(zone)),
         compute=_part(compute_cidr, compute_slots(zones), zone),
     )
+
+
+def database_cidrs(cidr: str, *, zones: int, subject: str) -> list[str]:
+    """Return the CIDRs of the two subnets for databases, beside those of `zones` AZs; raise `FleetError` (LF699)."""
+    slots = database_slots()
+    if zones > slots[0]:
+        raise_problems(
+            [
+                Problem(
+                    code=Code.DATABASE_SUBNETS,
+                    path=("availability_zone_ids",),
+                    value=zones,
+                    message=f"a network of {zones} AZs has no room for the subnets of a database",
+                    allowed=f"up to {slots[0]} AZs",
+                    remedy="name subnets of your own for the database, as `subnets`",
+                )
+            ],
+            subject=subject,
+        )
+    return [_part(cidr, primary_slots(), private_slot(slot)) for slot in slots]
 
 
 def _part(cidr: str, slots: int, slot: int) -> str:

@@ -282,6 +282,8 @@ class Code(StrEnum):
     PC_RESOURCE_ID = "LF667", "text that is no id of the resource that is asked for"
     PC_ROOT_VOLUME = "LF668", "a root volume that is not sold or too small for the image"
     PC_SETTING = "LF669", "a setting out of ParallelCluster's bounds"
+    PC_OPEN_ZFS_VOLUME = "LF670", "an OpenZFS file system whose volume nobody told"
+    PC_IAM_PREFIX = "LF671", "a prefix of IAM names that ParallelCluster's provider may not make"
     PC_DEPLOYED_UNREADABLE = "LF680", "a deployed configuration that cannot be read"
     PC_DEPLOYED_SHAPE = "LF681", "a deployed configuration that is neither template nor ParallelCluster's own"
     PC_DEPLOYED_CLUSTER = "LF682", "a cluster that the deployed template does not have, or has beside others"

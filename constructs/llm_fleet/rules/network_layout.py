@@ -26,6 +26,12 @@ def public_slot(zone: int) -> int:
     return address_facts().most_zones + zone
 
 
+def database_slots() -> tuple[int, int]:
+    """Return the zones' indexes whose private parts the subnets for databases take: the last two."""
+    most = address_facts().most_zones
+    return most - 2, most - 1
+
+
 def compute_slots(zones: int) -> int:
     """Return into how many equal parts the compute CIDR is cut: `zones`, rounded up to a power of two."""
     return 1 << (zones - 1).bit_length()

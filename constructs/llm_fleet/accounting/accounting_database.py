@@ -1,0 +1,35 @@
+"""A database of the user's own for Slurm's accounting."""
+
+from dataclasses import dataclass
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_secretsmanager as secretsmanager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountingDatabase:
+    """A MySQL-compatible database for slurmdbd (`Orchestrator.Slurm.AccountingDatabase`).
+
+    HyperPod neither makes, sizes, patches nor backs it up; several clusters can share it. It needs Continuous
+    provisioning, and a cluster that has one can never be without again.
+    """
+
+    endpoint: str
+    """Host name, e.g. that of an Aurora cluster's writer."""
+    secret: secretsmanager.ISecret | secretsmanager.Secret
+    """User and password. The nodes' role is allowed to read it."""
+    port: int | None = None
+    """Default: 3306."""
+    database_name: str | None = None
+    """The schema. Default: one of this cluster's own, so that a cluster made anew does not meet its forerunner's
+    records (Slurm refuses another cluster's id)."""
+    connections: ec2.IConnectable | None = None
+    """What guards the database; the cluster's nodes are let in, by rules in its stack. Default: you let them in.
+
+    Clusters of several stacks that import one and the same guard: give it to one of them, as EC2 takes a rule once.
+    """
+
+    @property
+    def secret_arn(self) -> str:
+        """The ARN of `secret`."""
+        return self.secret.secret_arn

@@ -1,0 +1,90 @@
+"""The RDS instance of a database for accounting."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_rds as rds
+from constructs import Construct
+
+from llm_fleet.accounting.database_server import DatabaseServer, ServerOptions
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.slurm_database import slurm_database_facts
+
+_CLASS = "db.t4g.medium"
+_STORAGE_GIB = 20
+_GROWTH = 5
+"""How many times its first size the storage may grow to by itself."""
+
+
+def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
+    """Make the instance in `scope`."""
+    settings = options.settings
+    parameters = rds.CfnDBParameterGroup(
+        scope,
+        "Parameters",
+        description=options.description,
+        family=settings.effective_family,
+        parameters=options.parameters,
+    )
+    storage = settings.storage_gib or _STORAGE_GIB
+    instance = rds.CfnDBInstance(
+        scope,
+        "Resource",
+        engine=settings.engine,
+        engine_version=settings.effective_version,
+        db_instance_class=settings.instance_class or _CLASS,
+        allocated_storage=str(storage),
+        max_allocated_storage=storage * _GROWTH,
+        storage_type="gp3",
+        multi_az=settings.standby,
+        db_parameter_group_name=parameters.ref,
+        db_subnet_group_name=options.subnet_group_name,
+        vpc_security_groups=[options.security_group_id],
+        port=str(settings.port),
+        master_username=settings.user_name,
+        master_user_password=options.master_password,
+        storage_encrypted=True,
+        kms_key_id=options.key_arn,
+        backup_retention_period=settings.backup_retention_days,
+        preferred_backup_window=settings.backup_window,
+        preferred_maintenance_window=settings.maintenance_window,
+        copy_tags_to_snapshot=True,
+        auto_minor_version_upgrade=True,
+        publicly_accessible=False,
+        deletion_protection=options.deletion_protection,
+        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[settings.engine].logs),
+    )
+    _tell_nag(instance)
+    instance.apply_removal_policy(options.removal_policy)
+    snapshot = options.removal_policy == cdk.RemovalPolicy.SNAPSHOT
+    parameters.apply_removal_policy(cdk.RemovalPolicy.DESTROY if snapshot else options.removal_policy)
+    return DatabaseServer(
+        resource=instance,
+        endpoint=instance.attr_endpoint_address,
+        dimensions={"DBInstanceIdentifier": instance.ref},
+    )
+
+
+def _tell_nag(instance: rds.CfnDBInstance) -> None:
+    acknowledge(
+        instance,
+        "slurmctld keeps records back while slurmdbd has no database, and RDS starts a failed server anew; "
+        "`standby=True` pays for a second one",
+        "AwsSolutions-RDS3",
+        "NIST.800.53.R5-RDSMultiAZSupport",
+    )
+    acknowledge(
+        instance,
+        "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
+        "clusters only",
+        "AwsSolutions-RDS11",
+    )
+    acknowledge(
+        instance,
+        "accounting is a small load: CloudWatch has CPU, connections and latency of the database without it",
+        "NIST.800.53.R5-RDSEnhancedMonitoringEnabled",
+    )
+    acknowledge(
+        instance,
+        "the general log would hold every statement, and with them names of jobs and people; error and slow query "
+        "logs go to CloudWatch",
+        "NIST.800.53.R5-RDSLoggingEnabled",
+    )

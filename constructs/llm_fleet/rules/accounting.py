@@ -1,0 +1,195 @@
+"""Accounting outside a ParallelCluster: the form of what `SlurmSettings` is told.
+
+Sources: DatabaseUriValidator, PasswordSecretArnValidator and the two validators of ExternalSlurmdbd in the package
+aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py.
+"""
+
+import re
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+SCHEMA_PREFIX = "slurm_acct_db_"
+"""What the names of schemas begin with, as HyperPod's own do."""
+
+_PORTS = Limit(minimum=1, maximum=65535)
+_ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:(?P<port>[0-9]{1,5}))?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_USER = re.compile(r"[^\s#'\"\\]{1,32}")
+"""MySQL's own limit; slurmdbd.conf ends a value at a blank and at `#`."""
+
+
+def check_accounting_fields(accounting: AccountingLike) -> list[Problem]:
+    """Return what is wrong with accounting outside a cluster by itself, by the attributes of `AccountingLike`."""
+    return [
+        *_check_one_place(accounting),
+        *_check_address(accounting.database_uri),
+        *_check_sign_in(accounting),
+        *_check_secret_arn(accounting.password_secret_arn, "password_secret_arn"),
+        *_check_database_name(accounting.database_name),
+        *_check_slurmdbd(accounting),
+        *_check_secret_arn(accounting.munge_key_secret_arn, "munge_key_secret_arn"),
+    ]
+
+
+def check_has_password_secret(*, told: bool) -> list[Problem]:
+    """Return a problem unless the secret with the password alone was told of a database for a ParallelCluster."""
+    return [] if told else [_wrong_form("password_secret", "the password and nothing else", "ParallelCluster")]
+
+
+def check_has_credentials_secret(*, told: bool) -> list[Problem]:
+    """Return a problem unless the secret with user and password was told of a database for HyperPod."""
+    return [] if told else [_wrong_form("credentials_secret", "JSON of `username` and `password`", "HyperPod")]
+
+
+def _wrong_form(attribute: str, form: str, whose: str) -> Problem:
+    return Problem(
+        code=Code.ACCOUNTING_SECRET_FORM,
+        path=(attribute,),
+        message=f"{whose} reads a secret whose text is {form}, and none was told of this database",
+        remedy=f"make such a secret, and tell it as `{attribute}`",
+    )
+
+
+def _check_one_place(accounting: AccountingLike) -> list[Problem]:
+    here, there = accounting.database_uri is not None, accounting.slurmdbd_host is not None
+    if here is not there:
+        return []
+    both = "both a database and a slurmdbd elsewhere are named"
+    return [
+        Problem(
+            code=Code.ACCOUNTING_PLACE,
+            path=("slurmdbd_host",) if here else ("database_uri",),
+            value=accounting.slurmdbd_host,
+            message=both if here else "neither a database nor a slurmdbd elsewhere is named",
+            remedy="keep one: the slurmdbd has a database of its own" if here else "name one of the two",
+        )
+    ]
+
+
+def _check_address(uri: str | None) -> list[Problem]:
+    if uri is None or is_unresolved(uri):
+        return []
+    found = _ADDRESS.fullmatch(uri)
+    port = found["port"] if found else None
+    if found and (port is None or _PORTS.holds(int(port))):
+        return []
+    scheme = _SCHEME.match(uri)
+    fault = f"begins with a scheme, {scheme[0]}" if scheme else "is no host name with a port"
+    mended = _ADDRESS.search(uri[scheme.end() :] if scheme else uri.lstrip("/"))
+    return [
+        Problem(
+            code=Code.ACCOUNTING_ADDRESS,
+            path=("database_uri",),
+            value=uri,
+            message=f"the address of the database {fault}",
+            allowed="<host> or <host>:<port>, with a port of 1 to 65535",
+            remedy=f"write `{mended['host']}:{slurm_database_facts().port}`" if mended else "write its host name",
+        )
+    ]
+
+
+def _check_sign_in(accounting: AccountingLike) -> list[Problem]:
+    """Return what is missing beside a database, and a user name that slurmdbd could not be told."""
+    problems: list[Problem] = []
+    if accounting.database_uri is not None and accounting.password_secret_arn is None:
+        problems.append(
+            Problem(
+                code=Code.ACCOUNTING_SECRET,
+                path=("password_secret_arn",),
+                message="the database has no secret with its password",
+                remedy="name the secret whose text is the password and nothing else",
+            )
+        )
+    user = accounting.user_name
+    if user is None and accounting.database_uri is None:
+        return problems
+    if user is None or not (is_unresolved(user) or _USER.fullmatch(user)):
+        problems.append(
+            Problem(
+                code=Code.ACCOUNTING_USER,
+                path=("user_name",),
+                value=user,
+                message="the database has no user name that slurmdbd could sign in with",
+                allowed="1 to 32 characters without blanks, quotes, backslashes and #",
+                remedy="write the name of a database user who may create the schema",
+            )
+        )
+    return problems
+
+
+def _check_secret_arn(arn: str | None, attribute: str) -> list[Problem]:
+    if arn is None or is_unresolved(arn) or re.fullmatch(slurm_database_facts().secret_arn, arn):
+        return []
+    return [
+        Problem(
+            code=Code.ACCOUNTING_SECRET,
+            path=(attribute,),
+            value=arn,
+            message="this is no ARN of a Secrets Manager secret",
+            allowed="arn:<partition>:secretsmanager:<region>:<account>:secret:<name>",
+            remedy="write the whole ARN; ParallelCluster takes neither a name nor a parameter of SSM",
+        )
+    ]
+
+
+def _check_database_name(name: str | None) -> list[Problem]:
+    if name is None or is_unresolved(name) or re.fullmatch(slurm_database_facts().database_name, name):
+        return []
+    mended = re.sub("[^0-9a-z_]", "_", name.lower())[:64]
+    return [
+        Problem(
+            code=Code.ACCOUNTING_SCHEMA,
+            path=("database_name",),
+            value=name,
+            message="ParallelCluster refuses this name of a schema",
+            allowed="1 to 64 lower-case letters, digits and underscores",
+            remedy=f"write {mended!r}" if mended else "leave it out: the cluster is given a schema of its own",
+        )
+    ]
+
+
+def _check_slurmdbd(accounting: AccountingLike) -> list[Problem]:
+    host = accounting.slurmdbd_host
+    problems = check_number(
+        accounting.slurmdbd_port,
+        _PORTS,
+        Code.ACCOUNTING_ADDRESS,
+        "slurmdbd_port",
+        what="the port of slurmdbd",
+        remedy=f"leave it out for {slurm_database_facts().slurmdbd_port}, slurmdbd's own",
+    )
+    if host is None:
+        return problems
+    if not is_unresolved(host) and not _is_host(host):
+        problems.append(
+            Problem(
+                code=Code.ACCOUNTING_ADDRESS,
+                path=("slurmdbd_host",),
+                value=host,
+                message="the host of slurmdbd is no host name or address",
+                remedy="write it alone, without scheme and port; the port has a key of its own",
+            )
+        )
+    if accounting.munge_key_secret_arn is None:
+        problems.append(
+            Problem(
+                code=Code.ACCOUNTING_MUNGE_KEY,
+                path=("munge_key_secret_arn",),
+                message="a slurmdbd elsewhere trusts a cluster only by a munge key that both have, and none is named",
+                remedy="name the secret that holds its munge key in Base64",
+            )
+        )
+    return problems
+
+
+def _is_host(text: str) -> bool:
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and found["port"] is None
+
+
