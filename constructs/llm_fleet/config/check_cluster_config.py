@@ -1,30 +1,28 @@
-"""The clusters of a fleet file, judged by the rules that judge the constructs."""
+"""The HyperPod clusters of a fleet file, judged by the rules that judge the constructs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.check_bucket_names import check_bucket_names
 from llm_fleet.config.check_nodes import check_nodes
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.scripts import ScriptsConfig
-from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_interface import check_network_interface
 from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
 
-_S3 = "s3://"
 _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
 
 def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with the clusters, by attribute names."""
+    """Return what is wrong with the HyperPod clusters, by attribute names."""
     for name, cluster in fleet.hyperpod_clusters.items():
         for problem in check_cluster(ClusterView(fleet=fleet, config=cluster)):
             # An AZ that the cluster takes from elsewhere is told there; that a mount stands in another, here.
@@ -53,11 +51,7 @@ def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     yield from (problem.under("scripts") for problem in _check_scripts(cluster.scripts))
     yield from check_nodes(ClusterView(fleet=fleet, config=cluster))
-    for index, mount in enumerate(cluster.s3_mounts):
-        yield from (problem.under("s3_mounts", index, "bucket") for problem in _check_bucket(mount.bucket, fleet))
-    for attribute, names in (("reads", cluster.reads), ("writes", cluster.writes)):
-        for index, name in enumerate(names):
-            yield from (problem.under(attribute, index) for problem in _check_bucket(name, fleet))
+    yield from check_bucket_names(cluster, fleet)
     for group in cluster.groups.values():
         found = _check_group(group, continuous=cluster.node_provisioning_mode is not None)
         yield from (problem.under("groups", group.name) for problem in found)
@@ -89,23 +83,3 @@ def _check_group(group: GroupConfig, *, continuous: bool) -> Iterator[Problem]:
     )
     types = group.instance_types or (group.instance_type or "",)
     yield from check_network_interface(group.network_interface, types)
-
-
-def _check_bucket(name: str, fleet: Fleet) -> Iterator[Problem]:
-    if name.startswith(_S3):
-        for problem in check_bucket_name(name.removeprefix(_S3).removesuffix("/")):
-            remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
-            yield replace(problem, path=(), remedy=remedy)
-    elif name not in fleet.storage.buckets:
-        yield _unknown_bucket(name, fleet)
-
-
-def _unknown_bucket(name: str, fleet: Fleet) -> Problem:
-    names = list(fleet.storage.buckets)
-    return Problem(
-        code=Code.UNKNOWN_REFERENCE,
-        message=f"there is no bucket {name!r} under `storage.buckets`",
-        remedy=did_you_mean(name, names, otherwise="add it there, or write `s3://` and the name of one that exists"),
-        value=name,
-        allowed=", ".join([*names, "s3://<bucket>"]),
-    )

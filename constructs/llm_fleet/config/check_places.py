@@ -5,9 +5,13 @@ from dataclasses import replace
 
 from llm_fleet.catalog.regions import az_id_prefix
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
-from llm_fleet.config.cluster_view import ClusterView, zone_of_fsx, zone_of_home
+from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_network import zone_of
@@ -15,6 +19,7 @@ from llm_fleet.rules.lustre_addresses import lustre_addresses
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import interface_endpoints
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
+from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 
@@ -83,6 +88,16 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
                     count=group.count,
                     availability_zone_id=zone_of(view, group),
                 )
+    for name, cluster in fleet.parallelclusters.items():
+        view = ParallelClusterView(fleet=fleet, config=cluster)
+        yield from address_claims(
+            head_node=view.head_node,
+            queues=view.queues,
+            login_pools=view.login_pools,
+            owner=name,
+            zone=view.availability_zone_id,
+            efa_with_address=view.efa_with_address,
+        )
 
 
 def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
@@ -92,13 +107,23 @@ def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
         yield ("storage", "fsx", "availability_zone_id"), fsx.availability_zone_id
     if home is not None and home.availability_zone_id is not None:
         yield ("storage", "home", "availability_zone_id"), home.availability_zone_id
-    for name, cluster in fleet.hyperpod_clusters.items():
+    for name, cluster in fleet.clusters.items():
         if cluster.availability_zone_id is not None:
             yield ("clusters", name, "availability_zone_id"), cluster.availability_zone_id
-        for group in cluster.groups.values():
-            if group.availability_zone_id is not None and not group.override_subnet_ids:
-                path = ("clusters", name, "groups", group.name, "availability_zone_id")
-                yield path, group.availability_zone_id
+        parts = _parts_of_parallelcluster(cluster) if cluster.kind == "parallelcluster" else _parts_of_hyperpod(cluster)
+        yield from ((("clusters", name, *path, "availability_zone_id"), zone) for path, zone in parts)
+
+
+def _parts_of_hyperpod(cluster: HyperPodConfig) -> Iterator[tuple[tuple[PathPart, ...], str]]:
+    for group in cluster.groups.values():
+        if group.availability_zone_id is not None and not group.override_subnet_ids:
+            yield ("groups", group.name), group.availability_zone_id
+
+
+def _parts_of_parallelcluster(cluster: ParallelClusterConfig) -> Iterator[tuple[tuple[PathPart, ...], str]]:
+    for queue in cluster.queues.values():
+        if queue.availability_zone_id is not None and not queue.subnet_ids:
+            yield ("queues", queue.name), queue.availability_zone_id
 
 
 def _in_file(problem: Problem, network: NetworkConfig) -> Problem:

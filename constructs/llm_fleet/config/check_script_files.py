@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.config.check_nodes import check_node_files
+from llm_fleet.config.check_node_setup import check_node_setup_files
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
@@ -19,10 +19,12 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
     """Return what is wrong with the scripts of `fleet`, whose folders begin where its file lies, by attribute names."""
     problems: list[Problem] = []
     for name, cluster in fleet.hyperpod_clusters.items():
-        found = [*_missing(cluster), *check_node_files(cluster)]
+        found = [*_missing(cluster), *check_node_setup_files(cluster, cluster.scripts)]
         if cluster.scripts.legacy:
             found += check_legacy(ClusterView(fleet=fleet, config=cluster))
         problems += [problem.under("clusters", name) for problem in found]
+    for name, cluster in fleet.parallelclusters.items():
+        problems += [problem.under("clusters", name) for problem in check_node_setup_files(cluster, cluster.steps)]
     return list({problem.path: problem for problem in reversed(problems)}.values())
 
 

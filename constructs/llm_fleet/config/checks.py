@@ -6,11 +6,12 @@ from llm_fleet.config.check_network_config import check_network_config
 from llm_fleet.config.check_places import check_places, check_zones_exist
 from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
 
-_COUNTED = ("instance_type", "instance_types", "count", "availability_zone_id")
+_COUNTED = ("instance_type", "instance_types", "listed_types", "count", "max_count", "availability_zone_id")
 
 
 def check_fleet(fleet: Fleet) -> list[Problem]:
@@ -24,6 +25,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_network_config(fleet),
         *check_storage_config(fleet),
         *check_cluster_config(fleet),
+        *check_parallelclusters(fleet),
         *check_tags(fleet.tags),
         *check_zones_exist(fleet),
     ]

@@ -13,6 +13,8 @@ class ExistingHomeConfig(FleetModel):
     """Its id."""
     dns_name: str | None = None
     """The name that nodes mount. Default: `<id>.fsx.<region>.amazonaws.com`, FSx's own."""
+    volume_id: str | None = Field(default=None, alias="volume")
+    """Its root volume, `fsvol-…`, or a child volume, which a ParallelCluster asks for. Default: not known."""
     availability_zone_id: str | None = Field(default=None, alias="az")
     """AZ id where it stands. Default: not known, and not checked."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")

@@ -1,0 +1,42 @@
+"""The buckets that a cluster of any kind names."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.node_setup import NodeSetupModel
+from llm_fleet.rules.buckets import check_bucket_name
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+
+_S3 = "s3://"
+
+
+def check_bucket_names(config: NodeSetupModel, fleet: Fleet) -> Iterator[Problem]:
+    """Return which buckets there cannot be, by attribute names below the cluster."""
+    for index, mount in enumerate(config.s3_mounts):
+        yield from (problem.under("s3_mounts", index, "bucket") for problem in _check_bucket(mount.bucket, fleet))
+    for attribute, names in (("reads", config.reads), ("writes", config.writes)):
+        for index, name in enumerate(names):
+            yield from (problem.under(attribute, index) for problem in _check_bucket(name, fleet))
+
+
+def _check_bucket(name: str, fleet: Fleet) -> Iterator[Problem]:
+    if name.startswith(_S3):
+        for problem in check_bucket_name(name.removeprefix(_S3).removesuffix("/")):
+            remedy = "write `s3://` and the name of a bucket; nodes are given the whole bucket, not a folder in it"
+            yield replace(problem, path=(), remedy=remedy)
+    elif name not in fleet.storage.buckets:
+        yield _unknown_bucket(name, fleet)
+
+
+def _unknown_bucket(name: str, fleet: Fleet) -> Problem:
+    names = list(fleet.storage.buckets)
+    return Problem(
+        code=Code.UNKNOWN_REFERENCE,
+        message=f"there is no bucket {name!r} under `storage.buckets`",
+        remedy=did_you_mean(name, names, otherwise="add it there, or write `s3://` and the name of one that exists"),
+        value=name,
+        allowed=", ".join([*names, "s3://<bucket>"]),
+    )

@@ -1,0 +1,40 @@
+"""Where the fleet file has what a rule of ParallelCluster found."""
+
+from dataclasses import replace
+
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster.view import FSX, HOME
+from llm_fleet.rules.problem import PathPart, Problem
+
+_OF_FLEET = {"mount_dir": "mount_path"}
+"""What the rules ask of a shared storage, by what the fleet's own file systems call it."""
+
+
+def in_file(problem: Problem, cluster: ParallelClusterConfig) -> Problem:
+    """Return a problem of `cluster` by the attributes of the fleet: region and file systems are the fleet's."""
+    first, *rest = problem.path or ("",)
+    if first == "region":
+        return problem
+    if first == "shared_storage" and rest and rest[0] in (FSX, HOME) and rest[0] not in cluster.shared_storage:
+        inner = [_OF_FLEET[str(part)] for part in rest[1:2] if part in _OF_FLEET]
+        return replace(problem, path=("storage", rest[0], *inner))
+    if first == "queues" and len(rest) > 1:
+        problem = replace(problem, path=("queues", rest[0], *_in_queue(rest[1:], cluster, str(rest[0]))))
+    if first == "cluster_name" and cluster.own_name is None:
+        problem = replace(problem, path=("name",))
+    return problem.under("clusters", cluster.name)
+
+
+def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -> list[PathPart]:
+    """Return the path below a queue: one that says `type` itself has its compute resource's attributes."""
+    queue = cluster.queues.get(name)
+    if queue is None or path[0] != "compute_resources":
+        return path
+    if len(path) > 1:
+        resource = next((each for each in queue.compute_resources if each.name == path[1]), None)
+        inner = [
+            "listed_types" if part == "instance_types" and resource and resource.listed_types else part
+            for part in path[2:]
+        ]
+        return ["compute_resources", path[1], *inner] if queue.resources else inner
+    return path if queue.resources else []
