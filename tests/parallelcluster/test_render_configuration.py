@@ -1,0 +1,270 @@
+"""A cluster as ParallelCluster's configuration: nothing left out, nothing empty, and ParallelCluster reads it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.catalog.parallelcluster_schema import schema_at
+from llm_fleet.parallelcluster.compute_resource import ComputeResource
+from llm_fleet.parallelcluster.head_node import HeadNode
+from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.parallelcluster.render_configuration import render_configuration
+from llm_fleet.parallelcluster.shared_storage import SharedStorage
+from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.rules.parallelcluster.configuration import check_configuration
+from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
+from parallelcluster_oracle.client import Oracle
+from tests.parallelcluster.clusters import HOOKS, POLICIES, POLICY, SUBNET, cluster, cluster_of_everything, subnet
+
+OF_THE_CONSTRUCT = {
+    "HeadNode/CustomActions",
+    "HeadNode/Iam/AdditionalIamPolicies",
+    "HeadNode/SharedStorageEfsSettings/Encrypted",
+    "Scheduling/SlurmQueues[]/CustomActions",
+    "Scheduling/SlurmQueues[]/Iam/AdditionalIamPolicies",
+    "LoginNodes/Pools[]/CustomActions",
+    "LoginNodes/Pools[]/Iam/AdditionalIamPolicies",
+    "Monitoring/Logs/CloudWatch/DeletionPolicy",
+    "Imds/ImdsSupport",
+    "DeploymentSettings/DefaultUserHome",
+}
+"""Rendered keys that no attribute stands for."""
+NEVER_TOGETHER = {
+    "Scheduling/SlurmSettings/CustomSlurmSettingsIncludeFile",
+    "Scheduling/SlurmSettings/ExternalSlurmdbd",
+    "Scheduling/SlurmSettings/MungeKeySecretArn",
+    "Scheduling/SlurmQueues[]/Networking/PlacementGroup/Name",
+    "Scheduling/SlurmQueues[]/Networking/PlacementGroup/Id",
+    "Scheduling/SlurmQueues[]/ComputeResources[]/Networking/PlacementGroup/Id",
+}
+"""Typed keys that exclude another of the cluster of everything; `Id` is ParallelCluster's older word for `Name`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Database:
+    """Accounting in a database."""
+
+    database_uri: str | None = "db.example.com:3306"
+    user_name: str | None = "slurm"
+    password_secret_arn: str | None = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
+    database_name: str | None = "train"
+    slurmdbd_host: str | None = None
+    slurmdbd_port: int | None = None
+    munge_key_secret_arn: str | None = None
+
+
+@pytest.fixture
+def trainium() -> Queue:
+    return Queue.trainium("trn1", max_count=16, subnets=[subnet()])
+
+
+def places(section: dict[str, Any], above: str = "") -> Iterator[str]:
+    """The place of each key in `section` that holds no further keys, as the schema writes it."""
+    for key, value in section.items():
+        place = f"{above}/{key}" if above else key
+        known = schema_at(place) or schema_at(f"{place}[]")
+        if known is None or known.kind != "section":
+            yield place
+            continue
+        for item in cast("list[dict[str, Any]]", value if isinstance(value, list) else [value]):
+            yield from places(item, known.place)
+
+
+def short(place: str) -> str:
+    """`place` as the start of what is below it, lists or not."""
+    return f"{place.replace('[]', '')}/"
+
+
+def typed_places() -> set[str]:
+    """All typed keys as the schema places them, without those that only point to other places of overrides."""
+    told = {f"{place}/{key}" if place else key for place, keys in TYPED_KEYS.items() for key in keys}
+    return {key for key in told if not any(place and short(place).startswith(short(key)) for place in Place)}
+
+
+def empties(value: Any, path: str = "") -> Iterator[str]:
+    if value is None or value in ({}, []):
+        yield path
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            yield from empties(inner, f"{path}/{key}")
+    if isinstance(value, list):
+        for index, inner in enumerate(cast("list[Any]", value)):
+            yield from empties(inner, f"{path}/{index}")
+
+
+def test_the_cluster_of_the_talk(trainium: Queue) -> None:
+    told = render_configuration(cluster(trainium, head_node=HeadNode(instance_type="c5.4xlarge", subnet=subnet())))
+    assert told == {
+        "Region": "us-west-2",
+        "Image": {"Os": "alinux2023"},
+        "HeadNode": {
+            "InstanceType": "c5.4xlarge",
+            "Networking": {"SubnetId": SUBNET},
+            "LocalStorage": {"RootVolume": {"Encrypted": True}},
+            "SharedStorageType": "Ebs",
+            "Imds": {"Secured": True},
+        },
+        "Scheduling": {
+            "Scheduler": "slurm",
+            "ScalingStrategy": "all-or-nothing",
+            "SlurmSettings": {"QueueUpdateStrategy": "DRAIN"},
+            "SlurmQueues": [
+                {
+                    "Name": "trn1",
+                    "CapacityType": "ONDEMAND",
+                    "JobExclusiveAllocation": True,
+                    "ComputeResources": [
+                        {
+                            "Name": "trn1",
+                            "InstanceType": "trn1.32xlarge",
+                            "MinCount": 0,
+                            "MaxCount": 16,
+                            "Efa": {"Enabled": True},
+                            "Networking": {"PlacementGroup": {"Enabled": True}},
+                        }
+                    ],
+                    "ComputeSettings": {
+                        "LocalStorage": {
+                            "RootVolume": {"Encrypted": True},
+                            "EphemeralVolume": {"MountDir": "/local_scratch"},
+                        }
+                    },
+                    "Networking": {"SubnetIds": [SUBNET]},
+                }
+            ],
+        },
+        "Monitoring": {"Logs": {"CloudWatch": {"RetentionInDays": 180, "DeletionPolicy": "Retain"}}},
+        "Imds": {"ImdsSupport": "v2.0"},
+    }
+
+
+def test_every_attribute_is_rendered_and_every_rendered_key_is_known_to_the_overrides() -> None:
+    """`TYPED_KEYS` is what the rendering writes, neither less nor more, so that no override passes by an attribute."""
+    told = render_configuration(cluster_of_everything(accounting=Database()), HOOKS, POLICIES)
+    rendered = set(places(told))
+    typed = typed_places()
+    assert check_configuration(told) == []
+    unknown = [
+        place
+        for place in rendered
+        if not any(short(place).startswith(short(key)) for key in {*typed, *OF_THE_CONSTRUCT})
+    ]
+    assert unknown == []
+    silent = {key for key in typed if not any(short(place).startswith(short(key)) for place in rendered)}
+    assert silent == NEVER_TOGETHER
+
+
+def test_every_typed_key_is_one_of_parallelcluster() -> None:
+    assert [place for place in typed_places() if not (schema_at(place) or schema_at(f"{place}[]"))] == []
+
+
+@pytest.mark.parametrize("accounting", [None, Database()])
+def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accounting: Database | None) -> None:
+    told = render_configuration(cluster_of_everything(accounting=accounting), HOOKS, POLICIES)
+    assert oracle.schema(told) == []
+    assert list(empties(told)) == []
+
+
+def test_hooks_and_policies_go_to_their_nodes() -> None:
+    told = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
+    nodes = [told["HeadNode"], told["Scheduling"]["SlurmQueues"][0], told["LoginNodes"]["Pools"][0]]
+    assert [node["Iam"] for node in nodes] == [{"AdditionalIamPolicies": [{"Policy": POLICY}]}] * 3
+    assert [list(node["CustomActions"]) for node in nodes] == [
+        ["OnNodeConfigured", "OnNodeUpdated"],
+        ["OnNodeConfigured"],
+        ["OnNodeConfigured", "OnNodeUpdated"],
+    ]
+    assert nodes[0]["CustomActions"]["OnNodeConfigured"] == {
+        "Script": "s3://scripts/train/on_node_configured.sh",
+        "Args": ["s3://scripts/train/current", "HeadNode"],
+    }
+
+
+def test_an_external_slurmdbd(trainium: Queue) -> None:
+    secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
+    outside = Database(
+        database_uri=None, user_name=None, password_secret_arn=None, database_name=None,
+        slurmdbd_host="10.0.0.10", slurmdbd_port=6819, munge_key_secret_arn=secret,
+    )  # fmt: skip
+    told = render_configuration(cluster(trainium, accounting=outside))
+    assert told["Scheduling"]["SlurmSettings"] == {
+        "QueueUpdateStrategy": "DRAIN",
+        "ExternalSlurmdbd": {"Host": "10.0.0.10", "Port": 6819},
+        "MungeKeySecretArn": secret,
+    }
+
+
+def test_a_home_of_its_own_leaves_the_default_user_a_local_one(trainium: Queue) -> None:
+    home = SharedStorage.open_zfs("home", volume_id="fsvol-0123456789abcdef0")
+    fsx = SharedStorage.lustre("fsx", file_system_id="fs-0123456789abcdef0")
+    assert render_configuration(cluster(trainium, shared_storage=[fsx, home]))["DeploymentSettings"] == {
+        "DefaultUserHome": "Local"
+    }
+    assert "DeploymentSettings" not in render_configuration(cluster(trainium, shared_storage=[fsx]))
+
+
+def test_a_login_pool_without_a_subnet_is_in_the_head_nodes(trainium: Queue) -> None:
+    pool = LoginPool(name="users", instance_type="m5.large")
+    (told,) = render_configuration(cluster(trainium, login_pools=[pool]))["LoginNodes"]["Pools"]
+    assert told["Networking"] == {"SubnetIds": [SUBNET]}
+
+
+def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) -> None:
+    policy = {"Policy": "arn:aws:iam::111122223333:policy/parallelcluster-mine"}
+    proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy.example.com:3128"}}}
+    template = {"LaunchTemplateOverrides": {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": 1}}
+    told = render_configuration(
+        cluster(
+            Queue(
+                name="work",
+                compute_resources=[ComputeResource(name="nodes", instance_types=["c5.4xlarge"], overrides=template)],
+                subnets=[subnet()],
+                overrides=proxy,
+            ),
+            head_node=HeadNode(
+                instance_type="m5.2xlarge",
+                subnet=subnet(),
+                overrides={"Iam": {"AdditionalIamPolicies": [policy]}, "Imds": {"Secured": False}},
+            ),
+            login_pools=[LoginPool(name="users", instance_type="m5.large", overrides=proxy)],
+            slurm=SlurmSettings(overrides={"Dns": {"DisableManagedDns": True}}),
+            overrides={
+                "Imds": {"ImdsSupport": "v1.0"},
+                "DevSettings": {"Timeouts": {"HeadNodeBootstrapTimeout": 3600}},
+            },
+        ),
+        policies=POLICIES,
+    )
+    queue = told["Scheduling"]["SlurmQueues"][0]
+    assert queue["Networking"] == {"SubnetIds": [SUBNET], **proxy["Networking"]}
+    assert queue["ComputeResources"][0]["LaunchTemplateOverrides"]["Version"] == 1
+    assert told["HeadNode"]["Iam"]["AdditionalIamPolicies"] == [{"Policy": POLICY}, policy]
+    assert told["LoginNodes"]["Pools"][0]["Networking"]["Proxy"] == proxy["Networking"]["Proxy"]
+    assert told["Scheduling"]["SlurmSettings"]["Dns"] == {"DisableManagedDns": True}
+    assert told["Imds"] == {"ImdsSupport": "v1.0"}
+    assert oracle.schema(told) == []
+
+
+def test_tokens_stay_tokens(trainium: Queue) -> None:
+    stack = cdk.Stack()
+    bucket = cdk.CfnParameter(stack, "Size", type="Number")
+    storage = SharedStorage.lustre("fsx", file_system_id=bucket.value_as_string)
+    told = render_configuration(cluster(trainium, shared_storage=[storage]))
+    assert stack.resolve(told)["SharedStorage"][0]["FsxLustreSettings"] == {"FileSystemId": {"Ref": "Size"}}
+    assert check_configuration(told) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "rendered"),
+    [(None, None), (False, False), (True, True)],
+)
+def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_said(
+    given: bool | None, rendered: bool | None
+) -> None:
+    nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"])
+    told = render_configuration(cluster(Queue(name="work", compute_resources=[nodes], exclusive=given)))
+    assert told["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered
