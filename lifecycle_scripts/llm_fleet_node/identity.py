@@ -9,7 +9,7 @@ from typing import Optional
 from llm_fleet_node.addresses import local_addresses
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.manifest import Group, Manifest
-from llm_fleet_node.parallelcluster_files import read_cfnconfig, read_host_name
+from llm_fleet_node.parallelcluster_files import read_cfnconfig, read_name
 from llm_fleet_node.parallelcluster_witnesses import by_host_name, by_node_type, by_queue
 from llm_fleet_node.places import Places
 from llm_fleet_node.platform_files import Instance, read_resource_config
@@ -129,7 +129,8 @@ def identify(places: Places, manifest: Manifest, given: Optional[str] = None) ->
 def _in_parallelcluster(places: Places, manifest: Manifest, given: Optional[str], own: frozenset[str]) -> Identity:
     config = read_cfnconfig(places.parallelcluster)
     same_cluster(config.cluster_name, manifest, "cfnconfig")
-    host_name = read_host_name(places.host_name)
+    # With `Dns/UseEc2Hostnames` the kernel's name is EC2's, and only Slurm's tells the queue.
+    host_name = read_name(places.slurm_node_name, places.host_name)
     testimonies = (
         by_argument(given),
         by_node_type(config, manifest),

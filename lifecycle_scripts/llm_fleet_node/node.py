@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from llm_fleet_node.host import Host
-from llm_fleet_node.identity import Identity
+from llm_fleet_node.identity import PARALLELCLUSTER, Identity
 from llm_fleet_node.manifest import Group, InstanceType, Manifest
 from llm_fleet_node.places import Places
 
@@ -38,6 +38,11 @@ class Node:
     def role(self) -> str:
         """`Controller`, `Login` or `Compute`."""
         return self.identity.group.role
+
+    @property
+    def on_parallelcluster(self) -> bool:
+        """Whether AWS ParallelCluster runs the node, which has mounted and configured much by itself."""
+        return self.manifest.platform == PARALLELCLUSTER
 
     @property
     def instance_type(self) -> Optional[InstanceType]:

@@ -19,7 +19,7 @@ class CfnConfig:
     cluster_name: str | None = None
     """`stack_name`, which is the cluster's name since ParallelCluster 3."""
     node_type: str | None = None
-    """`HeadNode`, `ComputeFleet` or, unverified, `LoginNode`."""
+    """`HeadNode`, `ComputeFleet` or `LoginNode` (package aws-parallelcluster 3.16.1, templates: `node_type`)."""
     queue: str | None = None
     """On compute nodes."""
     head_node: str | None = None
@@ -43,13 +43,16 @@ def read_cfnconfig(path: Path) -> CfnConfig:
     )
 
 
-def read_host_name(path: Path) -> str | None:
-    """Return the node's name without its domain; `None` when it has none."""
-    try:
-        name = path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return None
-    return name.partition(".")[0] or None
+def read_name(*paths: Path) -> str | None:
+    """Return the node's name without its domain, from the first of `paths` that tells one; `None` when none does."""
+    for path in paths:
+        try:
+            name = path.read_text(encoding="ascii", errors="replace").strip().partition(".")[0]
+        except OSError:
+            continue
+        if name:
+            return name
+    return None
 
 
 def _split(line: str) -> tuple[str, str, str]:

@@ -9,7 +9,6 @@ from llm_fleet_node.parallelcluster_files import CfnConfig
 from llm_fleet_node.witnesses import Testimony
 
 _ROLES = {"HeadNode": "Controller", "ComputeFleet": "Compute", "LoginNode": "Login"}
-"""`LoginNode` is unverified: no document names it."""
 
 _NODE_NAME = re.compile(r"(?P<queue>[a-z][a-z0-9-]*)-(?P<kind>st|dy)-(?P<resource>[a-z][a-z0-9-]*)-(?P<number>\d+)")
 """Static and dynamic nodes of a queue. Both names may hold hyphens, so the division may be open."""

@@ -29,6 +29,8 @@ class Places:
     """Written by AWS ParallelCluster: the node's type and queue, as `name=value` lines. AWS calls it unsupported."""
     host_name: Path
     """The kernel's name of the node, of which ParallelCluster makes queue and number."""
+    slurm_node_name: Path
+    """Written by AWS ParallelCluster on nodes of queues: their name in Slurm, which need not be the kernel's."""
     log_dir: Path
     """Where report and log go."""
     state_dir: Path
@@ -49,6 +51,7 @@ class Places:
             addresses=root / "proc/net/fib_trie",
             parallelcluster=root / "etc/parallelcluster/cfnconfig",
             host_name=root / "proc/sys/kernel/hostname",
+            slurm_node_name=root / "etc/parallelcluster/slurm_plugin/slurm_nodename",
             state_dir=root / "var/lib/llm-fleet",
             log_dir=Path(os.environ.get("LLM_FLEET_LOG_DIR", root / "var/log/llm-fleet")),
         )

@@ -299,6 +299,15 @@ def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None,
     assert whoami(node, cfnconfig, host_name, given).group.name == group
 
 
+def test_slurms_name_of_the_node_goes_before_the_kernels(node: Node) -> None:
+    """With `Dns/UseEc2Hostnames` the kernel's is EC2's."""
+    path = node.root / "etc/parallelcluster/slurm_plugin/slurm_nodename"
+    path.parent.mkdir(parents=True)
+    path.write_text("trn-dy-trn1-7\n")
+    found = whoami(node, COMPUTE, "ip-10-1-0-12", None)
+    assert (found.instance_name, found.group.name) == ("trn-dy-trn1-7", "trn")
+
+
 def test_a_compute_node_knows_its_head_node_and_type(node: Node) -> None:
     node.is_of_type("trn1.32xlarge")
     found = whoami(node, COMPUTE, "trn-dy-trn1-7", "trn")

@@ -19,6 +19,7 @@ from llm_fleet_node.step import EVERY_ROLE, Step
 
 _DLAMI_UNIT = "dlami-nvme.service"
 _UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_EVERYBODYS = 0o1777
 _UNIT_SECONDS = 180.0
 """It makes an array and a file system over up to eight disks."""
 
@@ -26,7 +27,7 @@ _UNIT_SECONDS = 180.0
 def _apply(node: Node) -> None:
     host = node.host
     found = devices(host)
-    platform_builds = _let_the_ami_mount(host, found)
+    platform_builds = node.on_parallelcluster or _let_the_ami_mount(host, found)
     if own_array(host, found) and mounted_at(host, OWN_NVME) is None:
         mount(host, own_array(host, found), OWN_NVME)
     decided = _decide(host, found, may_build=not platform_builds)
@@ -36,9 +37,16 @@ def _apply(node: Node) -> None:
     if decided.build_from:
         build(host, [disk for disk in found if disk.name in decided.build_from], decided.place)
     layout = Layout.on(decided.place, decided.kind)
+    if _is_scratch_itself(node, layout):
+        host.folder(layout.place, mode=_EVERYBODYS)
     for folder, mode in layout.folders().items():
         host.folder(folder, mode=mode)
     host.write(FILE, json.dumps(layout.as_document(), indent=2) + "\n")
+
+
+def _is_scratch_itself(node: Node, layout: Layout) -> bool:
+    """ParallelCluster mounts the instance store where jobs look for their scratch: `EphemeralVolume/MountDir`."""
+    return node.on_parallelcluster and layout.kind == "nvme"
 
 
 def _decide(host: Host, found: list[Device], *, may_build: bool) -> Plan:
@@ -68,7 +76,8 @@ def _verify(node: Node) -> None:
     layout = read(host)
     if layout.kind != "root" and mounted_at(host, layout.place) is None:
         fail(Code.DISK_MISSING, f"large data goes to {layout.place}, but nothing is mounted there")
-    for folder, mode in layout.folders().items():
+    own = {layout.place: _EVERYBODYS} if _is_scratch_itself(node, layout) else {}
+    for folder, mode in {**own, **layout.folders()}.items():
         path = host.path(folder)
         if not path.is_dir():
             fail(Code.DISK_MISSING, f"{folder} is not there")

@@ -6,6 +6,7 @@ slurmd runs the check where slurm.conf is ours to add to; elsewhere a timer does
 from __future__ import annotations
 
 import os
+from typing import Optional
 
 from llm_fleet_node.devices.expectation import expected_accelerators, expected_interfaces, why_none
 from llm_fleet_node.failures import Code, fail
@@ -90,6 +91,13 @@ def _runs(host: Host, path: str) -> bool:
     return os.access(host.path(path), os.X_OK)
 
 
+def _skip(node: Node) -> Optional[str]:
+    """Slurm has login nodes on HyperPod only."""
+    if node.on_parallelcluster and node.role == LOGIN:
+        return "to Slurm, a login node of AWS ParallelCluster is none of its nodes"
+    return None
+
+
 STEP = Step(
     name="health_check",
     summary="a sick node is drained",
@@ -105,5 +113,6 @@ STEP = Step(
     ),
     apply=_apply,
     verify=_verify,
+    skip=_skip,
     timeout=120,
 )

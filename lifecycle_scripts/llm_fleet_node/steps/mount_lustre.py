@@ -11,6 +11,7 @@ from llm_fleet_node.mounts.identity import is_mounted
 from llm_fleet_node.mounts.lustre_tuning import tune, write_module_options
 from llm_fleet_node.mounts.mounting import ensure_mounted
 from llm_fleet_node.mounts.of_group import mounts_of
+from llm_fleet_node.mounts.parallelcluster import carry_by_efa, check_was_mounted
 from llm_fleet_node.mounts.proof import prove_writable
 from llm_fleet_node.mounts.remote import Remote
 from llm_fleet_node.node import Node
@@ -26,15 +27,21 @@ _DEADLINE = 120.0
 
 def _apply(node: Node) -> None:
     write_module_options(node.host)
-    for mount in mounts_of(node, "lustre"):
-        if _over_efa(node, mount):
-            lustre_efa.configure(node.host)
-        ensure_mounted(node.host, _remote(mount), seconds=_DEADLINE)
+    mounts = mounts_of(node, "lustre")
+    if node.on_parallelcluster:
+        carry_by_efa(node.host, [mount.mount_path for mount in mounts if _over_efa(node, mount)])
+    else:
+        for mount in mounts:
+            if _over_efa(node, mount):
+                lustre_efa.configure(node.host)
+            ensure_mounted(node.host, _remote(mount), seconds=_DEADLINE)
     tune(node)
 
 
 def _verify(node: Node) -> None:
     for mount in mounts_of(node, "lustre"):
+        if node.on_parallelcluster:
+            check_was_mounted(node.host, mount.mount_path)
         is_mounted(node.host, _remote(mount))
         prove_writable(node.host, mount.mount_path)
         if _over_efa(node, mount):

@@ -11,6 +11,7 @@ from llm_fleet_node.manifest_parts import Mount
 from llm_fleet_node.mounts.identity import is_mounted
 from llm_fleet_node.mounts.mounting import ensure_mounted
 from llm_fleet_node.mounts.of_group import mounts_of
+from llm_fleet_node.mounts.parallelcluster import check_was_mounted, volume_path
 from llm_fleet_node.mounts.proof import new_file, prove_writable
 from llm_fleet_node.mounts.remote import Remote
 from llm_fleet_node.node import Node
@@ -29,22 +30,27 @@ _SOMEBODY = 65534
 
 def _apply(node: Node) -> None:
     for mount in mounts_of(node, "open_zfs"):
-        ensure_mounted(node.host, _remote(mount), seconds=_DEADLINE)
+        if not node.on_parallelcluster:
+            ensure_mounted(node.host, _remote(mount, _EXPORT), seconds=_DEADLINE)
 
 
 def _verify(node: Node) -> None:
     for mount in mounts_of(node, "open_zfs"):
-        is_mounted(node.host, _remote(mount))
+        export = _EXPORT
+        if node.on_parallelcluster:
+            check_was_mounted(node.host, mount.mount_path)
+            export = volume_path(node.host, mount.mount_path, below=_EXPORT)
+        is_mounted(node.host, _remote(mount, export))
         _prove_root(node.host, mount.mount_path)
         prove_writable(node.host, mount.mount_path)
 
 
-def _remote(mount: Mount) -> Remote:
+def _remote(mount: Mount, export: str) -> Remote:
     return Remote(
         kind="nfs4",
         server=mount.dns_name,
         port=_PORT,
-        device=f"{mount.dns_name}:{_EXPORT}",
+        device=f"{mount.dns_name}:{export}",
         path=mount.mount_path,
         options=_OPTIONS,
     )

@@ -15,7 +15,8 @@ readonly drained="${root}/var/lib/llm-fleet/drained" # there while the node is d
 readonly prefix="llm-fleet:"
 readonly hang=15 # seconds that a file system may take to answer
 mode="${1:-}"
-name="$(</proc/sys/kernel/hostname)"
+# Slurm's name for the node, where AWS ParallelCluster tells it, else the kernel's.
+name="$(cat "${root}/etc/parallelcluster/slurm_plugin/slurm_nodename" 2>/dev/null || cat /proc/sys/kernel/hostname)"
 name="${LLM_FLEET_NODE_NAME:-${name%%.*}}"
 problems=()
 

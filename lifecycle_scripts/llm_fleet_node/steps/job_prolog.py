@@ -1,0 +1,55 @@
+"""AWS ParallelCluster: before each job its node is checked, by a file in the folder of prologs that all nodes share.
+
+Source: AWS ParallelCluster User Guide, "Slurm prolog and epilog" (since 3.6.0). Where one of the files there does not
+end with 0, slurmd drains the node and the job goes back into the queue.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import conf_file, installation
+from llm_fleet_node.slurm.node_programs import PROLOG_FOLDER, SOURCE
+from llm_fleet_node.step import CONTROLLER, ON_NODE_CONFIGURED, Step
+
+_FILE = f"{PROLOG_FOLDER}/80_llm_fleet_health_check"
+"""Before ParallelCluster's own `90_pcluster_health_check_manager`, which looks at GPUs by NVIDIA's tools."""
+
+
+def _text(node: Node) -> str:
+    return (node.places.bundle / SOURCE / "parallelcluster_prolog.sh").read_text(encoding="utf-8")
+
+
+def _apply(node: Node) -> None:
+    node.host.folder(PROLOG_FOLDER)
+    node.host.write(_FILE, _text(node), mode=0o755)
+
+
+def _verify(node: Node) -> None:
+    """Prove that the file is there, and that slurmd will look for it."""
+    host = node.host
+    if host.read(_FILE) != _text(node) or not os.access(host.path(_FILE), os.X_OK):
+        fail(Code.HEALTH_CHECK, f"{_FILE} is not what this bundle says, or cannot be run")
+    conf = conf_file.read(host, installation.found(host).etc)
+    told = conf.values("Prolog") if conf else []
+    if f"{PROLOG_FOLDER}/*" not in told:
+        fail(Code.HEALTH_CHECK, f"slurm.conf has Prolog={', '.join(told) or '(none)'}, not {PROLOG_FOLDER}/*")
+
+
+def _skip(node: Node) -> Optional[str]:
+    """Nothing to run where the nodes have no check."""
+    return "fleet.json says to skip health_check" if "health_check" in node.manifest.steps.skip else None
+
+
+STEP = Step(
+    name="job_prolog",
+    summary="before each job its node is checked",
+    roles=frozenset({CONTROLLER}),
+    hooks=frozenset({ON_NODE_CONFIGURED}),
+    apply=_apply,
+    verify=_verify,
+    skip=_skip,
+)
