@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
@@ -21,6 +21,15 @@ _AS_IT_SHOULD = Surroundings()
 
 class OracleUnavailable(RuntimeError):
     """The environment of ParallelCluster's package is not there, or its process has ended."""
+
+
+class OracleFailed(RuntimeError):
+    """ParallelCluster's code raised something that it does not take for an answer."""
+
+    def __init__(self, call: str, trace: str) -> None:
+        super().__init__(f"ParallelCluster could not answer `{call}`:\n{trace}")
+        self.error = trace.strip().rsplit("\n", 1)[-1]
+        """What it raised, e.g. `AttributeError: …`."""
 
 
 class Oracle:
@@ -66,18 +75,20 @@ class Oracle:
         new: Mapping[str, Any],
         *,
         fleet_stopped: bool = False,
-        login_nodes_stopped: bool = False,
+        login_nodes_stopped: bool | Collection[str] = False,
     ) -> list[Change]:
         """Return each change between two configurations with ParallelCluster's verdict, as an update judges it.
 
-        `fleet_stopped` is about compute nodes; login nodes are stopped by a `Count` of 0 beforehand.
+        `fleet_stopped` is about compute nodes; login nodes, of all pools or of those named, are stopped by a `Count`
+        of 0 beforehand. Raises `OracleFailed` where ParallelCluster itself falls over a change, as it does over some.
         """
+        login = login_nodes_stopped if isinstance(login_nodes_stopped, bool) else list(login_nodes_stopped)
         said = self._ask(
             "update",
             old=without_tokens(old),
             new=without_tokens(new),
             fleet_stopped=fleet_stopped,
-            login_nodes_stopped=login_nodes_stopped,
+            login_nodes_stopped=login,
         )
         return [Change(**one) for one in said]
 
@@ -114,7 +125,7 @@ class Oracle:
             raise OracleUnavailable(f"ParallelCluster's process has ended: {self._last_words()}")
         reply = json.loads(line)
         if "failed" in reply:
-            raise RuntimeError(f"ParallelCluster could not answer `{call}`:\n{reply['failed']}")
+            raise OracleFailed(call, reply["failed"])
         return reply["answer"]
 
     def _running(self) -> subprocess.Popen[str]:

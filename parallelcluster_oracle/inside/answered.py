@@ -19,7 +19,7 @@ from pcluster.aws.secretsmanager import SecretsManagerClient
 from pcluster.aws.ssm import SsmClient
 from pcluster.constants import CAPACITY_RESERVATION_OS_MAP
 
-from parallelcluster_oracle.inside import named
+from parallelcluster_oracle import named
 from parallelcluster_oracle.inside.reservations import reservations
 from parallelcluster_oracle.inside.surroundings import Surroundings
 from parallelcluster_oracle.inside.world_storage import volumes_file_system

@@ -4,7 +4,7 @@ from typing import Any
 
 from pcluster.aws.aws_api import AWSApi
 
-from parallelcluster_oracle.inside import named
+from parallelcluster_oracle import named
 from parallelcluster_oracle.inside.surroundings import Surroundings
 
 # What a Capacity Block is of, where neither the configuration nor the surroundings say.

@@ -8,7 +8,7 @@ from pcluster.config.config_patch import ConfigPatch
 class StandInCluster:
     """What the policies ask of the deployed cluster."""
 
-    def __init__(self, *, fleet_stopped: bool, login_nodes_stopped: bool) -> None:
+    def __init__(self, *, fleet_stopped: bool, login_nodes_stopped: bool | list[str]) -> None:
         self.name = self.stack_name = "any"
         self._fleet_stopped = fleet_stopped
         self._login_nodes_stopped = login_nodes_stopped
@@ -18,12 +18,13 @@ class StandInCluster:
         return not self._fleet_stopped
 
     def has_running_login_nodes(self, updated_value: bool = False, pool_name: str | None = None) -> bool:
-        """Tell whether any login node runs."""
-        return not self._login_nodes_stopped
+        """Tell whether any login node runs, or any of one pool."""
+        stopped = self._login_nodes_stopped
+        return not stopped if isinstance(stopped, bool) else pool_name is None or pool_name not in stopped
 
 
 def plan_update(
-    old: dict[str, Any], new: dict[str, Any], *, fleet_stopped: bool, login_nodes_stopped: bool
+    old: dict[str, Any], new: dict[str, Any], *, fleet_stopped: bool, login_nodes_stopped: bool | list[str]
 ) -> list[dict[str, Any]]:
     """Return each change with its verdict: SUCCEEDED, ACTION NEEDED or FAILED.
 

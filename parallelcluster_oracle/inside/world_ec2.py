@@ -15,7 +15,7 @@ from pcluster.constants import (
 )
 from pcluster.utils import get_installed_version
 
-from parallelcluster_oracle.inside import named
+from parallelcluster_oracle import named
 from parallelcluster_oracle.inside.surroundings import Surroundings
 
 ACCOUNT = "123456789012"

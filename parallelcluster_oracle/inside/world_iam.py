@@ -5,7 +5,7 @@ from typing import Any
 
 from moto.iam.models import ManagedPolicy, iam_backends
 
-from parallelcluster_oracle.inside import named
+from parallelcluster_oracle import named
 from parallelcluster_oracle.inside.surroundings import Surroundings
 from parallelcluster_oracle.inside.world_ec2 import ACCOUNT
 

@@ -8,7 +8,7 @@ from moto.efs.models import efs_backends
 from moto.fsx.models import fsx_backends
 from moto.s3.models import s3_backends
 
-from parallelcluster_oracle.inside import named
+from parallelcluster_oracle import named
 from parallelcluster_oracle.inside.surroundings import Surroundings
 from parallelcluster_oracle.inside.world_ec2 import ACCOUNT, NETWORK, backend, make_security_group
 
@@ -105,14 +105,13 @@ def _make_buckets(region: str, configuration: dict[str, Any], surroundings: Surr
     for bucket in surroundings.exist(named.values(configuration, "BucketName", "CustomS3Bucket")):
         if bucket != "*":
             _make_bucket(region, bucket)
-    for _, text in named.leaves(configuration):
-        if isinstance(text, str) and text.startswith("s3://") and text not in surroundings.missing:
-            url = urlparse(text)
-            if url.netloc in surroundings.missing:
-                continue
-            _make_bucket(region, url.netloc)
-            if url.path.strip("/"):
-                s3.put_object(url.netloc, url.path.lstrip("/"), b"")
+    for uri in surroundings.exist(named.s3_uris(configuration)):
+        url = urlparse(uri)
+        if url.netloc in surroundings.missing:
+            continue
+        _make_bucket(region, url.netloc)
+        if url.path.strip("/"):
+            s3.put_object(url.netloc, url.path.lstrip("/"), b"")
 
 
 def _make_bucket(region: str, name: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from parallelcluster_oracle.client import Oracle, OracleUnavailable
+from parallelcluster_oracle.client import Oracle, OracleFailed, OracleUnavailable
 from tests.parallelcluster_oracle.configurations import with_change, working
 from tools.make_parallelcluster_schema import main
 
@@ -66,6 +66,8 @@ def test_login_nodes_are_judged_apart(oracle: Oracle) -> None:
     new = with_change(working(), "LoginNodes", {"Pools": [pool | {"InstanceType": "c5.xlarge"}]})
     assert [change.verdict for change in oracle.update(old, new, fleet_stopped=True)] == ["ACTION NEEDED"]
     assert [change.verdict for change in oracle.update(old, new, login_nodes_stopped=True)] == ["SUCCEEDED"]
+    assert [change.verdict for change in oracle.update(old, new, login_nodes_stopped=["login"])] == ["SUCCEEDED"]
+    assert [change.verdict for change in oracle.update(old, new, login_nodes_stopped=["b"])] == ["ACTION NEEDED"]
 
 
 def test_without_its_environment_it_names_the_remedy(tmp_path: Path) -> None:
@@ -74,6 +76,7 @@ def test_without_its_environment_it_names_the_remedy(tmp_path: Path) -> None:
 
 
 def test_a_question_that_fails_leaves_the_next_one_answered(oracle: Oracle) -> None:
-    with pytest.raises(RuntimeError, match="could not answer `update`"):
+    with pytest.raises(OracleFailed, match="could not answer `update`") as failed:
         oracle.update({"SharedStorage": 3}, working())
+    assert failed.value.error == "TypeError: 'int' object is not iterable"
     assert oracle.schema(working()) == []

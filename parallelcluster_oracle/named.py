@@ -1,0 +1,77 @@
+"""What a configuration names of AWS: it is read as YAML, so that also one that the loader refuses can be read.
+
+The oracle's process and the embedded AWS both use it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each scalar with the keys that lead to it; positions in lists are left out."""
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, Any]", value).items():
+            yield from leaves(item, (*path, str(key)))
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from leaves(item, path)
+    elif value is not None:
+        yield path, value
+
+
+def values(configuration: Mapping[str, Any], *keys: str, under: str | None = None) -> list[str]:
+    """Return the distinct texts at any of these keys, in order; `under` asks for a section around the key."""
+    found = {
+        str(value): None
+        for path, value in leaves(configuration)
+        if path and path[-1] in keys and (under is None or under in path[:-1])
+    }
+    return list(found)
+
+
+def s3_uris(configuration: Mapping[str, Any], under: str | None = None) -> list[str]:
+    """Return the distinct texts that are S3 URIs, in order."""
+    texts = [value for path, value in leaves(configuration) if under is None or under in path]
+    return list(dict.fromkeys(text for text in texts if isinstance(text, str) and text.startswith("s3://")))
+
+
+def queues(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the queues."""
+    return _dicts(_section(configuration, "Scheduling").get("SlurmQueues"))
+
+
+def compute_resources(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the compute resources of a queue."""
+    return _dicts(queue.get("ComputeResources"))
+
+
+def login_pools(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the pools of login nodes."""
+    return _dicts(_section(configuration, "LoginNodes").get("Pools"))
+
+
+def shared_storages(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the shared storage."""
+    return _dicts(configuration.get("SharedStorage"))
+
+
+def shared_storage(configuration: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Return the settings of the shared storage of a kind, e.g. `Efs`."""
+    return [
+        one.get(f"{kind}Settings") or {} for one in shared_storages(configuration) if one.get("StorageType") == kind
+    ]
+
+
+def instance_types(resource: Mapping[str, Any]) -> list[str]:
+    """Return the instance types of a compute resource."""
+    return values(resource, "InstanceType")
+
+
+def _section(configuration: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = configuration.get(key)
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", one) for one in items if isinstance(one, dict)]
