@@ -1,4 +1,4 @@
-"""LLM infrastructure on AWS as CDK constructs: network, storage, roles and HyperPod Slurm clusters.
+"""LLM infrastructure on AWS as CDK constructs: network, storage, accounting, clusters of HyperPod and ParallelCluster.
 
 The public names are loaded when they are first used, so that `import llm_fleet` costs next to nothing beside the CDK.
 """
@@ -7,8 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llm_fleet.accounting.accounting import Accounting as Accounting
+    from llm_fleet.accounting.accounting_database import AccountingDatabase as AccountingDatabase
+    from llm_fleet.accounting.slurm_database import SlurmDatabase as SlurmDatabase
+    from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType as Ec2InstanceType
     from llm_fleet.catalog.instance_type import InstanceType as InstanceType
-    from llm_fleet.hyperpod.accounting_database import AccountingDatabase as AccountingDatabase
+    from llm_fleet.catalog.parallelcluster_os import Os as Os
+    from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.auto_patch import AutoPatch as AutoPatch
     from llm_fleet.hyperpod.batch_size import BatchSize as BatchSize
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
@@ -29,6 +34,25 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.s3_mount import S3Mount as S3Mount
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
+    from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation as CapacityReservation
+    from llm_fleet.parallelcluster.compute_resource import ComputeResource as ComputeResource
+    from llm_fleet.parallelcluster.dcv import Dcv as Dcv
+    from llm_fleet.parallelcluster.head_node import HeadNode as HeadNode
+    from llm_fleet.parallelcluster.login_pool import LoginPool as LoginPool
+    from llm_fleet.parallelcluster.node_scripts import NodeScripts as NodeScripts
+    from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster as ParallelCluster
+    from llm_fleet.parallelcluster.placement_group import PlacementGroup as PlacementGroup
+    from llm_fleet.parallelcluster.queue import Queue as Queue
+    from llm_fleet.parallelcluster.root_volume import RootVolume as RootVolume
+    from llm_fleet.parallelcluster.shared_storage import SharedStorage as SharedStorage
+    from llm_fleet.parallelcluster.slurm_settings import SlurmSettings as SlurmSettings
+    from llm_fleet.rules.parallelcluster.terms import AllocationStrategy as AllocationStrategy
+    from llm_fleet.rules.parallelcluster.terms import CapacityType as CapacityType
+    from llm_fleet.rules.parallelcluster.terms import ImmutableChanges as ImmutableChanges
+    from llm_fleet.rules.parallelcluster.terms import InternalStorage as InternalStorage
+    from llm_fleet.rules.parallelcluster.terms import QueueUpdateStrategy as QueueUpdateStrategy
+    from llm_fleet.rules.parallelcluster.terms import ScalingStrategy as ScalingStrategy
+    from llm_fleet.rules.parallelcluster.terms import StorageKind as StorageKind
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
@@ -47,8 +71,13 @@ if TYPE_CHECKING:
     from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem as OpenZfsFileSystem
 
 _HOMES = {
+    "accounting.accounting": ("Accounting",),
+    "accounting.accounting_database": ("AccountingDatabase",),
+    "accounting.slurm_database": ("SlurmDatabase",),
+    "catalog.ec2_instance_type": ("Ec2InstanceType",),
     "catalog.instance_type": ("InstanceType",),
-    "hyperpod.accounting_database": ("AccountingDatabase",),
+    "catalog.parallelcluster_os": ("Os",),
+    "catalog.parallelcluster_version": ("ParallelClusterVersion",),
     "hyperpod.auto_patch": ("AutoPatch",),
     "hyperpod.batch_size": ("BatchSize",),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
@@ -67,12 +96,29 @@ _HOMES = {
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.own_step": ("OwnStep",),
     "lifecycle.s3_mount": ("S3Mount",),
-    "network.security_group": ("EfaSecurityGroup",),
     "network.fleet_network": ("FleetNetwork",),
-    "storage.lustre_file_system": ("LustreFileSystem",),
-    "storage.open_zfs_file_system": ("OpenZfsFileSystem",),
-    "storage.data_bucket": ("DataBucket",),
-    "storage.fleet_key": ("FleetKey",),
+    "network.security_group": ("EfaSecurityGroup",),
+    "parallelcluster.capacity_reservation": ("CapacityReservation",),
+    "parallelcluster.compute_resource": ("ComputeResource",),
+    "parallelcluster.dcv": ("Dcv",),
+    "parallelcluster.head_node": ("HeadNode",),
+    "parallelcluster.login_pool": ("LoginPool",),
+    "parallelcluster.node_scripts": ("NodeScripts",),
+    "parallelcluster.parallel_cluster": ("ParallelCluster",),
+    "parallelcluster.placement_group": ("PlacementGroup",),
+    "parallelcluster.queue": ("Queue",),
+    "parallelcluster.root_volume": ("RootVolume",),
+    "parallelcluster.shared_storage": ("SharedStorage",),
+    "parallelcluster.slurm_settings": ("SlurmSettings",),
+    "rules.parallelcluster.terms": (
+        "AllocationStrategy",
+        "CapacityType",
+        "ImmutableChanges",
+        "InternalStorage",
+        "QueueUpdateStrategy",
+        "ScalingStrategy",
+        "StorageKind",
+    ),
     "rules.problem": ("FleetError", "Problem"),
     "rules.terms": (
         "DeepHealthCheck",
@@ -86,6 +132,10 @@ _HOMES = {
         "PatchingStrategy",
         "SlurmConfigStrategy",
     ),
+    "storage.data_bucket": ("DataBucket",),
+    "storage.fleet_key": ("FleetKey",),
+    "storage.lustre_file_system": ("LustreFileSystem",),
+    "storage.open_zfs_file_system": ("OpenZfsFileSystem",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

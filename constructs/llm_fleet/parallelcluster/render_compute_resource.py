@@ -17,7 +17,7 @@ def render_compute_resource(queue: QueueLike, resource: ComputeResourceLike) -> 
     """Return one of `ComputeResources`."""
     rendered = {
         "Name": resource.name,
-        **_instances(resource),
+        **_instances(queue, resource),
         "MinCount": resource.min_count,
         "MaxCount": resource.max_count,
         "SpotPrice": resource.spot_price,
@@ -35,9 +35,10 @@ def render_compute_resource(queue: QueueLike, resource: ComputeResourceLike) -> 
     return merged(pruned(rendered), resource.overrides)
 
 
-def _instances(resource: ComputeResourceLike) -> dict[str, Any]:
+def _instances(queue: QueueLike, resource: ComputeResourceLike) -> dict[str, Any]:
+    """ParallelCluster refuses `InstanceType` in several subnets (its SingleInstanceTypeSubnetValidator)."""
     names = [str(name) for name in resource.instance_types]
-    if len(names) == 1:
+    if len(names) == 1 and len(queue.subnet_ids) <= 1:
         return {"InstanceType": names[0]}
     return {"Instances": [{"InstanceType": name} for name in names]}
 

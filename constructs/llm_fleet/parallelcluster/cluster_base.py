@@ -1,0 +1,63 @@
+"""What every ParallelCluster can do, made here or elsewhere."""
+
+from collections.abc import Sequence
+
+import jsii
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from llm_fleet.parallelcluster.cluster_grants import ClusterGrants
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem, raise_problems
+
+_METRICS = "ParallelCluster"
+
+
+@jsii.implements(ec2.IConnectable)
+class ClusterBase(Construct):
+    """What every ParallelCluster can do. Subclasses set `cluster_name` and `_security_groups`."""
+
+    cluster_name: str
+    """Its name, which is also that of its own stack."""
+    _security_groups: Sequence[ec2.ISecurityGroup] = ()
+    _connections: ec2.Connections | None = None
+
+    @property
+    def grants(self) -> ClusterGrants:
+        """What others may do with it."""
+        return ClusterGrants(self, self.cluster_name)
+
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """Security groups that its nodes are in, to open ports from and to them.
+
+        Raises `FleetError` (LF572) for an imported one whose security groups nobody told.
+        """
+        if not self._security_groups:
+            raise_problems([_NO_CONNECTIONS], subject=self.node.path)
+        if self._connections is None:
+            self._connections = ec2.Connections(security_groups=list(self._security_groups))
+        return self._connections
+
+    def metric(self, metric_name: str, *, statistic: str = "Sum") -> cloudwatch.Metric:
+        """Return a metric that ParallelCluster makes of the logs of this cluster, by the dimension `ClusterName`.
+
+        E.g. `InsufficientCapacityErrors`, `OnNodeConfiguredRunErrors`, `GpuHealthCheckFailures`: those of
+        pcluster/templates/cw_dashboard_builder.py. Default: the sum of five minutes.
+        """
+        return cloudwatch.Metric(
+            namespace=_METRICS,
+            metric_name=metric_name,
+            dimensions_map={"ClusterName": self.cluster_name},
+            statistic=statistic,
+        )
+
+
+_NO_CONNECTIONS = Problem(
+    code=Code.CLUSTER_WITHOUT_CONNECTIONS,
+    message="the cluster has no security group that anything could be opened to",
+    path=("connections",),
+    remedy="give from_cluster_name the security_groups",
+)

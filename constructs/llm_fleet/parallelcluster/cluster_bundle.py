@@ -1,0 +1,100 @@
+"""Puts the scripts of a cluster where its nodes find them, and says which node runs what."""
+
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.iam.access import BucketAccess
+from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.parallelcluster.cluster_manifest import manifest_of, reports_prefix
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
+from llm_fleet.parallelcluster.hooks import Hooks
+from llm_fleet.parallelcluster.node_groups import HEAD_NODE, pool_group
+from llm_fleet.parallelcluster.node_hooks import NodeHooks
+from llm_fleet.parallelcluster.node_script import NodeScript
+from llm_fleet.rules.terms import NodeReports, ParallelClusterHook
+from llm_fleet.rules.tokens import is_unresolved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedScripts:
+    """The scripts in their bucket. Their URIs are tokens that wait for the upload."""
+
+    bundle: LifecycleBundle
+    hooks: Hooks
+    """Which node runs what."""
+    access: BucketAccess
+    """What nodes read: all bundles of this cluster, as a node may start with the last one during an update."""
+    reports: BucketAccess | None
+    """Where nodes leave reports; `None` for nowhere."""
+
+
+def scripts_bucket(scope: Construct, plan: ClusterPlan) -> s3.IBucket | None:
+    """Return the bucket of the scripts of `plan`, made at `scope` unless told; `None` when no node runs any."""
+    if plan.scripts is None:
+        return None
+    return plan.scripts.bucket or LifecycleBucket(scope, "LifecycleBucket", name_part=_name_part(scope, plan)).bucket
+
+
+def add_bundle(
+    scope: Construct, plan: ClusterPlan, bucket: s3.IBucket | None, *, cluster_name: str
+) -> PlacedScripts | None:
+    """Upload the bundle of `plan` to `bucket`; `None` when no node runs a script."""
+    if plan.scripts is None or bucket is None:
+        return None
+    bundle = LifecycleBundle(
+        scope,
+        "LifecycleBundle",
+        bucket=bucket,
+        manifest=manifest_of(scope, plan, plan.scripts, bucket, cluster_name=cluster_name),
+        scripts=plan.scripts.scripts,
+        own_scripts=plan.scripts.own_scripts,
+    )
+    silent = plan.scripts.reports == NodeReports.NONE
+    return PlacedScripts(
+        bundle=bundle,
+        hooks=_hooks(plan, bundle),
+        access=BucketAccess.of(bucket, prefix=bundle.root),
+        reports=None if silent else BucketAccess.of(bucket, prefix=reports_prefix(scope, plan, cluster_name)),
+    )
+
+
+def _hooks(plan: ClusterPlan, bundle: LifecycleBundle) -> Hooks:
+    """Return which node runs what.
+
+    ParallelCluster never changes `OnNodeConfigured` of the head node and of login pools, so those start at keys that
+    stay, and read there which bundle is the newest. A changed bundle changes the arguments of `OnNodeUpdated` there,
+    and of `OnNodeConfigured` of queues, whose nodes are then replaced.
+    """
+    return Hooks(
+        head_node=_lasting(bundle, HEAD_NODE),
+        queues={queue.name: _newest(bundle, queue.name) for queue in plan.shape.queues},
+        login_pools={pool.name: _lasting(bundle, pool_group(pool)) for pool in plan.shape.login_pools},
+    )
+
+
+def _lasting(bundle: LifecycleBundle, group: str) -> NodeHooks:
+    return NodeHooks(
+        on_node_configured=NodeScript(script=bundle.entry_s3_uri, args=(bundle.pointer_s3_uri, group)),
+        on_node_updated=_newest(bundle, group),
+    )
+
+
+def _newest(bundle: LifecycleBundle, group: str) -> NodeScript:
+    entry = load("lifecycle")["parallelcluster_entry_points"][ParallelClusterHook.ON_NODE_CONFIGURED.value]
+    # The URI ends with a slash.
+    return NodeScript(
+        script=f"{bundle.source_s3_uri}{entry}", args=(bundle.source_s3_uri, bundle.checksums_sha256, group)
+    )
+
+
+def _name_part(scope: Construct, plan: ClusterPlan) -> str:
+    """Return what the bucket is called after: the cluster, or its construct when the name is a token."""
+    name = plan.shape.cluster_name
+    if is_unresolved(name):
+        name = cdk.Names.unique_resource_name(scope, separator="-")
+    return name.lower()

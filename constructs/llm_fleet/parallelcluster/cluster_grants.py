@@ -1,0 +1,49 @@
+"""What others may do with a cluster."""
+
+from collections.abc import Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct
+
+NAME_TAG = "parallelcluster:cluster-name"
+"""The tag that ParallelCluster gives every instance of a cluster (`PCLUSTER_CLUSTER_NAME_TAG`)."""
+
+
+class ClusterGrants:
+    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+
+    def __init__(self, scope: IConstruct, cluster_name: str) -> None:
+        """Grant on the cluster of that name, in the stack of `scope`."""
+        self._stack = cdk.Stack.of(scope)
+        self._cluster_name = cluster_name
+
+    def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
+        """Let `grantee` log in to every node of this cluster, and end or resume its own sessions.
+
+        `documents`: ARNs of the session documents that it may use. Default: the account's
+        `SSM-SessionManagerRunShell`, which is what `aws ssm start-session` takes, so no port forwarding and no SSH.
+        """
+        start = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:StartSession"],
+            resource_arns=[self._arn("ec2", "instance", "*")],
+            conditions={"StringEquals": {f"ssm:resourceTag/{NAME_TAG}": self._cluster_name}},
+        )
+        use = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:StartSession"],
+            resource_arns=list(documents or [self._arn("ssm", "document", "SSM-SessionManagerRunShell")]),
+            # Without it Session Manager does not ask whether the caller may use the default document.
+            conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
+        )
+        own = iam.Grant.add_to_principal(
+            grantee=grantee,
+            # The last as AWS's sample policies for end users of Session Manager have it.
+            actions=["ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel"],
+            resource_arns=[self._arn("ssm", "session", "${aws:userid}-*")],
+        )
+        return start.combine(use).combine(own)
+
+    def _arn(self, service: str, resource: str, name: str) -> str:
+        return self._stack.format_arn(service=service, resource=resource, resource_name=name)

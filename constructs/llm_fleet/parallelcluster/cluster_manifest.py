@@ -1,0 +1,77 @@
+"""What the nodes of a cluster are told."""
+
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.lifecycle.node_manifest import NodeManifest, NodeMount
+from llm_fleet.lifecycle.report_place import ReportPlace
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
+from llm_fleet.parallelcluster.node_groups import node_groups
+from llm_fleet.parallelcluster.node_scripts import NodeScripts
+from llm_fleet.rules.terms import NodePlatform, NodeReports
+from llm_fleet.rules.tokens import is_unresolved
+
+
+def manifest_of(
+    scope: Construct, plan: ClusterPlan, scripts: NodeScripts, bucket: s3.IBucket, *, cluster_name: str
+) -> NodeManifest:
+    """Return what the nodes of `plan` are told; they leave their reports in `bucket`.
+
+    `cluster_name` is ParallelCluster's own, with the hash: nodes compare it with what they were started as.
+    """
+    return NodeManifest(
+        platform=NodePlatform.PARALLELCLUSTER,
+        fleet_name=plan.fleet_name,
+        cluster_name=cluster_name,
+        region=plan.shape.region,
+        groups=node_groups(plan.shape),
+        mounts=_mounts(plan),
+        s3_mounts=plan.setup.s3_mounts,
+        # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
+        accounting=None,
+        users=plan.setup.users,
+        neuron=plan.setup.neuron,
+        downloads=plan.setup.downloads,
+        reports=_reports(scope, plan, scripts.reports, bucket, cluster_name),
+        skip_steps=scripts.skip_steps,
+        own_steps=scripts.own_steps,
+    )
+
+
+def reports_prefix(scope: Construct, plan: ClusterPlan, cluster_name: str) -> str:
+    """Return the part of the scripts' bucket below which nodes leave reports; no slash at either end."""
+    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, cluster_name)]
+    return "/".join([load("lifecycle")["reports_prefix"], *names])
+
+
+def _mounts(plan: ClusterPlan) -> list[NodeMount]:
+    mounts: list[NodeMount] = []
+    if plan.lustre is not None:
+        mounts.append(
+            NodeMount(
+                kind="lustre",
+                dns_name=plan.lustre.dns_name,
+                mount_path=plan.lustre_mount_path,
+                mount_name=plan.lustre.mount_name,
+                efa=plan.lustre.efa_enabled,
+            )
+        )
+    if plan.open_zfs is not None:
+        mounts.append(NodeMount(kind="open_zfs", dns_name=plan.open_zfs.dns_name, mount_path=plan.open_zfs_mount_path))
+    return mounts
+
+
+def _reports(
+    scope: Construct, plan: ClusterPlan, wanted: NodeReports, bucket: s3.IBucket, cluster_name: str
+) -> ReportPlace | None:
+    if wanted == NodeReports.NONE:
+        return None
+    facts = load("lifecycle")
+    told = wanted == NodeReports.ALL
+    return ReportPlace(
+        s3_uri=f"s3://{bucket.bucket_name}/{reports_prefix(scope, plan, cluster_name)}/",
+        metric_namespace=facts["metric_namespace"] if told else None,
+        event_bus=facts["event_bus"] if told else None,
+    )

@@ -1,0 +1,152 @@
+"""A cluster checked and with every default filled in, before any resource of it exists."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from llm_fleet.accounting.accounting import Accounting
+from llm_fleet.catalog.parallelcluster import parallelcluster_limits
+from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.network.network import Network
+from llm_fleet.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.parallelcluster.cluster_storage import fleet_storage
+from llm_fleet.parallelcluster.construct_checks import cluster_problems
+from llm_fleet.parallelcluster.head_node import HeadNode
+from llm_fleet.parallelcluster.iam_settings import check_resource_prefix
+from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.parallelcluster.node_scripts import NodeScripts
+from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.parallelcluster.resolve_nodes import resolve_head_node, resolve_pool, resolve_queues
+from llm_fleet.parallelcluster.shared_storage import SharedStorage
+from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.rules.parallelcluster.address_claims import address_claims
+from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
+from llm_fleet.rules.parallelcluster.place import check_place
+from llm_fleet.rules.problem import FleetError, Problem, raise_problems
+from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """A checked cluster, and the neighbours that it will be tied to."""
+
+    shape: ClusterShape
+    fleet_name: str
+    network: Network
+    lustre: MountableLustre | None
+    lustre_mount_path: str
+    open_zfs: MountableOpenZfs | None
+    open_zfs_mount_path: str
+    scripts: NodeScripts | None
+    setup: NodeSetup
+
+    @classmethod
+    def make(
+        cls,
+        scope: Construct,
+        *,
+        network: Network,
+        head_node: HeadNode,
+        queues: Sequence[Queue],
+        login_pools: Sequence[LoginPool],
+        shared_storage: Sequence[SharedStorage],
+        lustre: MountableLustre | None,
+        lustre_mount_path: str,
+        open_zfs: MountableOpenZfs | None,
+        open_zfs_mount_path: str,
+        availability_zone_id: str | None,
+        cluster_name: str | None,
+        fleet_name: str | None,
+        version: str,
+        os: str,
+        scheduler: str,
+        image_id: str | None,
+        slurm: SlurmSettings,
+        accounting: Accounting | None,
+        scripts: NodeScripts | None,
+        setup: NodeSetup,
+        tags: Mapping[str, str],
+        log_retention_days: int,
+        detailed_monitoring: bool,
+        overrides: Mapping[str, Any],
+        iam_resource_prefix: str | None,
+    ) -> "ClusterPlan":
+        """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
+        name = cluster_name or _name(scope, accounting)
+        zone = availability_zone_id or _zone(network, lustre)
+        subnet, problems = _subnet(network, zone)
+        resolved, found = resolve_queues(queues, network, zone=zone)
+        problems += found
+        of_fleet, found = fleet_storage(lustre, lustre_mount_path, open_zfs, open_zfs_mount_path)
+        problems += found
+        shape = ClusterShape(
+            cluster_name=name,
+            region=cdk.Stack.of(scope).region,
+            version=version,
+            os=os,
+            scheduler=scheduler,
+            image_id=image_id,
+            head_node=resolve_head_node(head_node, network, subnet),
+            queues=resolved,
+            login_pools=[resolve_pool(pool, network, head_node.subnet or subnet) for pool in login_pools],
+            shared_storage=[*of_fleet, *shared_storage],
+            slurm=slurm,
+            accounting=accounting,
+            detailed_monitoring=detailed_monitoring,
+            log_retention_days=log_retention_days,
+            tags=tags,
+            overrides=overrides,
+        )
+        problems += check_resource_prefix(iam_resource_prefix)
+        problems += check_place(has_network=True, internet=network.internet)
+        problems += cluster_problems(shape, scripts, setup)
+        if not problems:
+            # Only a cluster that can exist takes addresses: a second try must not find those of the first.
+            problems += network.reserve_addresses(
+                address_claims(
+                    head_node=head_node,
+                    queues=resolved,
+                    login_pools=login_pools,
+                    owner=scope.node.id,
+                    zone=zone,
+                    efa_with_address=overrides.get("DevSettings", {}).get("EfaInterfaceType") == "efa",
+                )
+            )
+        raise_problems(problems, subject=scope.node.path)
+        return cls(
+            shape=shape,
+            fleet_name=fleet_name or name,
+            network=network,
+            lustre=lustre,
+            lustre_mount_path=lustre_mount_path,
+            open_zfs=open_zfs,
+            open_zfs_mount_path=open_zfs_mount_path,
+            scripts=scripts,
+            setup=setup,
+        )
+
+
+def _name(scope: Construct, accounting: Accounting | None) -> str:
+    """Return a name made of the construct's path, with room for the hash."""
+    limits = parallelcluster_limits()
+    longest = limits.cluster_name_accounting if accounting else limits.cluster_name.maximum
+    room = (longest or limits.cluster_name_accounting) - HASH_SUFFIX_LENGTH
+    return cdk.Names.unique_resource_name(scope, max_length=room, separator="-")
+
+
+def _zone(network: Network, lustre: MountableLustre | None) -> str:
+    """Where the cluster stands unless told: beside its data, so that training does not read across AZs."""
+    zone = lustre.availability_zone_id if lustre else None
+    return zone if zone is not None and zone in network.availability_zone_ids else network.availability_zone_ids[0]
+
+
+def _subnet(network: Network, zone: str) -> tuple[ec2.ISubnet | None, list[Problem]]:
+    """Return the subnet of the cluster, or the network's word that it has none in that AZ."""
+    try:
+        return network.compute_subnet(zone), []
+    except FleetError as error:
+        return None, [replace(problem, path=("availability_zone_id",)) for problem in error.problems]

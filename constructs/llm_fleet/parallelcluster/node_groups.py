@@ -1,0 +1,39 @@
+"""What the nodes of a cluster are called in their manifest, group by group."""
+
+from llm_fleet.lifecycle.node_manifest import NodeGroup
+from llm_fleet.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.rules.terms import NodeType, ParallelClusterHook
+
+HEAD_NODE = "HeadNode"
+
+
+def pool_group(pool: LoginPool) -> str:
+    """Return the group of the nodes of `pool`; a queue may have the pool's own name."""
+    return f"LoginNodes-{pool.name}"
+
+
+def node_groups(shape: ClusterShape) -> list[NodeGroup]:
+    """Return every group of nodes: the head node, each queue under its name, each login pool."""
+    head = _group(HEAD_NODE, NodeType.CONTROLLER, [shape.head_node.instance_type])
+    queues = [
+        _group(
+            queue.name,
+            NodeType.COMPUTE,
+            list(dict.fromkeys(name for resource in queue.compute_resources for name in resource.instance_types)),
+            partition=queue.name,
+        )
+        for queue in shape.queues
+    ]
+    pools = [_group(pool_group(pool), NodeType.LOGIN, [pool.instance_type]) for pool in shape.login_pools]
+    return [head, *queues, *pools]
+
+
+def _group(name: str, role: NodeType, instance_types: list[str], *, partition: str | None = None) -> NodeGroup:
+    return NodeGroup(
+        name=name,
+        role=role,
+        instance_types=instance_types,
+        partition=partition,
+        hook=ParallelClusterHook.ON_NODE_CONFIGURED,
+    )

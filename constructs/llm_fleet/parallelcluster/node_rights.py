@@ -1,0 +1,153 @@
+"""The policies of a cluster's nodes, by what the nodes are for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.iam.access import BucketAccess
+from llm_fleet.iam.features import NodeFeatures
+from llm_fleet.iam.named_policy import NamedPolicy
+from llm_fleet.iam.parallelcluster_permissions import parallelcluster_permissions
+from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
+from llm_fleet.parallelcluster.node_groups import HEAD_NODE, pool_group
+from llm_fleet.parallelcluster.node_policies import NodePolicies
+from llm_fleet.parallelcluster.provider_permissions import keys_of_storage, own_scripts
+from llm_fleet.rules.terms import NodeReports
+
+_SESSIONS = "AmazonSSMManagedInstanceCore"
+"""On the provider's list of AWS's policies that it may attach."""
+
+_KINDS = {
+    "head": "the head node of a ParallelCluster",
+    "queues": "compute nodes of a ParallelCluster",
+    "login": "login nodes of a ParallelCluster",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRights:
+    """The policies of a cluster's nodes: one for the head node, one for all queues, one for all login pools.
+
+    One that would say nothing is not there: IAM takes no empty policy.
+    """
+
+    head_node: NamedPolicy | None
+    queues: NamedPolicy | None
+    login_pools: NamedPolicy | None
+
+    @property
+    def all(self) -> tuple[NamedPolicy, ...]:
+        """Every one that there is."""
+        return tuple(policy for policy in (self.head_node, self.queues, self.login_pools) if policy is not None)
+
+    def attached(self, scope: Construct, plan: ClusterPlan) -> NodePolicies:
+        """Return which node has which policies, Session Manager's among them."""
+        sessions = f"arn:{cdk.Stack.of(scope).partition}:iam::aws:policy/{_SESSIONS}"
+
+        def of(policy: NamedPolicy | None) -> tuple[str, ...]:
+            return (sessions,) if policy is None else (sessions, policy.arn)
+
+        return NodePolicies(
+            head_node=of(self.head_node),
+            queues={queue.name: of(self.queues) for queue in plan.shape.queues},
+            login_pools={pool.name: of(self.login_pools) for pool in plan.shape.login_pools},
+        )
+
+
+def add_node_rights(
+    scope: Construct,
+    plan: ClusterPlan,
+    scripts: PlacedScripts | None,
+    configuration: Mapping[str, Any],
+    *,
+    cluster_name: str,
+    read_buckets: Sequence[s3.IBucket],
+    write_buckets: Sequence[s3.IBucket],
+) -> NodeRights:
+    """Make the policies of the nodes of `plan`; `configuration` is rendered already, without scripts and policies."""
+    place = place_of(scope)
+    data = tuple(map(BucketAccess.of, read_buckets)), tuple(map(BucketAccess.of, write_buckets))
+
+    def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
+        features = _features(plan, scripts, data, groups)
+        own = own_scripts(section or {}, place, why="the node fetches the scripts and files that the user has named")
+        permissions = [*parallelcluster_permissions(features, place), *own, *further]
+        statements = _of_accounting(plan) if kind == "head" else []
+        if not permissions and not statements:
+            return None
+        return NamedPolicy(
+            scope,
+            id,
+            name=policy_name(scope, cluster_name, kind),
+            description=f"What {_KINDS[kind]} may do besides what ParallelCluster allows by itself",
+            permissions=permissions,
+            statements=statements,
+        )
+
+    volumes = keys_of_storage(configuration, place, why="the head node attaches encrypted volumes")
+    pools = {pool_group(pool) for pool in plan.shape.login_pools}
+    heads = {key: configuration[key] for key in ("HeadNode", "Scheduling") if key in configuration}
+    heads["Scheduling"] = {"SlurmSettings": heads["Scheduling"].get("SlurmSettings", {})}
+    return NodeRights(
+        head_node=make("HeadNodePolicy", "head", {HEAD_NODE}, heads, *volumes),
+        queues=make(
+            "QueuePolicy",
+            "queues",
+            {queue.name for queue in plan.shape.queues},
+            {"SlurmQueues": configuration["Scheduling"]["SlurmQueues"]},
+        ),
+        login_pools=make("LoginPolicy", "login", pools, configuration.get("LoginNodes")) if pools else None,
+    )
+
+
+def policy_name(scope: Construct, cluster_name: str, kind: str) -> str:
+    """Return the name of a policy that the provider may attach: it begins with `parallelcluster`.
+
+    IAM is global and a cluster's name is taken once a region, so the region is part of it.
+    """
+    return f"parallelcluster-{cdk.Stack.of(scope).region}-{cluster_name}-{kind}"
+
+
+def place_of(scope: Construct) -> Place:
+    """Return where the ARNs of the policies at `scope` point."""
+    stack = cdk.Stack.of(scope)
+    return Place(partition=stack.partition, region=stack.region, account=stack.account)
+
+
+def _features(
+    plan: ClusterPlan,
+    scripts: PlacedScripts | None,
+    data: tuple[tuple[BucketAccess, ...], tuple[BucketAccess, ...]],
+    groups: set[str],
+) -> NodeFeatures:
+    read, write = data
+    downloads = plan.setup.downloads
+    return NodeFeatures(
+        bundle=scripts.access if scripts else None,
+        read_buckets=(*read, *_mounted(plan, groups, read_only=True)),
+        write_buckets=(*write, *_mounted(plan, groups, read_only=False)),
+        mirror=BucketAccess.of(downloads.bucket, prefix=downloads.key_prefix) if downloads.bucket else None,
+        reports=scripts.reports if scripts else None,
+        report_events=plan.scripts is not None and plan.scripts.reports == NodeReports.ALL,
+    )
+
+
+def _mounted(plan: ClusterPlan, groups: set[str], *, read_only: bool) -> list[BucketAccess]:
+    """Return the parts of buckets that nodes of any of `groups` see as folders."""
+    mounts = [mount for mount in plan.setup.s3_mounts if mount.read_only is read_only]
+    return [
+        BucketAccess.of(mount.bucket, prefix=mount.key_prefix)
+        for mount in mounts
+        if mount.groups is None or groups & set(mount.groups)
+    ]
+
+
+def _of_accounting(plan: ClusterPlan) -> list[iam.PolicyStatement]:
+    return plan.shape.accounting.head_node_statements() if plan.shape.accounting else []

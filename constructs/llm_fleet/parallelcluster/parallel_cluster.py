@@ -1,0 +1,248 @@
+"""A cluster of AWS ParallelCluster that runs Slurm."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from llm_fleet.accounting.accounting import Accounting
+from llm_fleet.catalog.parallelcluster_os import Os
+from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
+from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.neuron_host import NeuronHost
+from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.network.network import Network
+from llm_fleet.parallelcluster.cluster import Cluster
+from llm_fleet.parallelcluster.cluster_base import ClusterBase
+from llm_fleet.parallelcluster.cluster_identity import ClusterIdentity
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
+from llm_fleet.parallelcluster.cluster_resources import ClusterResources
+from llm_fleet.parallelcluster.cluster_wiring import security_groups_of
+from llm_fleet.parallelcluster.head_node import HeadNode
+from llm_fleet.parallelcluster.iam_settings import iam_overrides
+from llm_fleet.parallelcluster.imported_cluster import ImportedCluster
+from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.parallelcluster.node_scripts import NodeScripts
+from llm_fleet.parallelcluster.nodes_principal import NodesPrincipal
+from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.parallelcluster.shared_storage import SharedStorage
+from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.parallelcluster.update_check import UpdateCheck
+from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
+from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
+from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+
+
+@jsii.implements(iam.IGrantable)
+class ParallelCluster(ClusterBase):
+    """A cluster of AWS ParallelCluster that runs Slurm (`Custom::PclusterCluster`), made by AWS's own provider.
+
+    Everything that ParallelCluster checks offline is checked when the construct is made, and told at once in one
+    `FleetError`, before any resource exists in the template. It is an `ec2.IConnectable` and an `iam.IGrantable` (its
+    nodes).
+
+    ParallelCluster can never change some settings of a cluster, all of the head node's hardware among them. They have
+    a hash, which is part of the cluster's name and of its logical id, so that such a change makes a new cluster beside
+    the old one, which then goes.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        network: Network,
+        head_node: HeadNode,
+        queues: Sequence[Queue],
+        login_pools: Sequence[LoginPool] = (),
+        shared_storage: Sequence[SharedStorage] = (),
+        lustre: MountableLustre | None = None,
+        lustre_mount_path: str = "/fsx",
+        open_zfs: MountableOpenZfs | None = None,
+        open_zfs_mount_path: str = "/home",
+        availability_zone_id: str | None = None,
+        cluster_name: str | None = None,
+        fleet_name: str | None = None,
+        version: str = ParallelClusterVersion.DEFAULT,
+        os: str = Os.ALINUX2023,
+        image_id: str | None = None,
+        scheduler: str = "slurm",
+        slurm: SlurmSettings = SlurmSettings(),  # noqa: B008 - immutable
+        accounting: Accounting | None = None,
+        scripts: NodeScripts | None = NodeScripts(),  # noqa: B008 - immutable
+        users: Sequence[ClusterUser] = (),
+        s3_mounts: Sequence[S3Mount] = (),
+        neuron: NeuronHost | None = None,
+        downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
+        read_buckets: Sequence[s3.IBucket] = (),
+        write_buckets: Sequence[s3.IBucket] = (),
+        permissions_boundary: iam.IManagedPolicy | None = None,
+        iam_resource_prefix: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        log_retention_days: int = 180,
+        detailed_monitoring: bool = False,
+        overrides: Mapping[str, Any] | None = None,
+        deployed: DeployedLike | None = None,
+        immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE,
+        fleet_is_stopped: bool = False,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
+    ) -> None:
+        """Make the cluster; raise `FleetError` with all that is wrong with it.
+
+        `network`: where its nodes live: in compute subnets, which are private. All of them are in its security group,
+        beside ParallelCluster's own, so that file systems and databases know them.
+
+        `head_node`, `queues`, `login_pools`: its nodes. `login_pools` default: none; users log in to the head node.
+
+        `lustre`, `open_zfs`: the fleet's file systems, handed over by id, so that they outlive the cluster; mounted at
+        `/fsx` and `/home` unless told otherwise. Default: none; /home is then on the head node. `shared_storage`: what
+        else nodes mount. Default: nothing.
+
+        `availability_zone_id`: default, the Lustre file system's AZ, else the network's first.
+
+        `cluster_name`: ParallelCluster's name of it has a hyphen and eight digits behind. Default: one made of the
+        construct's path. `fleet_name`: the fleet that it belongs to, told to its nodes. Default: the cluster's name.
+
+        `version`: of ParallelCluster, default 3.16.1: only that very version can update the cluster, so another one is
+        another cluster. `os`: default, Amazon Linux 2023, which AWS maintains the drivers of EFA, Lustre and Neuron
+        for. `image_id`: an image of your own, made from that version's. Default: ParallelCluster's.
+
+        `scheduler`: only `slurm` is left. `slurm`: its settings; default, `SlurmSettings()`: nodes that must be
+        replaced are drained.
+
+        `accounting`: a database or slurmdbd outside the cluster. Default: no accounting.
+
+        `scripts`: what nodes run once they are configured. Default: what llm-fleet ships. `None`: nothing.
+
+        `users`, `s3_mounts`, `neuron`, `downloads`: what nodes are set up with. Default: the image's own user, no
+        buckets, whichever Neuron SDK the image has, and nothing fetched but the scripts.
+
+        `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
+
+        `permissions_boundary`: of all roles that ParallelCluster makes. `iam_resource_prefix`: a prefix of their names,
+        or a path below `/parallelcluster/`. Default: none of both.
+
+        `tags`: of the cluster, besides those of its stack. `log_retention_days`: default, 180; the logs are kept when
+        the cluster goes. `detailed_monitoring`: metrics each minute, which cost; default, no.
+
+        `overrides`: keys of ParallelCluster's configuration without a parameter here, in its own spelling. Default:
+        none.
+
+        `deployed`: the cluster as it was deployed last; synth then says what an update would refuse. Default: nobody
+        knows. `immutable_changes`: whether a change that no update can make is refused, the default, or makes a new
+        cluster; without `deployed` it makes a new one. `fleet_is_stopped`: your word that someone has stopped the
+        compute fleet, which some changes need. Default: it runs.
+
+        `removal_policy`: default, the cluster goes with its stack; its data is in the file systems, which stay. When it
+        is retained, so is all that it needs to live.
+        """
+        super().__init__(scope, id)
+        plan = ClusterPlan.make(
+            self,
+            network=network,
+            head_node=head_node,
+            queues=queues,
+            login_pools=login_pools,
+            shared_storage=shared_storage,
+            lustre=lustre,
+            lustre_mount_path=lustre_mount_path,
+            open_zfs=open_zfs,
+            open_zfs_mount_path=open_zfs_mount_path,
+            availability_zone_id=availability_zone_id,
+            cluster_name=cluster_name,
+            fleet_name=fleet_name,
+            version=version,
+            os=os,
+            scheduler=scheduler,
+            image_id=image_id,
+            slurm=slurm,
+            accounting=accounting,
+            scripts=scripts,
+            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, downloads=downloads),
+            tags=tags or {},
+            log_retention_days=log_retention_days,
+            detailed_monitoring=detailed_monitoring,
+            overrides=iam_overrides(
+                overrides or {}, boundary=permissions_boundary, resource_prefix=iam_resource_prefix
+            ),
+            iam_resource_prefix=iam_resource_prefix,
+        )
+        identity = ClusterIdentity.of(self, plan)
+        resources = ClusterResources(
+            self,
+            plan,
+            identity,
+            read_buckets=read_buckets,
+            write_buckets=write_buckets,
+            removal_policy=removal_policy,
+        )
+        self.cluster_name: str = identity.cluster_name
+        """ParallelCluster's name of it, with the hash: also that of its own stack and part of its log group's."""
+        self.version: str = version
+        """The version of ParallelCluster."""
+        self.configuration: Mapping[str, Any] = resources.configuration
+        """ParallelCluster's configuration, as its YAML file would have it; may hold tokens."""
+        self.resource: cdk.CfnResource = resources.resource
+        """The L1 beneath, as the way out."""
+        self.provider: cdk.CfnStack = resources.provider.resource
+        """The nested stack of AWS's provider."""
+        self.node.default_child = self.resource
+        self._login_pools = [pool.name for pool in plan.shape.login_pools]
+        self._resources = resources
+        self._security_groups = security_groups_of(plan)
+        if deployed is not None:
+            UpdateCheck(
+                self,
+                self.configuration,
+                deployed,
+                cluster_name=self.cluster_name,
+                version=version,
+                immutable_changes=immutable_changes,
+                fleet_is_stopped=fleet_is_stopped,
+            ).attach()
+
+    @property
+    @jsii.member(jsii_name="grantPrincipal")
+    def grant_principal(self) -> iam.IPrincipal:
+        """All its nodes, so that `bucket.grant_read(cluster)` lets jobs read."""
+        account = cdk.Stack.of(self).account
+        return cast(iam.IPrincipal, NodesPrincipal(self._resources.rights.all, account=account))
+
+    @property
+    def head_node_instance_id(self) -> str:
+        """The instance id of the head node, the `--target` of `aws ssm start-session`; a token."""
+        return self.resource.get_att("headNode.instanceId").to_string()
+
+    @property
+    def head_node_private_ip(self) -> str:
+        """The private address of the head node; a token."""
+        return self.resource.get_att("headNode.privateIpAddress").to_string()
+
+    def add_outputs(self) -> None:
+        """Give the stack outputs: name, head node, and the provider's log group, where it says what went wrong."""
+        outputs = {
+            "ClusterName": (self.cluster_name, "Name of the ParallelCluster, and of its own stack"),
+            "HeadNodeInstanceId": (self.head_node_instance_id, "--target of aws ssm start-session"),
+            "HeadNodePrivateIp": (self.head_node_private_ip, "Private address of the head node"),
+            "ProviderLogGroup": (self._resources.provider.log_group_arn, "Log group of ParallelCluster's provider"),
+        }
+        for name, (value, description) in outputs.items():
+            cdk.CfnOutput(self, name, value=value, description=description)
+
+    @classmethod
+    def from_cluster_name(
+        cls, scope: Construct, id: str, cluster_name: str, *, security_groups: Sequence[ec2.ISecurityGroup] = ()
+    ) -> Cluster:
+        """Return the existing cluster of that name, whose nodes are in `security_groups`.
+
+        `cluster_name`: ParallelCluster's own, with the hash if it was made here. Default of `security_groups`: nobody
+        knows them, and `connections` raises.
+        """
+        return ImportedCluster(scope, id, cluster_name=cluster_name, security_groups=security_groups)
