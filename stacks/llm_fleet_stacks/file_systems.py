@@ -86,6 +86,7 @@ def open_zfs_from(
             "Home",
             file_system_id=existing.file_system_id,
             dns_name=existing.dns_name,
+            volume_id=existing.volume_id,
             availability_zone_id=existing.availability_zone_id,
             security_group=imported_security_group(scope, "HomeSecurityGroup", existing.security_group_id),
         )

@@ -7,11 +7,14 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.network_stack import NetworkStack
+from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
@@ -22,7 +25,7 @@ class FleetStacks:
     network: NetworkStack | None
     """`None` when the fleet stands in an existing network, or in SageMaker's."""
     storage: StorageStack
-    clusters: Mapping[str, HyperPodStack]
+    clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
     """By their keys in the fleet file."""
 
     @classmethod
@@ -44,20 +47,48 @@ class FleetStacks:
             tags=fleet.tags,
         )
         clusters = {
-            name: HyperPodStack(
-                scope,
-                f"{fleet.name}-{name}",
-                config=cluster,
-                fleet_name=fleet.name,
-                mounts=fleet.storage,
-                storage=storage,
-                network=network,
-                env=env,
-                tags=fleet.tags,
-            )
-            for name, cluster in fleet.hyperpod_clusters.items()
+            name: _cluster(scope, name, cluster, fleet, storage=storage, network=network, env=env)
+            for name, cluster in fleet.clusters.items()
         }
         return cls(network=network_stack, storage=storage, clusters=clusters)
+
+
+def _cluster(
+    scope: Construct,
+    name: str,
+    config: HyperPodConfig | ParallelClusterConfig,
+    fleet: Fleet,
+    *,
+    storage: StorageStack,
+    network: Network | NetworkConfig | None,
+    env: cdk.Environment,
+) -> HyperPodStack | ParallelClusterStack:
+    id = f"{fleet.name}-{name}"
+    if isinstance(config, HyperPodConfig):
+        return HyperPodStack(
+            scope,
+            id,
+            config=config,
+            fleet_name=fleet.name,
+            mounts=fleet.storage,
+            storage=storage,
+            network=network,
+            env=env,
+            tags=fleet.tags,
+        )
+    if network is None:
+        raise TypeError("a ParallelCluster stands in a network; the fleet file has been refused without one")
+    return ParallelClusterStack(
+        scope,
+        id,
+        config=config,
+        fleet_name=fleet.name,
+        mounts=fleet.storage,
+        storage=storage,
+        network=network,
+        env=env,
+        tags=fleet.tags,
+    )
 
 
 def _network(

@@ -6,12 +6,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.config.accounting import AccountingConfig
-from llm_fleet.config.choices import Removal
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.existing_network import network_for
@@ -19,12 +18,8 @@ from llm_fleet_stacks.imported import imported_role, imported_security_group
 from llm_fleet_stacks.instance_groups import instance_group_from
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
+from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
-
-_REMOVAL = {
-    Removal.DESTROY: cdk.RemovalPolicy.DESTROY,
-    Removal.RETAIN: cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-}
 
 
 class HyperPodStack(cdk.Stack):
@@ -77,7 +72,7 @@ class HyperPodStack(cdk.Stack):
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),
             tags=config.tags,
-            removal_policy=_REMOVAL[config.removal],
+            removal_policy=REMOVAL[config.removal],
         )
         """The cluster."""
         self.cluster.add_outputs()

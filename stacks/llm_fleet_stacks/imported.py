@@ -18,6 +18,11 @@ def imported_role(scope: Construct, id: str, arn: str | None) -> iam.IRole | Non
     return iam.Role.from_role_arn(scope, id, arn, mutable=False) if arn else None
 
 
+def imported_policy(scope: Construct, id: str, arn: str | None) -> iam.IManagedPolicy | None:
+    """Return the managed policy of that ARN."""
+    return iam.ManagedPolicy.from_managed_policy_arn(scope, id, arn) if arn else None
+
+
 def imported_security_group(scope: Construct, id: str, group_id: str | None) -> ec2.ISecurityGroup | None:
     """Return the security group of that id."""
     return ec2.SecurityGroup.from_security_group_id(scope, id, group_id) if group_id else None

@@ -9,8 +9,8 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.model import FleetModel
 from tools.synth_environment import ROOT
 
-# `kind` chooses the model; there is one today.
-ONLY_CHOOSES = {("HyperPodConfig", "kind")}
+# `kind` chooses the model.
+ONLY_CHOOSES = {("HyperPodConfig", "kind"), ("ParallelClusterConfig", "kind")}
 
 
 def name_of(model: type[FleetModel]) -> str:
@@ -30,7 +30,7 @@ def text(*patterns: str) -> str:
 
 STACKS = text("stacks/llm_fleet_stacks/*.py")
 # What a model works out from its keys for the stacks: its properties and methods.
-MODELS = text("constructs/llm_fleet/config/*.py")
+MODELS = text("constructs/llm_fleet/config/*.py", "constructs/llm_fleet/config/parallelcluster/*.py")
 
 
 @pytest.mark.parametrize("model", sorted(set(models()), key=name_of), ids=name_of)

@@ -1,13 +1,21 @@
-"""An external database for Slurm's accounting."""
+"""A database for Slurm's accounting outside a HyperPod cluster."""
 
-from pydantic import Field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
 
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.values import SecretArn, SecurityGroupId
 
+FLEET_DATABASE = "slurm_database"
+"""What a user writes for the fleet's own database: the key of it under `storage`."""
+
 
 class AccountingConfig(FleetModel):
     """A MySQL-compatible database for slurmdbd. It needs Continuous provisioning and can never be taken away again."""
+
+    of_fleet: ClassVar[bool] = False
+    """Whether it is the fleet's own."""
 
     endpoint: str = Field(examples=["slurm.cluster-abc.us-west-2.rds.amazonaws.com"])
     """Host name of the database."""
@@ -21,3 +29,24 @@ class AccountingConfig(FleetModel):
     """The schema. Default: one named after the cluster's id, which keeps two clusters apart."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
     """What guards the database; the nodes are let in. Default: you have let them in yourself."""
+
+
+class FleetAccounting(AccountingConfig):
+    """The fleet's own database: what a user writes as the word `slurm_database`. Its values are the stack's to know."""
+
+    of_fleet = True
+
+    @classmethod
+    def read(cls, written: Any) -> Any:
+        """Return the fleet's own database for its word, and anything else as it is."""
+        if written != FLEET_DATABASE:
+            return written
+        # Good ones, so that the rules find nothing to say of what no user has written.
+        return cls.model_construct(
+            endpoint="made-by-the-fleet",
+            secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:made-by-the-fleet",  # noqa: S106
+        )
+
+
+AnyAccounting = Annotated[AccountingConfig, BeforeValidator(FleetAccounting.read)]
+"""A database of the user's, or the word for the fleet's own."""

@@ -4,6 +4,7 @@ from llm_fleet.config.check_cluster_config import check_cluster_config
 from llm_fleet.config.check_names import check_fleet_name
 from llm_fleet.config.check_network_config import check_network_config
 from llm_fleet.config.check_places import check_places, check_zones_exist
+from llm_fleet.config.check_slurm_database import check_slurm_database_config
 from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
@@ -24,6 +25,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_region(fleet.region),
         *check_network_config(fleet),
         *check_storage_config(fleet),
+        *check_slurm_database_config(fleet),
         *check_cluster_config(fleet),
         *check_parallelclusters(fleet),
         *check_tags(fleet.tags),

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from llm_fleet.config.accounting import AccountingConfig
-from llm_fleet.config.choices import Lifecycle, Provisioning, Removal
+from llm_fleet.config.accounting import FLEET_DATABASE, AnyAccounting
+from llm_fleet.config.choices import Lifecycle, Provisioning
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.node_setup import NodeSetupModel
@@ -19,8 +19,9 @@ LOCAL_ACCOUNTING = "local"
 """What a user writes for the controller's own database; `build` reads it as nothing."""
 
 
-def _or_local(schema: dict[str, Any]) -> None:
-    schema["anyOf"] = [arm if arm.get("type") != "null" else {"const": LOCAL_ACCOUNTING} for arm in schema["anyOf"]]
+def _or_words(schema: dict[str, Any]) -> None:
+    words = {"enum": [LOCAL_ACCOUNTING, FLEET_DATABASE]}
+    schema["anyOf"] = [arm if arm.get("type") != "null" else words for arm in schema["anyOf"]]
 
 
 class HyperPodConfig(NodeSetupModel):
@@ -51,18 +52,17 @@ class HyperPodConfig(NodeSetupModel):
     """Whether HyperPod replaces sick nodes by itself. Default: `Automatic`."""
     slurm_config_strategy: SlurmConfigStrategy | None = Field(default=None, alias="slurm_config")
     """Who owns slurm.conf. Default: `Merge`, which Continuous provisioning implies and will not have said."""
-    accounting_database: AccountingConfig | None = Field(
-        default=None, alias="accounting", examples=[LOCAL_ACCOUNTING], json_schema_extra=_or_local
+    accounting_database: AnyAccounting | None = Field(
+        default=None, alias="accounting", examples=[LOCAL_ACCOUNTING], json_schema_extra=_or_words
     )
-    """An external database for Slurm's accounting. Default: `local`, the controller's own."""
+    """Where Slurm's accounting is kept: `slurm_database`, the fleet's, or another one. Default: `local`, the
+    controller's own."""
     lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE
     """When nodes run the lifecycle bundle. Default: `OnInitComplete`, after the AMI has configured Slurm."""
     scripts: ScriptsConfig = Field(default_factory=ScriptsConfig)
     """Where the lifecycle bundle comes from. Default: it is what llm-fleet ships."""
     execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
-    removal: Removal = Removal.DESTROY
-    """What becomes of the cluster when its stack is deleted. Default: it goes; the data is in the file system."""
 
     @model_validator(mode="after")
     def _tell_groups(self) -> Self:

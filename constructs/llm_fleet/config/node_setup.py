@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from llm_fleet.config.choices import Removal
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.named import NamedModel, name_entries
 from llm_fleet.config.neuron import NeuronConfig
@@ -37,6 +38,8 @@ class NodeSetupModel(NamedModel):
     Where an existing bucket has a KMS key of its own, that key's policy must let the nodes' role use it."""
     writes: tuple[str, ...] = ()
     """Buckets that nodes may read and write, named likewise. Default: none."""
+    removal: Removal = Removal.DESTROY
+    """What becomes of the cluster when its stack is deleted. Default: it goes; the data is in the file system."""
     availability_zone_id: str | None = Field(default=None, alias="az")
     """AZ id of its compute subnet. Default: that of the fleet's `fsx`, else the network's first."""
     tags: Mapping[str, str] = {}

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from llm_fleet.config.bucket import BucketConfig
 from llm_fleet.config.fsx import FsxConfig
 from llm_fleet.config.home import HomeConfig
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
+from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 
 
 class StorageConfig(FleetModel):
@@ -19,6 +20,8 @@ class StorageConfig(FleetModel):
     """An FSx for Lustre file system for data and checkpoints. Default: none."""
     home: HomeConfig | None = None
     """An FSx for OpenZFS file system for home directories. Default: none; homes are then on the controller."""
+    slurm_database: SlurmDatabaseConfig | None = Field(default=None, examples=["{}"])
+    """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
     buckets: Mapping[str, BucketConfig] = {}
     """Buckets for data and models, by name. Default: none."""
 

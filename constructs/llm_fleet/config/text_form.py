@@ -44,9 +44,15 @@ ROLE_ARN = TextForm(
     pattern=f"{_ARN}:iam::[0-9]{{12}}:role/[A-Za-z0-9_+=,.@/-]+",
     example="arn:aws:iam::111122223333:role/hyperpod-nodes",
 )
+POLICY_ARN = TextForm(
+    noun="the ARN of a managed policy",
+    pattern=f"{_ARN}:iam::([0-9]{{12}}|aws):policy/[A-Za-z0-9_+=,.@/-]+",
+    example="arn:aws:iam::111122223333:policy/boundary",
+)
 SECRET_ARN = TextForm(
     noun="the ARN of a Secrets Manager secret",
     pattern=f"{_ARN}:secretsmanager:[a-z0-9-]+:[0-9]{{12}}:secret:[A-Za-z0-9/_+=.@-]+",
     example="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
 )
+SUBNET_ID = TextForm(noun="the id of a subnet", pattern="subnet-[0-9a-z]+", example="subnet-0123456789abcdef0")
 SECURITY_GROUP_ID = TextForm(noun="the id of a security group", pattern="sg-[0-9a-z]+", example="sg-0123456789abcdef0")

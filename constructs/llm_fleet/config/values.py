@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from llm_fleet.catalog.instances import instances
 from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, MEMORY, RATE, RATE_OF_VOLUME, RECORD_SIZE, SECONDS, SIZE
-from llm_fleet.config.text_form import KEY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID
+from llm_fleet.config.text_form import KEY_ARN, POLICY_ARN, ROLE_ARN, SECRET_ARN, SECURITY_GROUP_ID, SUBNET_ID
 
 Gibibytes = Annotated[int, BeforeValidator(SIZE.parse), WithJsonSchema(SIZE.json_schema())]
 """GiB, written as `500 GiB` or `1 TiB`."""
@@ -46,6 +46,9 @@ KeyArn = Annotated[str, BeforeValidator(KEY_ARN.parse), WithJsonSchema(KEY_ARN.j
 RoleArn = Annotated[str, BeforeValidator(ROLE_ARN.parse), WithJsonSchema(ROLE_ARN.json_schema())]
 """The ARN of an IAM role."""
 
+PolicyArn = Annotated[str, BeforeValidator(POLICY_ARN.parse), WithJsonSchema(POLICY_ARN.json_schema())]
+"""The ARN of a managed policy."""
+
 SecretArn = Annotated[str, BeforeValidator(SECRET_ARN.parse), WithJsonSchema(SECRET_ARN.json_schema())]
 """The ARN of a Secrets Manager secret."""
 
@@ -53,3 +56,6 @@ SecurityGroupId = Annotated[
     str, BeforeValidator(SECURITY_GROUP_ID.parse), WithJsonSchema(SECURITY_GROUP_ID.json_schema())
 ]
 """The id of a security group."""
+
+SubnetId = Annotated[str, BeforeValidator(SUBNET_ID.parse), WithJsonSchema(SUBNET_ID.json_schema())]
+"""The id of a subnet."""

@@ -27,6 +27,7 @@ def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
         view = ParallelClusterView(fleet=fleet, config=cluster)
         yield from (in_file(problem, cluster) for problem in check_parallelcluster(view))
         yield from _check_place(fleet)
+        yield from _check_volume_of_home(view)
         yield from (problem.under("clusters", name) for problem in _check_own(view))
 
 
@@ -50,7 +51,6 @@ def _check_own(view: ParallelClusterView) -> Iterator[Problem]:
         mount_paths=[storage.mount_dir for storage in view.shared_storage],
         nodes=_nodes(config),
     )
-    yield from _check_volume_of_home(view)
 
 
 def _check_zones(view: ParallelClusterView) -> Iterator[Problem]:
@@ -82,11 +82,10 @@ def _check_volume_of_home(view: ParallelClusterView) -> Iterator[Problem]:
     home = view.fleet.storage.home
     if home is not None and home.existing is not None and home.existing.volume_id is None:
         yield Problem(
-            code=Code.MISSING_KEY,
-            message="ParallelCluster mounts an OpenZFS file system by its volume, which `storage.home.existing` lacks",
-            remedy="add `volume: fsvol-…` there; `aws fsx describe-volumes` tells the id of the root volume",
-            path=("kind",),
-            value=view.config.kind,
+            code=Code.PC_OPEN_ZFS_VOLUME,
+            message="ParallelCluster mounts an OpenZFS file system by a volume, and nobody told which",
+            remedy="add `volume: fsvol-…`; `aws fsx describe-volumes` tells the id of the root volume",
+            path=("storage", "home", "existing", "volume_id"),
         )
 
 

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from llm_fleet.catalog.parallelcluster_os import Os
+from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.head_node import HeadNodeConfig
@@ -15,7 +17,7 @@ from llm_fleet.config.parallelcluster.queue import QueueConfig
 from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
 from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.parallelcluster.steps import StepsConfig
-from llm_fleet.config.values import Days
+from llm_fleet.config.values import Days, PolicyArn
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
 
 
@@ -35,9 +37,9 @@ class ParallelClusterConfig(NodeSetupModel):
     """Its pools of login nodes, by name. Default: none; people log in to the head node."""
     scheduler: str = "slurm"
     """The scheduler. Default: `slurm`, the only one that ParallelCluster has left."""
-    version: str = "3.16.1"
+    version: str = ParallelClusterVersion.DEFAULT
     """The version of ParallelCluster, in quotes. Another one is another cluster. Default: `"3.16.1"`."""
-    os: str = "alinux2023"
+    os: str = Os.ALINUX2023
     """The operating system of its nodes. Default: `alinux2023`."""
     image_id: str | None = Field(default=None, alias="image")
     """An image of your own, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's."""
@@ -47,6 +49,10 @@ class ParallelClusterConfig(NodeSetupModel):
     """Settings of Slurm, and of how nodes come and go."""
     steps: StepsConfig = Field(default_factory=StepsConfig, alias="scripts")
     """Which steps nodes take when they start. Default: those that llm-fleet ships."""
+    permissions_boundary_arn: PolicyArn | None = Field(default=None, alias="permissions_boundary")
+    """ARN of the managed policy that bounds all roles that ParallelCluster makes. Default: none."""
+    iam_resource_prefix: str | None = Field(default=None, alias="iam_prefix")
+    """What the names of those roles begin with, or a path below `/parallelcluster/`. Default: as ParallelCluster's."""
     detailed_monitoring: bool = False
     """Whether CloudWatch has metrics of the nodes for each minute. Default: no; for each five minutes."""
     log_retention_days: Days = Field(default=180, alias="logs")

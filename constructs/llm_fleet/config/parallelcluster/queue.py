@@ -48,7 +48,7 @@ class QueueConfig(InstancesModel):
     allocation_strategy: AllocationStrategy | None = Field(default=None, alias="allocation")
     """Which of several `types` EC2 gives. Default: the cheapest that it has."""
     exclusive: bool | None = None
-    """Whether a job has whole nodes. Default: yes for instances with accelerators or EFA."""
+    """Whether a job has whole nodes. Default: yes with accelerators, which Slurm cannot share out here."""
     root_volume: RootVolumeConfig | None = Field(default=None, json_schema_extra=or_size)
     """The root volume of its nodes. Default: ParallelCluster's, encrypted."""
     scratch_mount_dir: str | None = Field(default=None, alias="scratch")

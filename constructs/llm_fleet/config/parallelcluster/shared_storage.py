@@ -26,5 +26,22 @@ class SharedStorageConfig(NamedModel):
     """Where nodes mount it."""
     existing_id: str | None = Field(default=None, alias="id")
     """Id of one that exists: of a file system, a volume or a cache. Default: ParallelCluster makes one."""
-    settings: Mapping[str, Any] = {}
-    """What it is made like, in ParallelCluster's own keys of this type, e.g. `{Size: 200}`. Default: its defaults."""
+    own_settings: Mapping[str, Any] = Field(default={}, alias="settings")
+    """What it is made like, in ParallelCluster's own keys of this type, e.g. `{Size: 200}`.
+
+    Default: its own defaults; but encrypted, and kept when the cluster goes."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """As written; what ParallelCluster makes is encrypted and kept unless the file says otherwise."""
+        if self.existing_id is not None:
+            return self.own_settings
+        return {**_KEPT.get(self.kind, {}), **self.own_settings}
+
+
+_KEPT: Mapping[StorageKind, Mapping[str, Any]] = {
+    StorageKind.EBS: {"Encrypted": True, "DeletionPolicy": "Retain"},
+    StorageKind.EFS: {"Encrypted": True, "EncryptionInTransit": True, "DeletionPolicy": "Retain"},
+    StorageKind.FSX_LUSTRE: {"DeletionPolicy": "Retain"},
+}
+"""By what ParallelCluster can make; FSx encrypts by itself."""

@@ -1,0 +1,125 @@
+"""The stack of one ParallelCluster. It comes and goes; network and storage stay."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
+from llm_fleet.config.parallelcluster.slurm import SlurmConfig
+from llm_fleet.config.storage import StorageConfig
+from llm_fleet.network.network import Network
+from llm_fleet.parallelcluster.node_scripts import NodeScripts
+from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
+from llm_fleet.parallelcluster.shared_storage import SharedStorage
+from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.imported import imported_policy
+from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
+from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
+from llm_fleet_stacks.parallelcluster_nodes import head_node_from, login_pool_from, queue_from
+from llm_fleet_stacks.removal import REMOVAL
+from llm_fleet_stacks.storage_stack import StorageStack
+
+
+class ParallelClusterStack(cdk.Stack):
+    """A ParallelCluster on the network and the storage of its fleet."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: ParallelClusterConfig,
+        fleet_name: str,
+        mounts: StorageConfig,
+        storage: StorageStack,
+        network: Network | NetworkConfig,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the cluster that `config` describes.
+
+        `storage` has its file systems and buckets, `mounts` says where nodes mount them. `network`: one that another
+        stack has made, or the description of an existing one. `env`: default, the one that the CDK CLI is called with.
+        `tags`: default, none.
+        """
+        super().__init__(
+            scope, id, env=env, tags=tags, description="ParallelCluster of an LLM fleet (llm-fleet)", stack_name=id
+        )
+        here = network_for(self, network)
+        assert here is not None
+        self.cluster = ParallelCluster(
+            self,
+            "Cluster",
+            fleet_name=fleet_name,
+            cluster_name=config.cluster_name,
+            network=here,
+            availability_zone_id=config.availability_zone_id,
+            head_node=head_node_from(self, config.head_node),
+            queues=[queue_from(self, queue) for queue in config.queues.values()],
+            login_pools=[login_pool_from(self, pool) for pool in config.login_pools.values()],
+            shared_storage=[_shared_storage(each) for each in config.shared_storage.values()],
+            lustre=storage.lustre,
+            lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
+            open_zfs=storage.open_zfs,
+            open_zfs_mount_path=mounts.home.mount_path if mounts.home else "/home",
+            version=config.version,
+            os=config.os,
+            image_id=config.image_id,
+            scheduler=config.scheduler,
+            slurm=_slurm(config.slurm),
+            scripts=_scripts(config, storage),
+            users=[user_from(user) for user in config.users.values()],
+            s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
+            neuron=neuron_from(config.neuron),
+            downloads=downloads_from(self, config.downloads),
+            read_buckets=buckets_from(self, config.reads, own=storage.buckets),
+            write_buckets=buckets_from(self, config.writes, own=storage.buckets),
+            permissions_boundary=imported_policy(self, "Boundary", config.permissions_boundary_arn),
+            iam_resource_prefix=config.iam_resource_prefix,
+            tags=config.tags,
+            log_retention_days=config.log_retention_days,
+            detailed_monitoring=config.detailed_monitoring,
+            overrides=config.overrides,
+            immutable_changes=config.immutable_changes,
+            fleet_is_stopped=config.fleet_is_stopped,
+            removal_policy=REMOVAL[config.removal],
+        )
+        """The cluster."""
+        self.cluster.add_outputs()
+
+
+def _shared_storage(config: SharedStorageConfig) -> SharedStorage:
+    return SharedStorage(
+        name=config.name,
+        kind=config.kind,
+        mount_dir=config.mount_dir,
+        existing_id=config.existing_id,
+        settings=config.settings,
+    )
+
+
+def _slurm(config: SlurmConfig) -> SlurmSettings:
+    return SlurmSettings(
+        scaledown_idletime_minutes=config.scaledown_idletime_minutes,
+        scaling_strategy=config.scaling_strategy,
+        queue_update_strategy=config.queue_update_strategy,
+        memory_based_scheduling=config.memory_based_scheduling,
+        custom_settings=config.custom_settings,
+        custom_settings_file=config.custom_settings_file,
+        overrides=config.overrides,
+    )
+
+
+def _scripts(config: ParallelClusterConfig, storage: StorageStack) -> NodeScripts:
+    steps = config.steps
+    return NodeScripts(
+        skip_steps=steps.skip_steps,
+        own_steps=[own_step_from(step) for step in steps.own_steps],
+        own_scripts=steps.own.folder_path if steps.own is not None else None,
+        reports=config.reports,
+        bucket=storage.lifecycle_bucket.bucket,
+    )
