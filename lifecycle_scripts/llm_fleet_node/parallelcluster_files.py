@@ -11,6 +11,8 @@ from pathlib import Path
 
 from llm_fleet_node.failures import Code, fail
 
+CFNCONFIG = "/etc/parallelcluster/cfnconfig"
+
 
 @dataclass(frozen=True)
 class CfnConfig:
@@ -24,6 +26,8 @@ class CfnConfig:
     """On compute nodes."""
     head_node: str | None = None
     """The head node's address, on compute nodes."""
+    scratch: str | None = None
+    """Where the instance store is mounted, on nodes that have one: `EphemeralVolume/MountDir`."""
 
 
 def read_cfnconfig(path: Path) -> CfnConfig:
@@ -40,6 +44,7 @@ def read_cfnconfig(path: Path) -> CfnConfig:
         node_type=values.get("cfn_node_type") or None,
         queue=values.get("cfn_scheduler_queue_name") or None,
         head_node=values.get("cfn_head_node_private_ip") or None,
+        scratch=values.get("cfn_ephemeral_dir") or None,
     )
 
 

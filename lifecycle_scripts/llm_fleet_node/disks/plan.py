@@ -16,6 +16,7 @@ SECONDARY_EBS = "/opt/sagemaker"
 OWN_NVME = "/opt/nvme"
 """Where the step mounts an instance store that nobody else has set up."""
 ROOT = "/var/lib"
+_NETWORK = ("nfs", "nfs4", "lustre")
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,19 @@ class Plan:
     """Names of instance-store disks that are neither mounted nor free for the taking."""
 
 
-def plan(devices: Sequence[Device], mounts: Sequence[Mounted], *, may_build: bool) -> Plan:
+def plan(
+    devices: Sequence[Device], mounts: Sequence[Mounted], *, may_build: bool, scratch: Optional[str] = None
+) -> Plan:
     """Return where Docker, containerd, Enroot, caches and scratch shall be, all of them.
 
     The instance store first: it is large, fast, and costs nothing more; then a secondary EBS volume; the root last,
-    for it fills up. `may_build`: whether unused disks of the instance store may be taken.
+    for it fills up. `may_build`: whether unused disks of the instance store may be taken. `scratch`: where the
+    platform mounts the instance store, if it says so and nothing else is mounted there.
     """
     store = _instance_store(devices)
+    told = next((there for there in reversed(mounts) if there.path == scratch), None)
+    if told is not None and _can_be_store(told, devices, {device.name for device in store}):
+        return Plan(told.path, "nvme", f"the platform mounts the instance store at {told.path} ({told.device})")
     found = _mounted_store(devices, mounts, store)
     if found is not None:
         return Plan(found.path, "nvme", f"the instance store is mounted at {found.path} ({found.device})")
@@ -56,6 +63,12 @@ def plan(devices: Sequence[Device], mounts: Sequence[Mounted], *, may_build: boo
 def instance_store(devices: Sequence[Device]) -> tuple[str, ...]:
     """Return the names of the instance store's disks."""
     return tuple(device.name for device in _instance_store(devices))
+
+
+def _can_be_store(there: Mounted, devices: Sequence[Device], store: set[str]) -> bool:
+    """Return whether it lies on the instance store, or at least on no network and no other disk that is known."""
+    own = [device for device in devices if there.number in (device.number, *device.partitions)]
+    return there.kind not in _NETWORK and all(_lies_on(device, devices, store) for device in own)
 
 
 def _instance_store(devices: Sequence[Device]) -> list[Device]:

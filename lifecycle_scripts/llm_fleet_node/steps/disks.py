@@ -15,6 +15,7 @@ from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.mounts.proof import prove_writable
 from llm_fleet_node.mounts.table import mounted, mounted_at
 from llm_fleet_node.node import Node
+from llm_fleet_node.parallelcluster_files import CFNCONFIG, read_cfnconfig
 from llm_fleet_node.step import EVERY_ROLE, Step
 
 _DLAMI_UNIT = "dlami-nvme.service"
@@ -30,7 +31,8 @@ def _apply(node: Node) -> None:
     platform_builds = node.on_parallelcluster or _let_the_ami_mount(host, found)
     if own_array(host, found) and mounted_at(host, OWN_NVME) is None:
         mount(host, own_array(host, found), OWN_NVME)
-    decided = _decide(host, found, may_build=not platform_builds)
+    scratch = read_cfnconfig(host.path(CFNCONFIG)).scratch if node.on_parallelcluster else None
+    decided = _decide(host, found, may_build=not platform_builds, scratch=scratch)
     node.say(f"large data goes to {decided.place}: {decided.why}")
     if decided.idle:
         node.say(f"left alone, for something else holds them or nothing can build from them: {', '.join(decided.idle)}")
@@ -49,9 +51,9 @@ def _is_scratch_itself(node: Node, layout: Layout) -> bool:
     return node.on_parallelcluster and layout.kind == "nvme"
 
 
-def _decide(host: Host, found: list[Device], *, may_build: bool) -> Plan:
+def _decide(host: Host, found: list[Device], *, may_build: bool, scratch: str | None) -> Plan:
     able = may_build and can_build(host, len(instance_store(found)))
-    return plan(found, mounted(host), may_build=able)
+    return plan(found, mounted(host), may_build=able, scratch=scratch)
 
 
 def _let_the_ami_mount(host: Host, found: list[Device]) -> bool:

@@ -14,7 +14,7 @@ from llm_fleet_node.mounts.lustre_efa import UNIT
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps import disks as disks_step
 from llm_fleet_node.steps import mount_lustre, mount_open_zfs
-from tests.lifecycle_scripts.base_steps.disk_fixtures import array, disk, makers
+from tests.lifecycle_scripts.base_steps.disk_fixtures import EBS, array, disk, makers
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line, open_zfs
 from tests.lifecycle_scripts.base_steps.test_lustre_efa import with_efa
 from tests.lifecycle_scripts.convergence import applied, converges
@@ -51,6 +51,27 @@ def test_the_scratch_that_parallelcluster_mounted_is_taken_and_everybody_may_wri
     (tmp_path / "local_scratch").chmod(0o755)
     with pytest.raises(Failure, match="LFN45  /local_scratch has mode 755, not 1777"):
         disks_step.STEP.verify(node)
+
+
+@pytest.mark.parametrize(
+    ("device", "kind", "number", "place"),
+    [
+        ("tmpfs", "tmpfs", "0:99", "/scratch"),  # a disk that the kernel's list does not have
+        ("/dev/nvme9n1", "ext4", "259:90", "/local_scratch"),  # an EBS volume: shared storage
+        ("10.1.0.5:/scratch", "nfs4", "0:99", "/local_scratch"),
+    ],
+)
+def test_what_parallelcluster_says_of_the_scratch_counts_unless_something_else_is_there(
+    tmp_path: Path, device: str, kind: str, number: str, place: str
+) -> None:
+    node = with_scratch(tmp_path)
+    disk(tmp_path, "nvme9n1", "259:90", EBS)
+    file(tmp_path, "/etc/parallelcluster/cfnconfig", "cfn_ephemeral_dir=/scratch\n")
+    (tmp_path / "scratch").mkdir()
+    table = tmp_path / "proc/self/mountinfo"
+    table.write_text(table.read_text() + mount_line("/scratch", device, kind, number=number))
+    applied(disks_step.STEP, node)
+    assert disks.read(node.host).place == place
 
 
 def test_taking_the_scratch_converges_killed_anywhere(tmp_path: Path) -> None:
