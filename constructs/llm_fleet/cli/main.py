@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from llm_fleet.cli import commands
 from llm_fleet.cli.mirror import commands as mirror
+from llm_fleet.cli.update import commands as update
 from llm_fleet.rules.problem import FleetError
 
 _PROBLEMS = 1
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=commands.schema)
 
     mirror.add_to(verbs)
+    update.add_to(verbs)
     return parser
 
 

@@ -3,8 +3,8 @@
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.identity import immutable_parts
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, plan_update
-from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
+from llm_fleet.rules.parallelcluster.update.plan import VERSION, PlannedChange, UpdatePlan, plan_update
+from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike, Target
 from llm_fleet.rules.parallelcluster.update.values import Section
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
 from llm_fleet.rules.problem import Problem
@@ -30,8 +30,10 @@ def check_update(
     """Return what keeps the cluster `deployed` from becoming the one of `configuration`.
 
     `cluster_name` is ParallelCluster's name of the new one, with its hash; another name than the deployed one's is the
-    sign of a new cluster. `fleet_is_stopped` is the user's word that someone has stopped the compute fleet.
+    sign of a new cluster. `fleet_is_stopped` is the user's word that someone has stopped the compute fleet. Tokens of
+    the CDK are to be resolved in `configuration`.
     """
+    new = Target(configuration=configuration, cluster_name=cluster_name, version=version)
     plan = plan_update(
         deployed.configuration,
         configuration,
@@ -39,21 +41,27 @@ def check_update(
         version_new=version,
         fleet_is_stopped=fleet_is_stopped,
     )
+    return check_plan(plan, deployed, new, immutable_changes=immutable_changes)
+
+
+def check_plan(
+    plan: UpdatePlan, old: DeployedLike, new: DeployedLike, *, immutable_changes: ImmutableChanges
+) -> list[Problem]:
+    """Return what keeps `plan` from being carried out; names and versions count where both sides tell them."""
     refused = [change for change in plan.changes if not change.verdict.passes]
-    if deployed.cluster_name not in (None, cluster_name):
-        return (
-            [] if immutable_changes is ImmutableChanges.NEW_CLUSTER else _new_cluster(refused, deployed, cluster_name)
-        )
-    if immutable_changes is ImmutableChanges.REFUSE:
+    may_be_new = immutable_changes is ImmutableChanges.NEW_CLUSTER
+    if None not in (old.cluster_name, new.cluster_name) and old.cluster_name != new.cluster_name:
+        return [] if may_be_new else _new_cluster(refused, old, new)
+    if not may_be_new:
         return [_problem(change) for change in refused]
-    if deployed.cluster_name is None and _another_identity(configuration, deployed, version):
+    if None in (old.cluster_name, new.cluster_name) and _other_identity(plan, old, new):
         return []
     return [
         _name_stays(change) if change.verdict is Verdict.NEEDS_NEW_CLUSTER else _problem(change) for change in refused
     ]
 
 
-def _new_cluster(refused: list[PlannedChange], deployed: DeployedLike, cluster_name: str) -> list[Problem]:
+def _new_cluster(refused: list[PlannedChange], old: DeployedLike, new: DeployedLike) -> list[Problem]:
     """Tell why there would be a new cluster. The places of scripts follow from the name, so they are no reason."""
     reasons = [change for change in refused if change.path[:2] != _PLACES_OF_SCRIPTS]
     if any(change.verdict is Verdict.NEEDS_NEW_CLUSTER for change in reasons):
@@ -61,20 +69,20 @@ def _new_cluster(refused: list[PlannedChange], deployed: DeployedLike, cluster_n
     return [
         Problem(
             code=Code.PC_UPDATE_RENAMED,
-            message=f"the cluster deployed last is named {deployed.cluster_name}: another name is a new cluster",
+            message=f"the cluster deployed last is named {old.cluster_name}: another name is a new cluster",
             remedy="if that is meant, set immutable_changes to new-cluster; if not, put back the name, and what its "
             "hash is made of: see `llm-fleet update-plan`",
             path=("cluster_name",),
-            value=cluster_name,
+            value=new.cluster_name,
         ),
         *map(_problem, reasons),
     ]
 
 
-def _another_identity(configuration: Section, deployed: DeployedLike, version: str) -> bool:
-    return deployed.version not in (None, version) or immutable_parts(configuration) != immutable_parts(
-        deployed.configuration
-    )
+def _other_identity(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> bool:
+    """Tell whether the hashes in the two names would differ."""
+    versions_differ = any(change.policy == VERSION for change in plan.changes)
+    return versions_differ or immutable_parts(old.configuration) != immutable_parts(new.configuration)
 
 
 def _problem(change: PlannedChange) -> Problem:

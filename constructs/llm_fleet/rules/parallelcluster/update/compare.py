@@ -36,13 +36,23 @@ def _subsection(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[
 
 
 def _plain(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
+    if key.name == "Script" and "Sequence" in {*(old or {}), *(new or {})}:
+        return _scripts(key, old, new, section)
     old_value, new_value = _value(old, key), _value(new, key)
-    if key.name == "Script":  # A hook has either one script or a sequence of them.
-        old_value = old_value or (old or {}).get("Sequence")
-        new_value = new_value or (new or {}).get("Sequence")
     if old_value == new_value:
         return []
     return [Change(section=section, key=key.name, old=old_value, new=new_value, policy=key.policy)]
+
+
+def _scripts(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
+    """Compare a hook that has, or had, a sequence of scripts in place of one; the schema knows only the one."""
+    before, after = ({name: (hook or {}).get(name) for name in ("Script", "Sequence")} for hook in (old, new))
+    if before == after:
+        return []
+    if before["Script"] is None and after["Script"] is None:
+        sequences = before["Sequence"], after["Sequence"]
+        return [Change(section=section, key="Sequence", old=sequences[0], new=sequences[1], policy=key.policy)]
+    return [Change(section=section[:-1], key=section[-1], old=normal(before), new=normal(after), policy=key.policy)]
 
 
 def _items(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:

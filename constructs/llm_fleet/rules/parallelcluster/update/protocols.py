@@ -1,6 +1,7 @@
 """What the rules of updates ask of the configuration that was deployed last."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
@@ -21,3 +22,12 @@ class DeployedLike(Protocol):
     def configuration(self) -> Mapping[str, Any]:
         """ParallelCluster's configuration, intrinsic functions as they are in the template."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The cluster as it is to be deployed next; see `DeployedLike`."""
+
+    configuration: Mapping[str, Any]
+    cluster_name: str | None
+    version: str | None

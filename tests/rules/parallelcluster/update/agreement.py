@@ -1,0 +1,69 @@
+"""What ParallelCluster says of an update, asked often enough to tell what it would take."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from llm_fleet.rules.parallelcluster.update.plan import PlannedChange
+from llm_fleet.rules.parallelcluster.update.values import normal
+from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+from parallelcluster_oracle.answers import Change
+from parallelcluster_oracle.client import Oracle
+from tests.rules.parallelcluster.update.configurations import Configuration
+
+PASSES = "passes"
+NEVER = "never"
+FLEET = "stop the fleet"
+LOGIN_NODES = "stop the login nodes"
+_OURS = {
+    Verdict.NEEDS_STOPPED_FLEET: FLEET,
+    Verdict.NEEDS_STOPPED_LOGIN_NODES: LOGIN_NODES,
+    Verdict.NEEDS_NEW_CLUSTER: NEVER,
+    Verdict.NEEDS_NEW_NAME: NEVER,
+}
+Told = Counter[tuple[str, bool, bool, str, str]]
+
+
+def ours(changes: Iterable[PlannedChange]) -> Told:
+    """Return each change with what it takes, as our plan says."""
+    return Counter(
+        (_place(change.where), change.old is None, change.new is None, change.policy, _OURS.get(change.verdict, PASSES))
+        for change in changes
+    )
+
+
+class ParallelClustersWord:
+    """ParallelCluster's judgement of one update, with this and that stopped."""
+
+    def __init__(self, oracle: Oracle, old: Configuration, new: Configuration) -> None:
+        """Ask; the configurations are handed over as the provider gets them: all scalars as text."""
+        before, after = normal(old), normal(new)
+        self._answers = {
+            (fleet, login): oracle.update(before, after, fleet_stopped=fleet, login_nodes_stopped=login)
+            for fleet in (False, True)
+            for login in (False, True)
+        }
+
+    def told(self, *, stopped: bool, login_nodes: bool) -> Told:
+        """Return each change with what it takes when the fleet is `stopped` or not, and login nodes run or not."""
+        asked = ((stopped, not login_nodes), (True, not login_nodes), (stopped, True), (True, True))
+        return Counter(_taken(rows) for rows in zip(*(self._answers[one] for one in asked), strict=True))
+
+
+def _taken(rows: tuple[Change, ...]) -> tuple[str, bool, bool, str, str]:
+    now, without_fleet, without_login, without_both = (row.verdict == "SUCCEEDED" for row in rows)
+    takes = NEVER
+    if now:
+        takes = PASSES
+    elif without_login and not without_fleet:
+        takes = LOGIN_NODES
+    elif without_both:
+        takes = FLEET
+    row = rows[0]
+    # A section that is not there is told as "-".
+    return (_place(row.path), row.old in (None, "-"), row.new in (None, "-"), row.policy, takes)
+
+
+def _place(path: str) -> str:
+    """The path without the hook of arguments: ParallelCluster loses it where a sequence takes a script's place."""
+    return re.sub(r"/CustomActions/\w+/Args$", "/CustomActions/Args", path)

@@ -1,0 +1,59 @@
+"""Every verdict is ParallelCluster's own: asked of its package, for each change, strategy and state of the nodes."""
+
+import pytest
+
+from llm_fleet.rules.parallelcluster.update.plan import plan_update
+from llm_fleet.rules.parallelcluster.update.policies import POLICIES
+from parallelcluster_oracle.client import Oracle
+from tests.rules.parallelcluster.update.agreement import ParallelClustersWord, ours
+from tests.rules.parallelcluster.update.cases import CHANGES
+from tests.rules.parallelcluster.update.configurations import STRATEGIES, Configuration, base, edited
+
+_MIND_LOGIN_NODES = {name for name in POLICIES if "LOGIN" in name or "STORAGE" in name}
+
+
+def _no_login_nodes(configuration: Configuration) -> None:
+    for pool in configuration["LoginNodes"]["Pools"]:
+        pool["Count"] = 0
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_verdict_is_parallelclusters(oracle: Oracle, name: str) -> None:
+    before, change = CHANGES[name]
+    for strategy in STRATEGIES:
+        old = edited(base(strategy), *before)
+        new = edited(old, *change)
+        word = ParallelClustersWord(oracle, old, new)
+        for stopped in (False, True):
+            told = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
+            assert told == word.told(stopped=stopped, login_nodes=True), (strategy, stopped)
+        if not _minds_strategy(old, new):
+            break
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_verdict_is_parallelclusters_with_login_nodes_stopped(oracle: Oracle, name: str) -> None:
+    before, change = CHANGES[name]
+    old = edited(base(), *before, _no_login_nodes)
+    new = edited(old, *change)
+    if not any(planned.policy in _MIND_LOGIN_NODES for planned in plan_update(old, new).changes):
+        return  # Nothing in it asks for login nodes; the test above has it.
+    word = ParallelClustersWord(oracle, old, new)
+    for stopped in (False, True):
+        told = ours(plan_update(old, new, fleet_is_stopped=stopped).changes)
+        assert told == word.told(stopped=stopped, login_nodes=False), stopped
+
+
+def _minds_strategy(old: Configuration, new: Configuration) -> bool:
+    return any(
+        "SlurmQueues" in planned.where or "SharedStorage" in planned.where for planned in plan_update(old, new).changes
+    )
+
+
+def test_each_policy_has_a_case() -> None:
+    policies = {
+        planned.policy
+        for before, change in CHANGES.values()
+        for planned in plan_update(edited(base(), *before), edited(base(), *before, *change)).changes
+    }
+    assert policies | {"IGNORED", "UNKNOWN"} >= set(POLICIES)
