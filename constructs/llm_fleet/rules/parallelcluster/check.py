@@ -6,13 +6,43 @@ Paths are attribute names; what is wrong in an item of a list lies under its nam
 
 from collections.abc import Callable
 
-from llm_fleet.rules.parallelcluster.names import check_part_name
-from llm_fleet.rules.parallelcluster.part_protocols import (
-    AccountingLike,
-    RootVolumeLike,
-    SharedStorageLike,
-    SlurmSettingsLike,
+from llm_fleet.rules.accounting import check_accounting_fields
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.architecture import check_architecture
+from llm_fleet.rules.parallelcluster.capacity import (
+    check_allocation,
+    check_capacity_block,
+    check_capacity_type,
+    check_reservation,
+    check_reservation_use,
+    check_spot_price,
 )
+from llm_fleet.rules.parallelcluster.ebs import check_root_sizes, check_root_volume, check_shared_ebs
+from llm_fleet.rules.parallelcluster.efa import check_efa_subnets, check_efa_type
+from llm_fleet.rules.parallelcluster.efs import check_efs
+from llm_fleet.rules.parallelcluster.fsx import check_lustre
+from llm_fleet.rules.parallelcluster.host_names import check_host_names
+from llm_fleet.rules.parallelcluster.instance_types import check_resource_types, check_type, check_types_run
+from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
+from llm_fleet.rules.parallelcluster.mixed_types import check_mixed_types
+from llm_fleet.rules.parallelcluster.mounts import check_mount_dir, check_overlaps, check_scratch_dirs
+from llm_fleet.rules.parallelcluster.names import (
+    check_cluster_name,
+    check_names_unique,
+    check_part_name,
+    check_resource_names_unique,
+)
+from llm_fleet.rules.parallelcluster.node_counts import (
+    check_counts,
+    check_head_memory,
+    check_memory,
+    check_queue_number,
+    check_resource_number,
+)
+from llm_fleet.rules.parallelcluster.nodes import check_head_access, check_login_pool_nodes, check_queue_ids
+from llm_fleet.rules.parallelcluster.overrides import check_overrides
+from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike, SharedStorageLike, SlurmSettingsLike
+from llm_fleet.rules.parallelcluster.placement_rules import check_placement, check_placement_name
 from llm_fleet.rules.parallelcluster.protocols import (
     ComputeResourceLike,
     HeadNodeLike,
@@ -20,32 +50,137 @@ from llm_fleet.rules.parallelcluster.protocols import (
     ParallelClusterLike,
     QueueLike,
 )
+from llm_fleet.rules.parallelcluster.release import (
+    check_image_needed,
+    check_os,
+    check_region,
+    check_scheduler,
+    check_version,
+)
+from llm_fleet.rules.parallelcluster.sections import (
+    check_chef_attributes,
+    check_directory,
+    check_efs_settings,
+    check_iam,
+    check_packages,
+)
+from llm_fleet.rules.parallelcluster.slurm import (
+    check_accounting_settings,
+    check_queue_settings,
+    check_resource_settings,
+    check_slurm_conf,
+)
+from llm_fleet.rules.parallelcluster.storage import (
+    check_settings,
+    check_storage_ids_unique,
+    check_storage_name,
+    check_storage_numbers,
+)
+from llm_fleet.rules.parallelcluster.subnets import check_fsx_subnets, check_public_addresses, check_subnets
+from llm_fleet.rules.parallelcluster.tags import check_tags
+from llm_fleet.rules.parallelcluster.typed_keys import Place
 from llm_fleet.rules.problem import Problem
 
-HEAD_NODE_RULES: tuple[Callable[[HeadNodeLike], list[Problem]], ...] = ()
+HEAD_NODE_RULES: tuple[Callable[[HeadNodeLike], list[Problem]], ...] = (
+    lambda head: check_type(head.instance_type, "instance_type"),
+    check_head_access,
+    lambda head: _under("root_volume", check_root_volume(head.root_volume) if head.root_volume else []),
+    check_efs_settings,
+    lambda head: check_overrides(head.overrides, Place.HEAD_NODE),
+)
 COMPUTE_RESOURCE_RULES: tuple[Callable[[ComputeResourceLike], list[Problem]], ...] = (
     lambda resource: check_part_name(resource.name, what="compute resource"),
+    check_resource_types,
+    check_mixed_types,
+    check_counts,
+    check_memory,
+    check_efa_type,
+    lambda resource: check_placement_name(resource.placement_group),
+    lambda resource: check_reservation(resource.capacity_reservation),
+    check_resource_settings,
+    lambda resource: check_overrides(resource.overrides, Place.COMPUTE_RESOURCE),
 )
 QUEUE_RULES: tuple[Callable[[QueueLike], list[Problem]], ...] = (
     lambda queue: check_part_name(queue.name, what="queue"),
+    check_resource_number,
+    check_resource_names_unique,
+    check_subnets,
+    check_queue_ids,
+    check_allocation,
+    lambda queue: check_placement_name(queue.placement_group),
+    lambda queue: check_reservation(queue.capacity_reservation),
+    lambda queue: _under("root_volume", check_root_volume(queue.root_volume) if queue.root_volume else []),
+    check_queue_settings,
+    lambda queue: check_overrides(queue.overrides, Place.QUEUE),
+)
+RESOURCE_IN_QUEUE_RULES: tuple[Callable[[QueueLike, ComputeResourceLike], list[Problem]], ...] = (
+    check_efa_subnets,
+    check_placement,
+    check_reservation_use,
+    check_capacity_block,
+    check_capacity_type,
+    check_spot_price,
 )
 LOGIN_POOL_RULES: tuple[Callable[[LoginPoolLike], list[Problem]], ...] = (
     lambda pool: check_part_name(pool.name, what="login pool"),
+    lambda pool: check_type(pool.instance_type, "instance_type"),
+    check_login_pool_nodes,
+    lambda pool: check_overrides(pool.overrides, Place.LOGIN_POOL),
 )
-SHARED_STORAGE_RULES: tuple[Callable[[SharedStorageLike], list[Problem]], ...] = ()
-SLURM_RULES: tuple[Callable[[SlurmSettingsLike], list[Problem]], ...] = ()
-ACCOUNTING_RULES: tuple[Callable[[AccountingLike], list[Problem]], ...] = ()
-CLUSTER_RULES: tuple[Callable[[ParallelClusterLike], list[Problem]], ...] = ()
+SHARED_STORAGE_RULES: tuple[Callable[[SharedStorageLike], list[Problem]], ...] = (
+    check_storage_name,
+    check_mount_dir,
+    check_settings,
+    check_lustre,
+    check_shared_ebs,
+    check_efs,
+)
+SLURM_RULES: tuple[Callable[[SlurmSettingsLike], list[Problem]], ...] = (
+    check_slurm_conf,
+    lambda slurm: check_overrides(slurm.overrides, Place.SLURM),
+)
+ACCOUNTING_RULES: tuple[Callable[[AccountingLike], list[Problem]], ...] = (check_accounting_fields,)
+CLUSTER_RULES: tuple[Callable[[ParallelClusterLike], list[Problem]], ...] = (
+    check_cluster_name,
+    check_version,
+    check_scheduler,
+    check_os,
+    check_image_needed,
+    lambda cluster: check_keyed("Image/CustomAmi", cluster.image_id, Code.PC_IMAGE, "image_id", what="the image's id"),
+    check_region,
+    check_queue_number,
+    check_names_unique,
+    check_host_names,
+    check_types_run,
+    check_architecture,
+    check_head_memory,
+    check_public_addresses,
+    check_storage_numbers,
+    check_storage_ids_unique,
+    check_fsx_subnets,
+    check_scratch_dirs,
+    check_overlaps,
+    check_root_sizes,
+    check_accounting_settings,
+    check_tags,
+    lambda cluster: check_keyed(
+        "Monitoring/Logs/CloudWatch/RetentionInDays",
+        cluster.log_retention_days,
+        Code.PC_LOG_RETENTION,
+        "log_retention_days",
+        what="the number of days",
+    ),
+    check_directory,
+    check_iam,
+    check_packages,
+    check_chef_attributes,
+    lambda cluster: check_overrides(cluster.overrides, Place.CLUSTER),
+)
 
 
 def check_head_node(head_node: HeadNodeLike) -> list[Problem]:
     """Return what is wrong with a head node by itself."""
     return [problem for rule in HEAD_NODE_RULES for problem in rule(head_node)]
-
-
-def check_root_volume(volume: RootVolumeLike) -> list[Problem]:
-    """Return what is wrong with a root volume by itself."""
-    return []
 
 
 def check_compute_resource(resource: ComputeResourceLike) -> list[Problem]:
@@ -60,7 +195,10 @@ def check_queue(queue: QueueLike) -> list[Problem]:
         *(
             problem.under("compute_resources", resource.name)
             for resource in queue.compute_resources
-            for problem in check_compute_resource(resource)
+            for problem in (
+                *check_compute_resource(resource),
+                *(found for rule in RESOURCE_IN_QUEUE_RULES for found in rule(queue, resource)),
+            )
         ),
     ]
 
@@ -87,10 +225,9 @@ def check_accounting(accounting: AccountingLike) -> list[Problem]:
 
 def check_parallelcluster(cluster: ParallelClusterLike) -> list[Problem]:
     """Return everything that is wrong with `cluster`, its parts included; a good one gives nothing."""
-    accounting = () if cluster.accounting is None else check_accounting(cluster.accounting)
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),
-        *(problem.under("head_node") for problem in check_head_node(cluster.head_node)),
+        *_under("head_node", check_head_node(cluster.head_node)),
         *(problem.under("queues", queue.name) for queue in cluster.queues for problem in check_queue(queue)),
         *(
             problem.under("login_pools", pool.name)
@@ -102,6 +239,10 @@ def check_parallelcluster(cluster: ParallelClusterLike) -> list[Problem]:
             for storage in cluster.shared_storage
             for problem in check_shared_storage(storage)
         ),
-        *(problem.under("slurm") for problem in check_slurm_settings(cluster.slurm)),
-        *(problem.under("accounting") for problem in accounting),
+        *_under("slurm", check_slurm_settings(cluster.slurm)),
+        *_under("accounting", [] if cluster.accounting is None else check_accounting(cluster.accounting)),
     ]
+
+
+def _under(name: str, problems: list[Problem]) -> list[Problem]:
+    return [problem.under(name) for problem in problems]

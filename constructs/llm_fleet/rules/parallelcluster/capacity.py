@@ -1,0 +1,160 @@
+"""Where instances come from: Capacity Blocks, reservations, spot."""
+
+import re
+
+from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
+from llm_fleet.rules.parallelcluster.part_protocols import CapacityReservationLike
+from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, QueueLike
+from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_RESERVATION_ID = re.compile(r"cr-[0-9a-f]{8,17}")
+_GROUP_ARN = re.compile(r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/.+")
+_STRATEGIES = {
+    CapacityType.ONDEMAND: (AllocationStrategy.LOWEST_PRICE, AllocationStrategy.PRIORITIZED),
+    CapacityType.SPOT: tuple(each for each in AllocationStrategy if each is not AllocationStrategy.PRIORITIZED),
+    CapacityType.CAPACITY_BLOCK: (),
+}
+"""InstancesAllocationStrategyValidator."""
+
+
+def check_reservation(reservation: CapacityReservationLike | None) -> list[Problem]:
+    """Check that a reservation is told in one way, and by something of the right form."""
+    if reservation is None:
+        return []
+    path = ("capacity_reservation",)
+    told, arn = reservation.reservation_id, reservation.resource_group_arn
+    if (told is None) == (arn is None):
+        return [
+            Problem(
+                code=Code.PC_RESERVATION,
+                message="the reservation is told by an id and by a resource group"
+                if told is not None
+                else "the reservation is told neither by an id nor by a resource group",
+                remedy="give the id of one reservation, or the ARN of a group of them",
+                path=path,
+            )
+        ]
+    if told is not None and not is_unresolved(told) and not _RESERVATION_ID.fullmatch(told):
+        return [_malformed("no id of a capacity reservation", "reservation_id", told, "cr-0123456789abcdef0")]
+    if arn is not None and not is_unresolved(arn) and not _GROUP_ARN.fullmatch(arn):
+        example = "arn:aws:resource-groups:<region>:<account>:group/<name>"
+        return [_malformed("no ARN of a resource group", "resource_group_arn", arn, example)]
+    return []
+
+
+def check_reservation_use(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+    """Check that one reservation is not for several instance types (CapacityReservationValidator)."""
+    reservation = capacity_reservation_of(queue, resource)
+    if reservation is None or reservation.reservation_id is None or len(resource.instance_types) < 2:
+        return []
+    return [
+        Problem(
+            code=Code.PC_RESERVATION,
+            message=f"one reservation is of one instance type, and these are {len(resource.instance_types)}",
+            remedy="name the type of the reservation, or give a resource group of reservations",
+            path=("instance_types",),
+            value=list(resource.instance_types),
+        )
+    ]
+
+
+def check_capacity_block(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+    """Check that a Capacity Block has its reservation, and nodes that all run (ComputeResourceSizeValidator)."""
+    if queue.capacity_type != CapacityType.CAPACITY_BLOCK:
+        return []
+    reservation = capacity_reservation_of(queue, resource)
+    problems: list[Problem] = []
+    if reservation is None or reservation.reservation_id is None:
+        problems.append(
+            Problem(
+                code=Code.PC_CAPACITY_BLOCK,
+                message="a Capacity Block is used by the id of its reservation, and there is none",
+                remedy="give the id that `aws ec2 describe-capacity-reservations` shows for the block",
+                path=("capacity_reservation",),
+                allowed="cr-…",
+            )
+        )
+    least, most = resource.min_count, resource.max_count
+    if not is_unresolved((least, most)) and not 0 < least == most:
+        problems.append(
+            Problem(
+                code=Code.PC_CAPACITY_BLOCK_COUNT,
+                message="the instances of a Capacity Block all run as long as it lasts: they are paid for already",
+                remedy=f"write {max(least, most, 1)} for both min_count and max_count, or as many as the block has",
+                path=("min_count",),
+                value=least,
+                allowed="min_count equal to max_count, and more than 0",
+            )
+        )
+    return problems
+
+
+def check_capacity_type(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+    """Check that the types are sold in the way that the queue wants them (CapacityTypeValidator)."""
+    known = [facts for name in resource.instance_types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    block = queue.capacity_type == CapacityType.CAPACITY_BLOCK
+    if not block and queue.capacity_type != CapacityType.SPOT:
+        return []
+    words = "in Capacity Blocks" if block else "as spot"
+    return [
+        Problem(
+            code=Code.PC_CAPACITY_TYPE,
+            message=f"AWS does not sell {facts.name} {words}",
+            remedy="write ONDEMAND as the queue's capacity_type, with a capacity reservation where there is one",
+            path=("instance_types",),
+            value=facts.name,
+        )
+        for facts in known
+        if not (facts.capacity_block if block else facts.spot)
+    ]
+
+
+def check_spot_price(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+    """Check that a price is one, and that only spot has one. Stricter: ParallelCluster drops it elsewhere unsaid."""
+    price = resource.spot_price
+    if price is None or is_unresolved(price):
+        return []
+    if price <= 0:
+        message, remedy = "a spot price is more than 0", "leave it out: the on-demand price is then the most"
+    elif queue.capacity_type != CapacityType.SPOT:
+        message = f"the queue is {queue.capacity_type}, which has no spot price"
+        remedy = "leave it out, or write SPOT as the queue's capacity_type"
+    else:
+        return []
+    return [Problem(code=Code.PC_SPOT_PRICE, message=message, remedy=remedy, path=("spot_price",), value=price)]
+
+
+def check_allocation(queue: QueueLike) -> list[Problem]:
+    """Check that the capacity has the allocation strategy.
+
+    Stricter: ParallelCluster looks at it only where a compute resource has several types, and drops it elsewhere.
+    """
+    strategy = queue.allocation_strategy
+    allowed = _STRATEGIES.get(queue.capacity_type, ())
+    if strategy is None or strategy in allowed:
+        return []
+    return [
+        Problem(
+            code=Code.PC_ALLOCATION,
+            message=f"{queue.capacity_type} capacity has no allocation strategy {str(strategy)!r}",
+            remedy=f"write {str(allowed[0])!r}" if allowed else "leave it out: a block holds what it holds",
+            path=("allocation_strategy",),
+            value=str(strategy),
+            allowed=", ".join(allowed),
+        )
+    ]
+
+
+def _malformed(what: str, attribute: str, value: str, example: str) -> Problem:
+    return Problem(
+        code=Code.PC_RESERVATION,
+        message=f"this is {what}",
+        remedy="write it as `aws ec2 describe-capacity-reservations` or `aws resource-groups list-groups` shows it",
+        path=("capacity_reservation", attribute),
+        value=value,
+        allowed=example,
+    )

@@ -1,0 +1,193 @@
+"""EBS volumes, shared ones and those that nodes boot from: size, IOPS and throughput by volume type."""
+
+from dataclasses import dataclass
+
+from llm_fleet.catalog.parallelcluster import image_size_gib
+from llm_fleet.catalog.parallelcluster_storage import (
+    DEFAULT_EBS_SIZE_GIB,
+    DEFAULT_EBS_THROUGHPUT,
+    DEFAULT_EBS_TYPE,
+    EbsVolumeType,
+    ebs_volume_type,
+    ebs_volume_types,
+)
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.parallelcluster.part_protocols import RootVolumeLike, SharedStorageLike
+from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
+from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Volume:
+    """What is asked for, and how each part is called where it stands."""
+
+    code: Code
+    size: int | None
+    iops: int | None
+    throughput: int | None
+    size_path: tuple[str, ...]
+    iops_path: tuple[str, ...]
+    throughput_path: tuple[str, ...]
+
+
+def check_shared_ebs(storage: SharedStorageLike) -> list[Problem]:
+    """Check a shared EBS volume that ParallelCluster is to make; the type itself is judged by the schema."""
+    settings = storage.settings
+    if storage.kind != StorageKind.EBS or storage.existing_id is not None or is_unresolved(settings):
+        return []
+    name = settings.get("VolumeType", DEFAULT_EBS_TYPE)
+    kind = None if is_unresolved(name) else ebs_volume_type(name)
+    problems = _check_key(storage)
+    if kind is None:
+        return problems
+    volume = _Volume(
+        code=Code.PC_EBS,
+        size=settings.get("Size", DEFAULT_EBS_SIZE_GIB),
+        iops=settings.get("Iops"),
+        throughput=settings.get("Throughput"),
+        size_path=("settings", "Size"),
+        iops_path=("settings", "Iops"),
+        throughput_path=("settings", "Throughput"),
+    )
+    return [*problems, *_check_volume(volume, kind)]
+
+
+def check_root_volume(root: RootVolumeLike) -> list[Problem]:
+    """Check a root volume. Stricter for queues, whose volume type the schema takes as any text."""
+    name = root.volume_type or DEFAULT_EBS_TYPE
+    if is_unresolved(name):
+        return []
+    kind = ebs_volume_type(name)
+    if kind is None:
+        return [
+            Problem(
+                code=Code.PC_ROOT_VOLUME,
+                message="EBS has no volume type of this name",
+                remedy=did_you_mean(name, ebs_volume_types(), otherwise=f"write {DEFAULT_EBS_TYPE!r}"),
+                path=("volume_type",),
+                value=name,
+                allowed=", ".join(ebs_volume_types()),
+            )
+        ]
+    volume = _Volume(
+        code=Code.PC_ROOT_VOLUME,
+        size=root.size_gib,
+        iops=root.iops,
+        throughput=root.throughput_mib_s,
+        size_path=("size_gib",),
+        iops_path=("iops",),
+        throughput_path=("throughput_mib_s",),
+    )
+    return _check_volume(volume, kind)
+
+
+def check_root_sizes(cluster: ParallelClusterLike) -> list[Problem]:
+    """Check that root volumes hold ParallelCluster's own image.
+
+    (RootVolumeSizeValidator, which asks EC2 for the image's size; here it is that of the release notes.)
+    """
+    least = None if is_unresolved(cluster.version) else image_size_gib(cluster.version)
+    if least is None or cluster.image_id is not None:
+        return []
+    head = cluster.head_node
+    nodes = [(head.root_volume, head.image_id, ("head_node",))]
+    nodes += [(queue.root_volume, queue.image_id, ("queues", queue.name)) for queue in cluster.queues]
+    return [
+        Problem(
+            code=Code.PC_ROOT_VOLUME,
+            message=f"ParallelCluster's image takes {least} GiB, and the root volume has {root.size_gib}",
+            remedy=f"write {least} or more, or leave it out to have the image's size",
+            path=(*path, "root_volume", "size_gib"),
+            value=root.size_gib,
+            allowed=f"{least} GiB or more",
+        )
+        for root, image_id, path in nodes
+        if root is not None and image_id is None and root.size_gib is not None and not is_unresolved(root.size_gib)
+        if root.size_gib < least
+    ]
+
+
+def _check_volume(volume: _Volume, kind: EbsVolumeType) -> list[Problem]:
+    return [
+        *check_number(volume.size, kind.size, volume.code, *volume.size_path, what=f"the size of {kind.name}"),
+        *_check_iops(volume, kind),
+        *_check_throughput(volume, kind),
+    ]
+
+
+def _check_iops(volume: _Volume, kind: EbsVolumeType) -> list[Problem]:
+    """EbsVolumeIopsValidator. A volume as large as the image is not judged by its size, which EC2 knows."""
+    iops = volume.iops
+    if iops is not None and kind.iops is None:
+        return [
+            _problem(volume, volume.iops_path, iops, f"{kind.name} takes no IOPS", "leave it out, or take gp3 or io2")
+        ]
+    if kind.iops is None:
+        return []
+    problems = check_number(iops, kind.iops, volume.code, *volume.iops_path, what=f"the IOPS of {kind.name}")
+    asked = iops if iops is not None else kind.default_iops
+    if problems or asked is None or volume.size is None or is_unresolved((asked, volume.size)):
+        return problems
+    most = volume.size * (kind.iops_per_gib or asked)
+    if asked <= most:
+        return []
+    return [
+        _problem(
+            volume,
+            volume.iops_path if iops is not None else volume.size_path,
+            asked if iops is not None else volume.size,
+            f"{volume.size} GiB of {kind.name} have {most} IOPS at most, and {asked} are asked for",
+            f"take {-(-asked // (kind.iops_per_gib or 1))} GiB or more, or fewer IOPS",
+        )
+    ]
+
+
+def _check_throughput(volume: _Volume, kind: EbsVolumeType) -> list[Problem]:
+    """EbsVolumeThroughputValidator, EbsVolumeThroughputIopsValidator; stricter where the type takes none."""
+    asked = volume.throughput
+    if asked is None:
+        return []
+    if kind.throughput is None:
+        return [
+            _problem(
+                volume, volume.throughput_path, asked, f"{kind.name} takes no throughput", "leave it out, or take gp3"
+            )
+        ]
+    problems = check_number(
+        asked, kind.throughput, volume.code, *volume.throughput_path, what=f"the throughput of {kind.name}"
+    )
+    iops = volume.iops if volume.iops is not None else kind.default_iops
+    if problems or iops is None or is_unresolved((asked, iops)) or asked <= iops * (kind.throughput_per_iops or asked):
+        return problems
+    return [
+        _problem(
+            volume,
+            volume.throughput_path,
+            asked,
+            f"{iops} IOPS carry {int(iops * (kind.throughput_per_iops or 1))} MiB/s at most",
+            f"ask for {int(asked / (kind.throughput_per_iops or 1))} IOPS, or for {DEFAULT_EBS_THROUGHPUT} MiB/s",
+        )
+    ]
+
+
+def _check_key(storage: SharedStorageLike) -> list[Problem]:
+    """KmsKeyIdEncryptedValidator: volumes are encrypted unless someone says no."""
+    if storage.settings.get("KmsKeyId") is None or storage.settings.get("Encrypted", True) is not False:
+        return []
+    return [
+        Problem(
+            code=Code.PC_EBS,
+            message="the volume has a key and is not to be encrypted",
+            remedy="leave Encrypted out, or leave KmsKeyId out",
+            path=("settings", "Encrypted"),
+            value=False,
+        )
+    ]
+
+
+def _problem(volume: _Volume, path: tuple[str, ...], value: int, message: str, remedy: str) -> Problem:
+    return Problem(code=volume.code, message=message, remedy=remedy, path=path, value=value)
