@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import aws_cdk as cdk
 from constructs import Construct
 
+from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.network.network import Network
+from llm_fleet_stacks.database_stack import DatabaseStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
@@ -20,11 +22,13 @@ from llm_fleet_stacks.storage_stack import StorageStack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetStacks:
-    """The stacks of a fleet: `<fleet>-network`, `<fleet>-storage`, and `<fleet>-<cluster>` for each cluster."""
+    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, and `<fleet>-<cluster>` for each cluster."""
 
     network: NetworkStack | None
     """`None` when the fleet stands in an existing network, or in SageMaker's."""
     storage: StorageStack
+    database: DatabaseStack | None
+    """`None` when the fleet has no database for Slurm's accounting."""
     clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
     """By their keys in the fleet file."""
 
@@ -46,11 +50,22 @@ class FleetStacks:
             env=env,
             tags=fleet.tags,
         )
+        database_stack = _database(scope, fleet, network, env)
+        database = database_stack.database if database_stack is not None else None
         clusters = {
-            name: _cluster(scope, name, cluster, fleet, storage=storage, network=network, env=env)
+            name: _cluster(scope, name, cluster, fleet, storage=storage, network=network, database=database, env=env)
             for name, cluster in fleet.clusters.items()
         }
-        return cls(network=network_stack, storage=storage, clusters=clusters)
+        return cls(network=network_stack, storage=storage, database=database_stack, clusters=clusters)
+
+
+def _database(
+    scope: Construct, fleet: Fleet, network: Network | NetworkConfig | None, env: cdk.Environment
+) -> DatabaseStack | None:
+    config = fleet.storage.slurm_database
+    if config is None or network is None:  # the fleet file has been refused if there is one without the other
+        return None
+    return DatabaseStack(scope, f"{fleet.name}-database", config=config, network=network, env=env, tags=fleet.tags)
 
 
 def _cluster(
@@ -61,6 +76,7 @@ def _cluster(
     *,
     storage: StorageStack,
     network: Network | NetworkConfig | None,
+    database: SlurmDatabase | None,
     env: cdk.Environment,
 ) -> HyperPodStack | ParallelClusterStack:
     id = f"{fleet.name}-{name}"
@@ -73,6 +89,7 @@ def _cluster(
             mounts=fleet.storage,
             storage=storage,
             network=network,
+            database=database,
             env=env,
             tags=fleet.tags,
         )
@@ -86,6 +103,7 @@ def _cluster(
         mounts=fleet.storage,
         storage=storage,
         network=network,
+        database=database,
         env=env,
         tags=fleet.tags,
     )

@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 
 import aws_cdk as cdk
-from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.config.accounting import AccountingConfig
+from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.network.network import Network
+from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
-from llm_fleet_stacks.imported import imported_role, imported_security_group
+from llm_fleet_stacks.imported import imported_role
 from llm_fleet_stacks.instance_groups import instance_group_from
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
@@ -35,13 +34,15 @@ class HyperPodStack(cdk.Stack):
         mounts: StorageConfig,
         storage: StorageStack,
         network: Network | NetworkConfig | None,
+        database: SlurmDatabase | None = None,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
         """Make the cluster that `config` describes.
 
         `storage` has its file systems and buckets, `mounts` says where nodes mount them. `network`: one that another
-        stack has made, or the description of an existing one; `None` is one that SageMaker manages. `env`: default,
+        stack has made, or the description of an existing one; `None` is one that SageMaker manages. `database`: the
+        fleet's own for accounting; default, none. `env`: default,
         the one that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(
@@ -63,7 +64,7 @@ class HyperPodStack(cdk.Stack):
             node_provisioning_mode=config.node_provisioning_mode,
             node_recovery=config.node_recovery,
             slurm_config_strategy=config.slurm_config_strategy,
-            accounting_database=_accounting(self, config.accounting_database),
+            accounting_database=hyperpod_accounting(self, config.accounting_database, database=database),
             users=[user_from(user) for user in config.users.values()],
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),
@@ -76,15 +77,3 @@ class HyperPodStack(cdk.Stack):
         )
         """The cluster."""
         self.cluster.add_outputs()
-
-
-def _accounting(scope: Construct, config: AccountingConfig | None) -> AccountingDatabase | None:
-    if config is None:
-        return None
-    return AccountingDatabase(
-        endpoint=config.endpoint,
-        secret=secretsmanager.Secret.from_secret_complete_arn(scope, "AccountingSecret", config.secret_arn),
-        port=config.port,
-        database_name=config.database_name,
-        connections=imported_security_group(scope, "AccountingGuard", config.security_group_id),
-    )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 from constructs import Construct
 
+from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
@@ -15,6 +16,7 @@ from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.imported import imported_policy
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
@@ -37,14 +39,15 @@ class ParallelClusterStack(cdk.Stack):
         mounts: StorageConfig,
         storage: StorageStack,
         network: Network | NetworkConfig,
+        database: SlurmDatabase | None = None,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
         """Make the cluster that `config` describes.
 
         `storage` has its file systems and buckets, `mounts` says where nodes mount them. `network`: one that another
-        stack has made, or the description of an existing one. `env`: default, the one that the CDK CLI is called with.
-        `tags`: default, none.
+        stack has made, or the description of an existing one. `database`: the fleet's own for accounting;
+        default, none. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(
             scope, id, env=env, tags=tags, description="ParallelCluster of an LLM fleet (llm-fleet)", stack_name=id
@@ -71,6 +74,7 @@ class ParallelClusterStack(cdk.Stack):
             image_id=config.image_id,
             scheduler=config.scheduler,
             slurm=_slurm(config.slurm),
+            accounting=parallelcluster_accounting(self, config.accounting, database=database),
             scripts=_scripts(config, storage),
             users=[user_from(user) for user in config.users.values()],
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),

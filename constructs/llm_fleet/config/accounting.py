@@ -6,9 +6,27 @@ from pydantic import BeforeValidator, Field
 
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.values import SecretArn, SecurityGroupId
+from llm_fleet.config.wrong_value import wrong_value
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import nearest
+
+LOCAL_ACCOUNTING = "local"
+"""What a user writes for the HyperPod controller's own database; `in_long_form` reads it as nothing."""
 
 FLEET_DATABASE = "slurm_database"
 """What a user writes for the fleet's own database: the key of it under `storage`."""
+
+
+def misspelt(written: Any) -> Any:
+    """Return `written`; refuse a word that is most like the one for the fleet's own database."""
+    if not isinstance(written, str) or nearest(written, (FLEET_DATABASE, LOCAL_ACCOUNTING)) != FLEET_DATABASE:
+        return written
+    raise wrong_value(
+        Code.NOT_A_CHOICE,
+        "this is none of the words that may stand here",
+        allowed=f"{FLEET_DATABASE}, or a mapping of keys to values",
+        remedy=f"write `accounting: {FLEET_DATABASE}`",
+    )
 
 
 class AccountingConfig(FleetModel):
@@ -40,7 +58,7 @@ class FleetAccounting(AccountingConfig):
     def read(cls, written: Any) -> Any:
         """Return the fleet's own database for its word, and anything else as it is."""
         if written != FLEET_DATABASE:
-            return written
+            return misspelt(written)
         # Good ones, so that the rules find nothing to say of what no user has written.
         return cls.model_construct(
             endpoint="made-by-the-fleet",

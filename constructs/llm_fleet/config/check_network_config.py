@@ -23,8 +23,11 @@ def check_network_config(fleet: Fleet) -> Iterator[Problem]:
 
 def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
     """Return what the clusters do that needs an endpoint of its own."""
-    accounting = any(cluster.accounting_database is not None for cluster in fleet.hyperpod_clusters.values())
-    return frozenset({EndpointFeature.ACCOUNTING} if accounting else ())
+    accounting = (
+        *(cluster.accounting_database for cluster in fleet.hyperpod_clusters.values()),
+        *(cluster.accounting for cluster in fleet.parallelclusters.values()),
+    )
+    return frozenset({EndpointFeature.ACCOUNTING} if any(accounting) else ())
 
 
 def zone_path(network: NetworkConfig, *rest: PathPart) -> tuple[PathPart, ...]:

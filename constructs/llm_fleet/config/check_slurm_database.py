@@ -1,9 +1,11 @@
 """The fleet's database for accounting, and who uses it, judged by the rules that judge the constructs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.config.accounting import FLEET_DATABASE
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network import NetworkConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import check_has_network
 from llm_fleet.rules.network_layout import database_slots
@@ -21,14 +23,13 @@ def check_slurm_database_config(fleet: Fleet) -> Iterator[Problem]:
         return
     for problem in check_slurm_database(database.settings):
         yield problem.under(*_WHERE)
-    found = check_has_network(fleet.network, "a database") or _check_subnets(fleet, len(database.subnets))
-    # Like a file system, it is told where it stands, not in every network.
-    yield from (problem.under(*_WHERE) if problem.code is not Code.MOUNT_WITHOUT_VPC else problem for problem in found)
+    yield from (problem.under(*_WHERE) for problem in _check_place(fleet.network, len(database.subnets)))
 
 
-def _check_subnets(fleet: Fleet, told: int) -> list[Problem]:
-    network = fleet.network
-    assert network is not None
+def _check_place(network: NetworkConfig | None, told: int) -> list[Problem]:
+    if network is None:
+        remedy = "say where the fleet stands, e.g. `network: {az: usw2-az4}`"
+        return [replace(problem, path=(), remedy=remedy) for problem in check_has_network(network, "a database")]
     if told:
         return check_subnets(told, remedy="name another one, in another AZ")
     zones = len(network.availability_zone_ids)
@@ -41,7 +42,8 @@ def _check_subnets(fleet: Fleet, told: int) -> list[Problem]:
 
 def _check_users(fleet: Fleet) -> Iterator[Problem]:
     named = [
-        ("accounting_database", name, cluster.accounting_database) for name, cluster in fleet.hyperpod_clusters.items()
+        *(("accounting_database", name, own.accounting_database) for name, own in fleet.hyperpod_clusters.items()),
+        *(("accounting", name, own.accounting) for name, own in fleet.parallelclusters.items()),
     ]
     for attribute, name, accounting in named:
         if accounting is not None and accounting.of_fleet:

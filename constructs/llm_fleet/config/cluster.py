@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from llm_fleet.config.accounting import FLEET_DATABASE, AnyAccounting
+from llm_fleet.config.accounting import FLEET_DATABASE, LOCAL_ACCOUNTING, AnyAccounting
 from llm_fleet.config.choices import Lifecycle, Provisioning
 from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.named import name_entries
@@ -14,9 +14,6 @@ from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.config.values import RoleArn
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-
-LOCAL_ACCOUNTING = "local"
-"""What a user writes for the controller's own database; `build` reads it as nothing."""
 
 
 def _or_words(schema: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ Not validators of the fields: below one, pydantic takes values for Python's own,
 from collections.abc import Callable
 from typing import Any, cast
 
-from llm_fleet.config.cluster import LOCAL_ACCOUNTING
+from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK
 
 _Change = Callable[[Any], Any]

@@ -59,7 +59,7 @@ def _wrong_form(attribute: str, form: str, whose: str) -> Problem:
 def _check_one_place(accounting: AccountingLike) -> list[Problem]:
     here, there = accounting.database_uri is not None, accounting.slurmdbd_host is not None
     if here is not there:
-        return []
+        return _check_beside_slurmdbd(accounting) if there else []
     both = "both a database and a slurmdbd elsewhere are named"
     return [
         Problem(
@@ -69,6 +69,23 @@ def _check_one_place(accounting: AccountingLike) -> list[Problem]:
             message=both if here else "neither a database nor a slurmdbd elsewhere is named",
             remedy="keep one: the slurmdbd has a database of its own" if here else "name one of the two",
         )
+    ]
+
+
+def _check_beside_slurmdbd(accounting: AccountingLike) -> list[Problem]:
+    return [
+        Problem(
+            code=Code.ACCOUNTING_PLACE,
+            path=(attribute,),
+            value=value,
+            message="this is for a database, and a slurmdbd elsewhere is named, which has one of its own",
+            remedy="remove it",
+        )
+        for attribute, value in (
+            ("password_secret_arn", accounting.password_secret_arn),
+            ("database_name", accounting.database_name),
+        )
+        if value is not None
     ]
 
 
@@ -191,5 +208,3 @@ def _check_slurmdbd(accounting: AccountingLike) -> list[Problem]:
 def _is_host(text: str) -> bool:
     found = _ADDRESS.fullmatch(text)
     return found is not None and found["port"] is None
-
-

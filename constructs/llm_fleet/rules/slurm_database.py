@@ -133,6 +133,12 @@ def check_subnets(zones: int, *, remedy: str) -> list[Problem]:
 
 
 _SETTING = Code.DATABASE_SETTING
+_WORDS = {
+    "instance_class": "instance class",
+    "storage_gib": "size of storage",
+    "min_capacity": "least capacity",
+    "max_capacity": "greatest capacity",
+}
 _TIME = "([01]\\d|2[0-3]):[0-5]\\d"
 _DAY = "(mon|tue|wed|thu|fri|sat|sun)"
 _DAILY = re.compile(f"{_TIME}-{_TIME}")
@@ -166,10 +172,10 @@ def _check_kind(settings: SlurmDatabaseSettings) -> list[Problem]:
             code=_SETTING,
             path=(name,),
             value=getattr(settings, name),
-            message=f"{settings.engine} has no {name.replace('_', ' ')}",
-            remedy="write min_capacity and max_capacity instead"
+            message=f"{settings.engine} has no {_WORDS[name]} to choose",
+            remedy="leave it out: capacity follows the load, and storage grows by itself"
             if settings.serverless
-            else "write instance_class and storage_gib instead",
+            else "leave it out, or choose an instance class",
         )
         for name in others
         if getattr(settings, name) is not None
@@ -190,7 +196,7 @@ def _check_capacity(settings: SlurmDatabaseSettings) -> list[Problem]:
                     code=_SETTING,
                     path=(name,),
                     value=value,
-                    message=f"{value} is no {name.replace('_', ' ')} that Aurora Serverless v2 has",
+                    message=f"{value} is no {_WORDS[name]} that Aurora Serverless v2 has",
                     allowed=f"{floor:g} to {highest:g} capacity units, in steps of 0.5",
                     remedy="leave it out, or take the nearest step",
                 )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from llm_fleet.catalog.slurm_database import slurm_database_facts
-from llm_fleet.config.accounting import FLEET_DATABASE
+from llm_fleet.config.accounting import FLEET_DATABASE, misspelt
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.values import SecretArn, SecurityGroupId
 
@@ -28,7 +28,7 @@ class SlurmAccountingConfig(FleetModel):
 
     endpoint: str | None = Field(default=None, examples=["slurm.cluster-abc.us-west-2.rds.amazonaws.com"])
     """Host name of the database."""
-    user_name: str | None = Field(default=None, alias="user")
+    user_name: str = Field(default="slurm", alias="user")
     """Who slurmdbd signs in as. Default: `slurm`."""
     password_secret_arn: SecretArn | None = Field(default=None, alias="secret")
     """ARN of the Secrets Manager secret whose text is the password and nothing else."""
@@ -66,13 +66,18 @@ class FleetSlurmAccounting(SlurmAccountingConfig):
     def read(cls, written: Any) -> Any:
         """Return the fleet's own database for its word, and anything else as it is."""
         if written != FLEET_DATABASE:
-            return written
+            return misspelt(written)
         # Good ones, so that the rules find nothing to say of what no user has written.
         return cls.model_construct(
             endpoint="made-by-the-fleet",
             user_name="slurm",
             password_secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:made-by-the-fleet",  # noqa: S106
         )
+
+
+def or_fleet_database(schema: dict[str, Any]) -> None:
+    """Tell an editor of the word for the fleet's own database."""
+    schema["anyOf"] = [arm if arm.get("type") != "null" else {"const": FLEET_DATABASE} for arm in schema["anyOf"]]
 
 
 AnySlurmAccounting = Annotated[SlurmAccountingConfig, BeforeValidator(FleetSlurmAccounting.read)]

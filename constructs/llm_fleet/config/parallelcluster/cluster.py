@@ -8,8 +8,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from llm_fleet.catalog.parallelcluster_os import Os
 from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
+from llm_fleet.config.accounting import FLEET_DATABASE
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.node_setup import NodeSetupModel
+from llm_fleet.config.parallelcluster.accounting import AnySlurmAccounting, or_fleet_database
 from llm_fleet.config.parallelcluster.head_node import HeadNodeConfig
 from llm_fleet.config.parallelcluster.login_pool import LoginPoolConfig
 from llm_fleet.config.parallelcluster.other_words import OF_CLUSTER
@@ -47,6 +49,10 @@ class ParallelClusterConfig(NodeSetupModel):
     """File systems beside the fleet's `fsx` and `home`, which all nodes mount anyhow. Default: none."""
     slurm: SlurmConfig = SlurmConfig()
     """Settings of Slurm, and of how nodes come and go."""
+    accounting: AnySlurmAccounting | None = Field(
+        default=None, examples=[FLEET_DATABASE], json_schema_extra=or_fleet_database
+    )
+    """Where Slurm's accounting is kept: `slurm_database`, the fleet's, another, or a slurmdbd. Default: none."""
     steps: StepsConfig = Field(default_factory=StepsConfig, alias="scripts")
     """Which steps nodes take when they start. Default: those that llm-fleet ships."""
     permissions_boundary_arn: PolicyArn | None = Field(default=None, alias="permissions_boundary")

@@ -87,7 +87,7 @@ class ParallelClusterView:
     @property
     def accounting(self) -> AccountingLike | None:
         """As written."""
-        return None
+        return self.config.accounting
 
     @property
     def detailed_monitoring(self) -> bool:

@@ -1,0 +1,67 @@
+"""Where the clusters of a fleet file keep Slurm's accounting."""
+
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from llm_fleet.accounting.accounting import Accounting
+from llm_fleet.accounting.accounting_database import AccountingDatabase
+from llm_fleet.accounting.slurm_database import SlurmDatabase
+from llm_fleet.config.accounting import AccountingConfig
+from llm_fleet.config.parallelcluster.accounting import SlurmAccountingConfig
+from llm_fleet_stacks.imported import imported_security_group
+
+_SECRET = "AccountingSecret"  # noqa: S105 - a construct's id
+_GUARD = "AccountingGuard"
+
+
+def hyperpod_accounting(
+    scope: Construct, config: AccountingConfig | None, *, database: SlurmDatabase | None
+) -> AccountingDatabase | None:
+    """Return the database of a HyperPod cluster, `database` where it is the fleet's; `None` for the controller's."""
+    if config is None:
+        return None
+    if config.of_fleet:
+        return _made(database).for_hyperpod()
+    return AccountingDatabase(
+        endpoint=config.endpoint,
+        secret=secretsmanager.Secret.from_secret_complete_arn(scope, _SECRET, config.secret_arn),
+        port=config.port,
+        database_name=config.database_name,
+        connections=imported_security_group(scope, _GUARD, config.security_group_id),
+    )
+
+
+def parallelcluster_accounting(
+    scope: Construct, config: SlurmAccountingConfig | None, *, database: SlurmDatabase | None
+) -> Accounting | None:
+    """Return the accounting of a ParallelCluster, in `database` where it is the fleet's; `None` for none."""
+    if config is None:
+        return None
+    if config.of_fleet:
+        return Accounting.database(_made(database))
+    guard = imported_security_group(scope, _GUARD, config.security_group_id)
+    if config.slurmdbd_host is not None:
+        return Accounting.slurmdbd(
+            config.slurmdbd_host,
+            port=config.slurmdbd_port,
+            munge_key_secret=_secret(scope, "MungeKey", config.munge_key_secret_arn),
+            connections=guard,
+        )
+    existing = SlurmDatabase.from_attributes(
+        endpoint=config.endpoint or "",  # the fleet file has been refused without one
+        user_name=config.user_name,
+        port=config.port,
+        password_secret=_secret(scope, _SECRET, config.password_secret_arn),
+        connections=guard,
+    )
+    return Accounting.database(existing, database_name=config.database_name)
+
+
+def _made(database: SlurmDatabase | None) -> SlurmDatabase:
+    if database is None:
+        raise TypeError("no database was made; the fleet file has been refused without one")
+    return database
+
+
+def _secret(scope: Construct, id: str, arn: str | None) -> secretsmanager.ISecret | None:
+    return secretsmanager.Secret.from_secret_complete_arn(scope, id, arn) if arn else None

@@ -1,0 +1,75 @@
+"""The stack of a fleet's database for Slurm's accounting. It outlives the clusters, and the database outlives it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.accounting.slurm_database import SlurmDatabase
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.slurm_database import SlurmDatabaseConfig
+from llm_fleet.network.network import Network
+from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.imported import imported_key, imported_subnet
+
+
+class DatabaseStack(cdk.Stack):
+    """A database for Slurm's accounting, and the key that encrypts it and its secrets.
+
+    The key is not that of the storage: controllers use it to read their password, and need not read data with it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: SlurmDatabaseConfig,
+        network: Network | NetworkConfig,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the database that `config` describes.
+
+        `network`: one that another stack has made, or the description of an existing one. `env`: default, the one that
+        the CDK CLI is called with. `tags`: default, none.
+        """
+        super().__init__(
+            scope,
+            id,
+            env=env,
+            tags=tags,
+            description="Slurm accounting database of an LLM fleet (llm-fleet)",
+            stack_name=id,
+        )
+        here = network_for(self, network)
+        if here is None:
+            raise TypeError("a database stands in a network; the fleet file has been refused without one")
+        self.key = imported_key(self, "Key", config.kms_key_arn) or FleetKey(
+            self, "Key", description="Encrypts the Slurm accounting of an LLM fleet"
+        )
+        """Encrypts the database and its secrets."""
+        self.database = SlurmDatabase(
+            self,
+            "Database",
+            network=here,
+            subnets=[imported_subnet(self, f"Subnet{n}", subnet) for n, subnet in enumerate(config.subnets)] or None,
+            encryption_key=self.key,
+            require_tls=config.require_tls,
+            **asdict(config.settings),
+        )
+        """The database, for the clusters that use it."""
+        cdk.CfnOutput(
+            self,
+            "DatabaseEndpoint",
+            value=self.database.endpoint,
+            description="Host name of Slurm's accounting database",
+        )
+        cdk.CfnOutput(
+            self,
+            "CredentialsSecret",
+            value=self.database.credentials_secret.secret_arn,
+            description="ARN of the secret with its user name and password",
+        )
