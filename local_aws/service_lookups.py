@@ -7,6 +7,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from local_aws.parallelcluster.provider_template import provider_template
 from local_aws.template.values import TemplateError
 
 
@@ -46,8 +47,15 @@ class ServiceLookups:
         """Return the text of an object in the emulated S3.
 
         Takes path style (`http://localhost:5070/bucket/key`, `https://s3.us-west-2.amazonaws.com/bucket/key`) and
-        virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`).
+        virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`). In the place of ParallelCluster's
+        provider, which AWS keeps in buckets of its own, there is a stand-in.
         """
+        try:
+            stand_in = provider_template(url, region)
+        except LookupError as error:
+            raise TemplateError(f"S3 error for {url}: {error}") from error
+        if stand_in is not None:
+            return stand_in
         parts = urlsplit(url)
         host, path = parts.hostname or "", unquote(parts.path).lstrip("/")
         label, _, rest = host.partition(".s3.")

@@ -1,8 +1,9 @@
 """The resource provider that the engine uses: tables for most types, code for the few that run code."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
+from local_aws.parallelcluster.types import CLUSTER_TYPE, OWN_TYPES, ParallelClusterTypes
 from local_aws.resource_provider import Created, Request, ResourceFailed
 from local_aws.resources.api_resource import ApiResource
 from local_aws.resources.custom.custom_resource import CustomResource, is_custom
@@ -10,6 +11,16 @@ from local_aws.resources.nothing import NOTHING_TYPES, Nothing
 from local_aws.resources.schemas import name_problems
 from local_aws.resources.services import Services
 from local_aws.resources.spec import type_specs
+
+
+class _Serves(Protocol):
+    def create(self, request: Request) -> Created: ...
+
+    def update(self, request: Request) -> Created: ...
+
+    def delete(self, request: Request) -> None: ...
+
+    def exists(self, physical_id: str, region: str, account: str) -> bool: ...
 
 
 class CatalogProvider:
@@ -24,6 +35,7 @@ class CatalogProvider:
         self.services = Services(endpoint_url)
         self._custom = CustomResource(self.services)
         self._nothing = Nothing()
+        self._parallelcluster = ParallelClusterTypes(self.services)
         self._of_type = {name: ApiResource(spec, self.services) for name, spec in type_specs().items()}
         self._home: dict[str, tuple[str, str]] = {}
 
@@ -34,6 +46,8 @@ class CatalogProvider:
             return [f"{resource_type}: property ServiceToken is required"] if missing else []
         if resource_type in NOTHING_TYPES:
             return []
+        if resource_type in OWN_TYPES:
+            return self._parallelcluster.check(resource_type, properties_unresolved)
         if resource_type not in self._of_type:
             return [f"{resource_type}: this emulation does not know the resource type"]
         return [f"{resource_type}: {problem}" for problem in name_problems(resource_type, properties_unresolved)]
@@ -42,6 +56,8 @@ class CatalogProvider:
         """Return the attributes that a type gives; `None` for custom resources, which may give any."""
         if is_custom(resource_type):
             return None
+        if resource_type in OWN_TYPES:
+            return self._parallelcluster.attribute_names(resource_type)
         found = type_specs().get(resource_type)
         return frozenset(found.attributes) if found else frozenset()
 
@@ -52,31 +68,40 @@ class CatalogProvider:
 
     def create(self, request: Request) -> Created:
         """Create a resource, or raise `ResourceFailed`."""
-        created = self._resource(request.resource_type).create(request)
+        created = self._asked(request).create(request)
         self._home[created.physical_id] = (request.region, request.account)
         return created
 
     def update(self, request: Request) -> Created:
         """Change a resource in place, or raise `ReplacementNeeded` or `ResourceFailed`."""
-        updated = self._resource(request.resource_type).update(request)
+        updated = self._asked(request).update(request)
         self._home[updated.physical_id] = (request.region, request.account)
         return updated
 
     def delete(self, request: Request) -> None:
         """Delete a resource, or raise `ResourceFailed`."""
-        self._resource(request.resource_type).delete(request)
+        self._asked(request).delete(request)
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
         """Ask the service whether a resource is there, in its own region or, unknown, in all in use."""
         home = self._home.get(physical_id)
         places = [home] if home else sorted(set(self._home.values()))
+        if resource_type == CLUSTER_TYPE:
+            return any(self._parallelcluster.cluster_exists(physical_id, *place) for place in places)
         resource = self._resource(resource_type)
         return any(resource.exists(physical_id, region, account) for region, account in places)
 
-    def _resource(self, resource_type: str) -> "ApiResource | CustomResource | Nothing":
+    def _asked(self, request: Request) -> "_Serves":
+        if is_custom(request.resource_type):
+            return self._parallelcluster.cluster(request) or self._custom
+        return self._resource(request.resource_type)
+
+    def _resource(self, resource_type: str) -> "_Serves":
         if is_custom(resource_type):
             return self._custom
+        if own := self._parallelcluster.of_type(resource_type):
+            return own
         if resource_type in NOTHING_TYPES:
             return self._nothing
         if resource_type not in self._of_type:

@@ -172,6 +172,7 @@ class CloudFormation:
     ) -> None:
         """Run the creation of a stack whose status says so already."""
         stack.disable_rollback = on_failure == "DO_NOTHING"
+        stack.acknowledged = target.capabilities
         stack.definition = target  # shown while it is being made, and of a stack whose creation failed
         work = self._deployment(stack, target)
         self._run(stack, lambda: work.create(on_failure=on_failure), in_background=in_background)
@@ -181,6 +182,7 @@ class CloudFormation:
     ) -> None:
         """Run the update of a stack whose status says so already."""
         stack.disable_rollback = not rollback
+        stack.acknowledged = target.capabilities
         work = self._deployment(stack, target)
         self._run(stack, lambda: work.update(rollback=rollback), in_background=in_background)
 

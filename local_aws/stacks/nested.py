@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from local_aws.parallelcluster.provider_template import NEEDED_CAPABILITY, is_provider_url
 from local_aws.resource_provider import (
     Created,
     KnowsReplacements,
@@ -55,6 +56,7 @@ class WithNestedStacks:
             return self._others.create(request)
         name = f"{request.stack_name}-{request.logical_id}"[:115] + f"-{secrets.token_hex(6).upper()}"
         parent = self._engine.get(request.region, request.stack_id)
+        _refuse_unacknowledged(request, parent)
         try:
             stack = self._engine.create_stack(
                 request.region, name, self._proposal(request), parent=parent, in_background=False
@@ -72,6 +74,7 @@ class WithNestedStacks:
         if request.resource_type != STACK_TYPE:
             return self._others.update(request)
         stack = self._engine.get(request.region, request.physical_id or "")
+        _refuse_unacknowledged(request, self._engine.get(request.region, request.stack_id))
         try:
             changed = self._engine.update_stack(
                 request.region, stack.stack_id, self._proposal(request), in_background=False
@@ -120,9 +123,16 @@ class WithNestedStacks:
             physical_id=stack.stack_id,
             attributes={f"Outputs.{output.key}": output.value for output in stack.outputs},
             level=Level.API,
+            notes=tuple(dict.fromkeys(note for one in stack.resources.values() for note in one.notes)),
         )
 
     def _why(self, stack: Stack) -> str:
         failed = [event for event in stack.events if event.status.endswith("_FAILED") and event.reason]
         first = failed[0] if failed else None
         return f"{first.logical_id}: {first.reason}" if first else stack.reason or stack.status
+
+
+def _refuse_unacknowledged(request: Request, parent: Stack) -> None:
+    """Refuse a template with a transform that whoever deploys the parent did not acknowledge."""
+    if is_provider_url(str(request.properties["TemplateURL"])) and NEEDED_CAPABILITY not in parent.acknowledged:
+        raise ResourceFailed(f"Requires capabilities : [{NEEDED_CAPABILITY}]")

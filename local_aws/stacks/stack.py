@@ -87,6 +87,8 @@ class Stack:
     deleted: datetime | None = None
     termination_protection: bool = False
     disable_rollback: bool = False
+    acknowledged: tuple[str, ...] = ()
+    """Capabilities that the operation which runs, or ran last, was given."""
     parent_id: str | None = None
     root_id: str | None = None
     operation_id: str = ""

@@ -8,6 +8,7 @@ from local_aws.resource_provider import Created, Level, NothingChanged, Request,
 from local_aws.resources.custom.function_process import FunctionProcess, Run
 from local_aws.resources.custom.response_url import ResponseUrl
 from local_aws.resources.services import Services
+from local_aws.resources.strings import as_strings
 
 _PLAIN = "AWS::CloudFormation::CustomResource"
 _FOR_CLOUDFORMATION = ("ServiceTimeout",)
@@ -52,7 +53,7 @@ class CustomResource:
         before = dict(request.old_properties or {})
         if before.get("ServiceToken") != request.properties.get("ServiceToken"):
             raise NothingChanged("Modifying service token is not allowed.")
-        old = _as_strings(before)
+        old = as_strings(before)
         return self._ask(request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old})
 
     def delete(self, request: Request) -> None:
@@ -84,7 +85,7 @@ class CustomResource:
                 "ResourceType": request.resource_type,
                 "LogicalResourceId": request.logical_id,
                 "ServiceToken": token,
-                "ResourceProperties": _as_strings(asked),
+                "ResourceProperties": as_strings(asked),
                 **more,
             }
             run = self._function.invoke(token, event, request.region, request.account)
@@ -125,14 +126,3 @@ def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:
 
 def _with_log(text: str, run: Run) -> str:
     return f"{text}\nlog of the function:\n{run.log}" if run.log else text
-
-
-def _as_strings(value: Any) -> Any:
-    """Return a value as CloudFormation hands it to functions: booleans and numbers arrive as strings."""
-    if isinstance(value, Mapping):
-        return {key: _as_strings(item) for key, item in cast(Mapping[str, Any], value).items()}
-    if isinstance(value, list):
-        return [_as_strings(item) for item in cast(list[Any], value)]
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
