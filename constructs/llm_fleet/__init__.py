@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
     from llm_fleet.lifecycle.own_step import OwnStep as OwnStep
     from llm_fleet.lifecycle.s3_mount import S3Mount as S3Mount
+    from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
     from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation as CapacityReservation
@@ -96,6 +97,7 @@ _HOMES = {
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.own_step": ("OwnStep",),
     "lifecycle.s3_mount": ("S3Mount",),
+    "named_files.deployed_configuration": ("DeployedConfiguration",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
     "parallelcluster.capacity_reservation": ("CapacityReservation",),

@@ -4,7 +4,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.lifecycle.node_manifest import NodeManifest, NodeMount
+from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.node_groups import node_groups
@@ -26,7 +26,7 @@ def manifest_of(
         cluster_name=cluster_name,
         region=plan.shape.region,
         groups=node_groups(plan.shape),
-        mounts=_mounts(plan),
+        mounts=plan.mounts.node_mounts(),
         s3_mounts=plan.setup.s3_mounts,
         # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
         accounting=None,
@@ -44,23 +44,6 @@ def reports_prefix(scope: Construct, plan: ClusterPlan, cluster_name: str) -> st
     # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
     names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, cluster_name)]
     return "/".join([load("lifecycle")["reports_prefix"], *names])
-
-
-def _mounts(plan: ClusterPlan) -> list[NodeMount]:
-    mounts: list[NodeMount] = []
-    if plan.lustre is not None:
-        mounts.append(
-            NodeMount(
-                kind="lustre",
-                dns_name=plan.lustre.dns_name,
-                mount_path=plan.lustre_mount_path,
-                mount_name=plan.lustre.mount_name,
-                efa=plan.lustre.efa_enabled,
-            )
-        )
-    if plan.open_zfs is not None:
-        mounts.append(NodeMount(kind="open_zfs", dns_name=plan.open_zfs.dns_name, mount_path=plan.open_zfs_mount_path))
-    return mounts
 
 
 def _reports(

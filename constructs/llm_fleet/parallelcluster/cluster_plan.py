@@ -9,11 +9,10 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from llm_fleet.accounting.accounting import Accounting
-from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.parallelcluster.cluster_storage import fleet_storage
+from llm_fleet.parallelcluster.cluster_storage import FleetMounts, by_parameter
 from llm_fleet.parallelcluster.construct_checks import cluster_problems
 from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.iam_settings import check_resource_prefix
@@ -24,10 +23,13 @@ from llm_fleet.parallelcluster.resolve_nodes import resolve_head_node, resolve_p
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
-from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
 from llm_fleet.rules.parallelcluster.place import check_place
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
-from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.mountable import MountableLustre
+
+_NAME_LENGTH = 20
+"""Of the name that we make up. It is part of every host name, and must not change when a queue is added: with the hash
+it leaves 24 characters to the names of queue, compute resource and node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +39,7 @@ class ClusterPlan:
     shape: ClusterShape
     fleet_name: str
     network: Network
-    lustre: MountableLustre | None
-    lustre_mount_path: str
-    open_zfs: MountableOpenZfs | None
-    open_zfs_mount_path: str
+    mounts: FleetMounts
     scripts: NodeScripts | None
     setup: NodeSetup
 
@@ -54,10 +53,7 @@ class ClusterPlan:
         queues: Sequence[Queue],
         login_pools: Sequence[LoginPool],
         shared_storage: Sequence[SharedStorage],
-        lustre: MountableLustre | None,
-        lustre_mount_path: str,
-        open_zfs: MountableOpenZfs | None,
-        open_zfs_mount_path: str,
+        mounts: FleetMounts,
         availability_zone_id: str | None,
         cluster_name: str | None,
         fleet_name: str | None,
@@ -76,12 +72,12 @@ class ClusterPlan:
         iam_resource_prefix: str | None,
     ) -> "ClusterPlan":
         """Return the plan of the cluster at `scope`; raise `FleetError` with all that is wrong with it."""
-        name = cluster_name or _name(scope, accounting)
-        zone = availability_zone_id or _zone(network, lustre)
+        name = cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
+        zone = availability_zone_id or _zone(network, mounts.lustre)
         subnet, problems = _subnet(network, zone)
         resolved, found = resolve_queues(queues, network, zone=zone)
         problems += found
-        of_fleet, found = fleet_storage(lustre, lustre_mount_path, open_zfs, open_zfs_mount_path)
+        of_fleet, found = mounts.shared_storage()
         problems += found
         shape = ClusterShape(
             cluster_name=name,
@@ -116,26 +112,15 @@ class ClusterPlan:
                     efa_with_address=overrides.get("DevSettings", {}).get("EfaInterfaceType") == "efa",
                 )
             )
-        raise_problems(problems, subject=scope.node.path)
+        raise_problems(by_parameter(problems), subject=scope.node.path)
         return cls(
             shape=shape,
             fleet_name=fleet_name or name,
             network=network,
-            lustre=lustre,
-            lustre_mount_path=lustre_mount_path,
-            open_zfs=open_zfs,
-            open_zfs_mount_path=open_zfs_mount_path,
+            mounts=mounts,
             scripts=scripts,
             setup=setup,
         )
-
-
-def _name(scope: Construct, accounting: Accounting | None) -> str:
-    """Return a name made of the construct's path, with room for the hash."""
-    limits = parallelcluster_limits()
-    longest = limits.cluster_name_accounting if accounting else limits.cluster_name.maximum
-    room = (longest or limits.cluster_name_accounting) - HASH_SUFFIX_LENGTH
-    return cdk.Names.unique_resource_name(scope, max_length=room, separator="-")
 
 
 def _zone(network: Network, lustre: MountableLustre | None) -> str:

@@ -1,50 +1,96 @@
 """The fleet's file systems as shared storage: made elsewhere and handed over by id, so that they outlive a cluster."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from llm_fleet.lifecycle.node_manifest import NodeMount
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.manifest import check_mount
+from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
-LUSTRE = "fsx"
-OPEN_ZFS = "home"
+_LUSTRE = "fsx"
+_OPEN_ZFS = "home"
 """Their names in `SharedStorage`; a changed one is another mount."""
+_PARAMETERS: dict[tuple[PathPart, ...], tuple[PathPart, ...]] = {
+    ("shared_storage", _LUSTRE, "mount_dir"): ("lustre_mount_path",),
+    ("shared_storage", _OPEN_ZFS, "mount_dir"): ("open_zfs_mount_path",),
+}
 
 
-def fleet_storage(
-    lustre: MountableLustre | None, lustre_path: str, open_zfs: MountableOpenZfs | None, open_zfs_path: str
-) -> tuple[list[SharedStorage], list[Problem]]:
-    """Return what is mounted of the fleet's file systems, and what keeps it from being mounted."""
-    mounted: list[SharedStorage] = []
-    problems: list[Problem] = []
-    if lustre is not None:
-        try:
-            mounted.append(SharedStorage.lustre(LUSTRE, mount_dir=lustre_path, file_system_id=lustre.file_system_id))
-        except FleetError as error:
-            problems += _of_path(error, "lustre")
-    if open_zfs is not None and open_zfs.volume_id is None:
-        problems.append(
-            Problem(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetMounts:
+    """The fleet's file systems that a cluster mounts, and where."""
+
+    lustre: MountableLustre | None
+    lustre_mount_path: str
+    open_zfs: MountableOpenZfs | None
+    open_zfs_mount_path: str
+
+    @property
+    def file_systems(self) -> tuple[MountableLustre | MountableOpenZfs, ...]:
+        """Those that there are."""
+        return tuple(known for known in (self.lustre, self.open_zfs) if known is not None)
+
+    def shared_storage(self) -> tuple[list[SharedStorage], list[Problem]]:
+        """Return what ParallelCluster mounts, and what keeps it from mounting the rest."""
+        mounted: list[SharedStorage] = []
+        problems = [*self._without_volume(), *self._paths()]
+        for name in (_LUSTRE, _OPEN_ZFS):
+            try:
+                mounted += self._storage(name)
+            except FleetError as error:
+                problems += [problem.under("shared_storage", name) for problem in error.problems]
+        return mounted, problems
+
+    def node_mounts(self) -> list[NodeMount]:
+        """Return what nodes are told of them."""
+        mounts: list[NodeMount] = []
+        if self.lustre is not None:
+            mounts.append(
+                NodeMount(
+                    kind="lustre",
+                    dns_name=self.lustre.dns_name,
+                    mount_path=self.lustre_mount_path,
+                    mount_name=self.lustre.mount_name,
+                    efa=self.lustre.efa_enabled,
+                )
+            )
+        if self.open_zfs is not None:
+            mounts.append(
+                NodeMount(kind="open_zfs", dns_name=self.open_zfs.dns_name, mount_path=self.open_zfs_mount_path)
+            )
+        return mounts
+
+    def _storage(self, name: str) -> Iterator[SharedStorage]:
+        if name == _LUSTRE and self.lustre is not None:
+            yield SharedStorage.lustre(
+                name, mount_dir=self.lustre_mount_path, file_system_id=self.lustre.file_system_id
+            )
+        if name == _OPEN_ZFS and self.open_zfs is not None and self.open_zfs.volume_id is not None:
+            yield SharedStorage.open_zfs(name, mount_dir=self.open_zfs_mount_path, volume_id=self.open_zfs.volume_id)
+
+    def _without_volume(self) -> Iterator[Problem]:
+        if self.open_zfs is not None and self.open_zfs.volume_id is None:
+            yield Problem(
                 code=Code.PC_OPEN_ZFS_VOLUME,
                 message="ParallelCluster mounts OpenZFS by a volume, and nobody told which",
                 path=("open_zfs", "volume_id"),
                 remedy="give from_attributes the volume_id, as `aws fsx describe-volumes` shows it ('fsvol-…')",
             )
-        )
-    elif open_zfs is not None:
-        try:
-            mounted.append(
-                SharedStorage.open_zfs(OPEN_ZFS, mount_dir=open_zfs_path, volume_id=open_zfs.volume_id or "")
+
+    def _paths(self) -> Iterator[Problem]:
+        """Nodes want whole paths; ParallelCluster alone would put a slash before half a one."""
+        names = {"lustre": _LUSTRE, "open_zfs": _OPEN_ZFS}
+        for mount in self.node_mounts():
+            yield from (
+                replace(problem, path=("shared_storage", names[mount.kind], "mount_dir"))
+                for problem in check_mount(mount)
             )
-        except FleetError as error:
-            problems += _of_path(error, "open_zfs")
-    return mounted, problems
 
 
-def _of_path(error: FleetError, which: str) -> list[Problem]:
-    """Return the problems of a mount as those of the cluster's parameters."""
-    return [
-        replace(problem, path=(f"{which}_mount_path",)) if problem.path[:1] == ("mount_dir",) else problem.under(which)
-        for problem in error.problems
-    ]
+def by_parameter(problems: Sequence[Problem]) -> list[Problem]:
+    """Return `problems` with those of the fleet's mounts at the parameters that the user gave, each once."""
+    told = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
+    return list({(problem.code, problem.path, problem.message): problem for problem in told}.values())

@@ -25,9 +25,8 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     security groups, EFA included; the network's group, which they all share, is what neighbours let in.
     """
     group = plan.network.security_group
-    for file_system in (plan.lustre, plan.open_zfs):
-        if file_system is not None:
-            file_system.allow_mount_from(group)
+    for file_system in plan.mounts.file_systems:
+        file_system.allow_mount_from(group)
     return plan.shape.accounting.open_ports(scope, [group]) if plan.shape.accounting else []
 
 
@@ -43,7 +42,7 @@ def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDep
 def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     yield plan.network.connectivity
     yield plan.network.security_group_rules
-    for file_system in (plan.lustre, plan.open_zfs):
+    for file_system in plan.mounts.file_systems:
         if isinstance(file_system, Construct):
             yield from _beside_primary(file_system)
 

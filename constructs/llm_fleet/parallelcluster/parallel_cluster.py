@@ -24,6 +24,7 @@ from llm_fleet.parallelcluster.cluster_base import ClusterBase
 from llm_fleet.parallelcluster.cluster_identity import ClusterIdentity
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.cluster_resources import ClusterResources
+from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.cluster_wiring import security_groups_of
 from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.iam_settings import iam_overrides
@@ -151,10 +152,12 @@ class ParallelCluster(ClusterBase):
             queues=queues,
             login_pools=login_pools,
             shared_storage=shared_storage,
-            lustre=lustre,
-            lustre_mount_path=lustre_mount_path,
-            open_zfs=open_zfs,
-            open_zfs_mount_path=open_zfs_mount_path,
+            mounts=FleetMounts(
+                lustre=lustre,
+                lustre_mount_path=lustre_mount_path,
+                open_zfs=open_zfs,
+                open_zfs_mount_path=open_zfs_mount_path,
+            ),
             availability_zone_id=availability_zone_id,
             cluster_name=cluster_name,
             fleet_name=fleet_name,

@@ -22,7 +22,7 @@ def manifest(given: ManifestLike) -> list[Problem]:
     names = [group.name for group in given.groups]
     problems = _groups(given.groups) + _platform(given)
     for index, mount in enumerate(given.mounts):
-        problems += [problem.under("mounts", index) for problem in [*_mount(mount), *_mount_groups(mount, names)]]
+        problems += [problem.under("mounts", index) for problem in [*check_mount(mount), *_mount_groups(mount, names)]]
     return problems + _shared_paths(given.mounts) + check_node_settings(_settings(given))
 
 
@@ -110,7 +110,8 @@ def _groups(groups: Sequence[ManifestGroupLike]) -> list[Problem]:
     return problems
 
 
-def _mount(mount: ManifestMountLike) -> list[Problem]:
+def check_mount(mount: ManifestMountLike) -> list[Problem]:
+    """Return what is wrong with one file system, whatever else is mounted."""
     problems: list[Problem] = []
     path = mount.mount_path
     if not is_unresolved(path) and (not path.startswith("/") or path.rstrip("/") == "" or ".." in path.split("/")):
