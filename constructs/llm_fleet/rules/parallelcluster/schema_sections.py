@@ -28,11 +28,16 @@ _EXCLUDING: tuple[tuple[str, ...], ...] = (
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "CapacityReservationTarget": ("CapacityReservationId", "CapacityReservationResourceGroupArn"),
     "ComputeResources": ("InstanceType", "Instances", "CapacityReservationTarget"),
+    "SlurmQueues": ("ComputeResources",),
+    "Dcv": ("Enabled",),
     "OnNodeStart": ("Script", "Sequence"),
     "OnNodeConfigured": ("Script", "Sequence"),
     "OnNodeUpdated": ("Script", "Sequence"),
 }
-"""At least one of these in the section."""
+"""At least one of these in the section. Without those of queues and DCV ParallelCluster falls over (TypeError)."""
+
+_IMAGE_OF_NODES = ("CustomAmi",)
+"""Likewise of the `Image` of nodes, which has no `Os`."""
 
 _BESIDE_ID: Mapping[str, tuple[str, ...]] = {
     "FsxLustreSettings": (),
@@ -47,6 +52,9 @@ _FROM_BACKUP = (
 """What a Lustre file system has from its backup."""
 
 
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
 def check_keys_together(
     section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...], *, whole: bool
 ) -> list[Problem]:
@@ -56,8 +64,8 @@ def check_keys_together(
         for group in _EXCLUDING
         if len(present := [name for name in group if section.get(name)]) > 1
     ]
-    needed = _NEEDED.get(key.name, ())
-    if whole and needed and not any(section.get(name) for name in needed):
+    needed = _IMAGE_OF_NODES if key.name == "Image" and "Os" not in key.keys else _NEEDED.get(key.name, ())
+    if whole and needed and not any(section.get(name) not in _NOTHING for name in needed):
         problems.append(_needs(needed, key, path))
     if key.name in _BESIDE_ID:
         problems += _of_file_system(section, key, path)
@@ -122,7 +130,7 @@ def _excluded(present: Sequence[str], path: tuple[PathPart, ...]) -> Problem:
 def _needs(needed: Sequence[str], key: SchemaKey, path: tuple[PathPart, ...]) -> Problem:
     return Problem(
         code=Code.PC_KEY_MISSING,
-        message=f"{key.name} has none of {_listed(needed, 'and')}",
+        message=f"{key.name} has no {_listed(needed, 'and no')}",
         remedy=f"write {_listed(needed, 'or')}",
         path=path,
     )
@@ -140,4 +148,4 @@ def _ignored(name: str, beside: str, section: Mapping[str, Any], path: tuple[Pat
 
 
 def _listed(names: Sequence[str], word: str) -> str:
-    return f"{', '.join(names[:-1])} {word} {names[-1]}"
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else names[0]

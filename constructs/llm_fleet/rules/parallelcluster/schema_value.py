@@ -22,7 +22,9 @@ def is_known_later(value: Any) -> bool:
     """Return whether `value` is a CDK token or one of CloudFormation's functions, which nothing can be said of."""
     if isinstance(value, Mapping) and len(value) == 1:  # pyright: ignore[reportUnknownArgumentType]
         return str(next(iter(value))).startswith(_INTRINSIC)  # pyright: ignore[reportUnknownArgumentType]
-    return is_unresolved(value)
+    if value is None or isinstance(value, str | int | float | list | tuple | Mapping):
+        return is_unresolved(value)
+    return hasattr(value, "resolve")
 
 
 def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
