@@ -1,0 +1,209 @@
+"""The way out: every key of ParallelCluster without an attribute can be said, and nothing else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
+from llm_fleet.parallelcluster.compute_resource import ComputeResource
+from llm_fleet.parallelcluster.head_node import HeadNode
+from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.overrides import check_overrides
+from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
+from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
+from llm_fleet.rules.problem import FleetError
+from tests.parallelcluster.clusters import cluster
+
+VALUES: dict[Place, type] = {
+    Place.HEAD_NODE: HeadNode,
+    Place.SLURM: SlurmSettings,
+    Place.QUEUE: Queue,
+    Place.COMPUTE_RESOURCE: ComputeResource,
+    Place.LOGIN_POOL: LoginPool,
+    Place.CLUSTER: ParallelClusterLike,
+}
+
+
+def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
+    for below in key.keys.values():
+        if below.kind == SECTION:
+            yield from leaves(below)
+        else:
+            yield below
+
+
+def place_of(leaf: str) -> Place:
+    """The place of overrides that is nearest above `leaf`."""
+    return max((place for place in Place if leaf.startswith(f"{place}/") or not place), key=len)
+
+
+def nested(path: str, value: Any) -> Any:
+    """`value` below the keys of `path`."""
+    for part in reversed(path.split("/")):
+        inner = [value] if part.endswith("[]") else value
+        value = {part.removesuffix("[]"): inner}
+    return value
+
+
+SCHEMA_LEAVES = [leaf.place for leaf in leaves(parallelcluster_schema()) if not leaf.place.startswith("SharedStorage")]
+
+
+def test_every_key_is_reached_in_exactly_one_way() -> None:
+    """By an attribute, by an override, or, for scripts, by a step of one's own."""
+    ways: dict[str, list[Code]] = {}
+    for leaf in SCHEMA_LEAVES:
+        place = place_of(leaf)
+        found = check_overrides(nested(leaf.removeprefix(f"{place}/"), None), place)
+        refusals = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT, Code.PC_KEY_UNKNOWN)
+        ways[leaf] = [problem.code for problem in found if problem.code in refusals]
+    assert [leaf for leaf, way in ways.items() if len(way) > 1 or Code.PC_KEY_UNKNOWN in way] == []
+    scripts = {leaf for leaf, way in ways.items() if way == [Code.PC_OVERRIDE_SCRIPT]}
+    assert scripts == {leaf for leaf in SCHEMA_LEAVES if "CustomActions" in leaf}
+    free = {leaf for leaf, way in ways.items() if not way}
+    assert {"Iam/ResourcePrefix", "DirectoryService/DomainName", "HeadNode/Networking/Proxy/HttpProxyAddress"} <= free
+    assert len(free) > 60
+
+
+@pytest.mark.parametrize("place", Place)
+def test_the_attribute_that_is_named_exists(place: Place) -> None:
+    for attribute in TYPED_KEYS[place].values():
+        first = attribute.split(" ")[0].split(".")[0]
+        assert hasattr(ParallelClusterLike if "of the cluster" in attribute else VALUES[place], first), attribute
+
+
+@pytest.mark.parametrize("place", Place)
+def test_no_override_is_nothing_to_check(place: Place) -> None:
+    assert check_overrides({}, place) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "overrides", "code", "where", "remedy"),
+    [
+        (Place.QUEUE, {"CapacityType": "SPOT"}, Code.PC_OVERRIDE_TYPED, "CapacityType", "use capacity_type"),
+        (
+            Place.QUEUE,
+            {"Networking": {"SubnetIds": []}},
+            Code.PC_OVERRIDE_TYPED,
+            "Networking.SubnetIds",
+            "use subnets",
+        ),
+        (
+            Place.HEAD_NODE,
+            {"LocalStorage": {"RootVolume": {"Size": "many"}}},
+            Code.PC_OVERRIDE_TYPED,
+            "LocalStorage.RootVolume.Size",
+            "use root_volume",
+        ),
+        (
+            Place.CLUSTER,
+            {"HeadNode": {"Imds": {"Secured": False}}},
+            Code.PC_OVERRIDE_TYPED,
+            "HeadNode",
+            "use head_node and its overrides",
+        ),
+        (
+            Place.CLUSTER,
+            {"Scheduling": {"SlurmSettings": {}}},
+            Code.PC_OVERRIDE_TYPED,
+            "Scheduling.SlurmSettings",
+            "use slurm and its overrides",
+        ),
+        (
+            Place.SLURM,
+            {"Database": {"Uri": "db:3306"}},
+            Code.PC_OVERRIDE_TYPED,
+            "Database",
+            "use accounting of the cluster",
+        ),
+        (
+            Place.HEAD_NODE,
+            {"CustomActions": {"OnNodeStart": {"Script": "https://example.com/a.sh"}}},
+            Code.PC_OVERRIDE_SCRIPT,
+            "CustomActions",
+            "make it an OwnStep: it runs among the others, with retries, a time limit and a report",
+        ),
+        (
+            Place.QUEUE,
+            {"Efa": {"Enabled": True}},
+            Code.PC_KEY_UNKNOWN,
+            "Efa",
+            "move it: it belongs below Scheduling/SlurmQueues/ComputeResources",
+        ),
+        (
+            Place.COMPUTE_RESOURCE,
+            {"LaunchTemplateOverrides": {"LaunchTemplateId": "lt-0123456789abcdef0"}},
+            Code.PC_KEY_MISSING,
+            "LaunchTemplateOverrides.Version",
+            "write Version",
+        ),
+        (
+            Place.CLUSTER,
+            {"DirectoryService": {"DomainName": "dc=a", "DomainAddr": "ldap://a", "DomainReadOnlyUser": "cn=a"}},
+            Code.PC_KEY_MISSING,
+            "DirectoryService.PasswordSecretArn",
+            "write PasswordSecretArn",
+        ),
+        (
+            Place.CLUSTER,
+            {"Imds": {"ImdsSupport": "v2"}},
+            Code.PC_KEY_VALUE,
+            "Imds.ImdsSupport",
+            "write 'v2.0'",
+        ),
+    ],
+)
+def test_what_no_override_may_be(place: Place, overrides: dict[str, Any], code: Code, where: str, remedy: str) -> None:
+    (problem,) = check_overrides(overrides, place)
+    assert (problem.code, problem.where, problem.remedy) == (code, f"overrides.{where}", remedy)
+
+
+def test_all_at_once() -> None:
+    overrides = {
+        "Name": "other",
+        "CustomActions": {},
+        "Qwertyuiop": 1,
+        "Networking": {"Proxy": {"HttpProxyAddress": 3}},
+    }
+    assert [problem.code for problem in check_overrides(overrides, Place.QUEUE)] == [
+        Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT, Code.PC_KEY_UNKNOWN, Code.PC_KEY_TYPE,
+    ]  # fmt: skip
+
+
+def test_a_section_beside_attributes_needs_nothing_more() -> None:
+    """`Networking` requires `SubnetIds`, which is an attribute."""
+    proxy = {"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy:3128"}}}
+    for place in (Place.HEAD_NODE, Place.QUEUE, Place.LOGIN_POOL):
+        assert check_overrides(proxy, place) == []
+
+
+def test_the_rules_of_a_cluster_read_every_override() -> None:
+    wrong = {"Qwertyuiop": 1}
+    with pytest.raises(FleetError) as caught:
+        Queue(
+            name="work",
+            compute_resources=[ComputeResource(name="nodes", instance_types=["c5.4xlarge"], overrides=wrong)],
+            overrides=wrong,
+        )
+    assert [problem.where for problem in caught.value.problems] == [
+        "overrides.Qwertyuiop",
+        "compute_resources.nodes.overrides.Qwertyuiop",
+    ]
+    whole = cluster(
+        Queue.cpu("work", instance_type="c5.4xlarge", max_count=1),
+        head_node=HeadNode(instance_type="m5.2xlarge", overrides=wrong),
+        login_pools=[LoginPool(name="users", instance_type="m5.large", overrides=wrong)],
+        slurm=SlurmSettings(overrides=wrong),
+        overrides=wrong,
+    )
+    told = [problem.where for problem in check_parallelcluster(whole) if problem.code is Code.PC_KEY_UNKNOWN]
+    assert sorted(told) == [
+        "head_node.overrides.Qwertyuiop",
+        "login_pools.users.overrides.Qwertyuiop",
+        "overrides.Qwertyuiop",
+        "slurm.overrides.Qwertyuiop",
+    ]
