@@ -11,6 +11,7 @@ from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
 from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.storage import StorageConfig
+from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
@@ -88,12 +89,19 @@ class ParallelClusterStack(cdk.Stack):
             log_retention_days=config.log_retention_days,
             detailed_monitoring=config.detailed_monitoring,
             overrides=config.overrides,
+            deployed=_deployed(config),
             immutable_changes=config.immutable_changes,
             fleet_is_stopped=config.fleet_is_stopped,
             removal_policy=REMOVAL[config.removal],
         )
         """The cluster."""
         self.cluster.add_outputs()
+
+
+def _deployed(config: ParallelClusterConfig) -> DeployedConfiguration | None:
+    """Return the cluster as it was deployed last; `None` where nobody tells, or it is not there yet."""
+    path = config.deployed_path
+    return None if path is None else DeployedConfiguration.if_deployed(path, cluster=config.cluster_name)
 
 
 def _shared_storage(config: SharedStorageConfig) -> SharedStorage:

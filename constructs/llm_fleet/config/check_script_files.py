@@ -8,6 +8,7 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.group import GroupConfig, entry_points
+from llm_fleet.config.parallelcluster.check_deployed import check_deployed
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_legacy import check_legacy
@@ -24,7 +25,8 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
             found += check_legacy(ClusterView(fleet=fleet, config=cluster))
         problems += [problem.under("clusters", name) for problem in found]
     for name, cluster in fleet.parallelclusters.items():
-        problems += [problem.under("clusters", name) for problem in check_node_setup_files(cluster, cluster.steps)]
+        found = [*check_node_setup_files(cluster, cluster.steps), *check_deployed(cluster)]
+        problems += [problem.under("clusters", name) for problem in found]
     return list({problem.path: problem for problem in reversed(problems)}.values())
 
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION
 from llm_fleet.catalog.parallelcluster_os import Os
-from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
 from llm_fleet.config.accounting import FLEET_DATABASE
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.node_setup import NodeSetupModel
@@ -39,9 +39,9 @@ class ParallelClusterConfig(NodeSetupModel):
     """Its pools of login nodes, by name. Default: none; people log in to the head node."""
     scheduler: str = "slurm"
     """The scheduler. Default: `slurm`, the only one that ParallelCluster has left."""
-    version: str = ParallelClusterVersion.DEFAULT
+    version: str = DEFAULT_VERSION
     """The version of ParallelCluster, in quotes. Another one is another cluster. Default: `"3.16.1"`."""
-    os: str = Os.ALINUX2023
+    os: str = str(Os.ALINUX2023)
     """The operating system of its nodes. Default: `alinux2023`."""
     image_id: str | None = Field(default=None, alias="image")
     """An image of your own, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's."""
