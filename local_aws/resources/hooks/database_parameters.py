@@ -1,16 +1,15 @@
 """Parameter groups: CloudFormation has a mapping of parameters, the API a list with the time of their effect."""
 
-from typing import Any
+from typing import Any, cast
 
 from local_aws.resources.situation import Situation
 
 
 def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     """Write `Parameters` out as the API's list; at the next restart, as CloudFormation does for all of them."""
-    given = properties.get("Parameters")
-    if not isinstance(given, dict):
+    parameters = cast("dict[str, Any] | None", properties.get("Parameters"))
+    if parameters is None:
         return properties
-    parameters: dict[str, Any] = given
     return properties | {
         "Parameters": [
             {"ParameterName": name, "ParameterValue": str(value), "ApplyMethod": "pending-reboot"}

@@ -10,12 +10,14 @@ FIXES = (
     "iam_managed_policies",
     "s3_loopback_is_tls",
     "s3_log_target",
+    "fsx_ids",
     "fsx_file_systems",
     "fsx_volumes",
     "fsx_data_repositories",
     "sagemaker_clusters",
     "ec2_in_use",
     "lambda_settings",
+    "rds_changes",
 )
 
 
