@@ -53,6 +53,8 @@ class FileSystem:
     """`LUSTRE` or `OPENZFS`."""
     dns_name: str
     mount_name: str | None
+    id: str = ""
+    """What ParallelCluster knows it by: the file system's id, of OpenZFS that of its root volume."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from drill.bundle import Bundle, fetch, prove
 from drill.cluster_view import ClusterView, FileSystem, Group, Instance
+from drill.parallelcluster.view import ParallelClusterView
 from local_aws.client import LocalAws
 
 if TYPE_CHECKING:
@@ -93,6 +94,12 @@ class EmbeddedAws:
             instances=tuple(_instances(details)),
         )
 
+    def parallelcluster(self, name: str) -> ParallelClusterView:
+        """Return the cluster `name` of AWS ParallelCluster, whose stack keeps the configuration that it was given."""
+        body: Any = self.client("cloudformation").get_template(StackName=name)["TemplateBody"]
+        template = cast("dict[str, Any]", json.loads(body) if isinstance(body, str) else body)
+        return ParallelClusterView(name, self._aws.region, template["Metadata"]["ClusterConfiguration"])
+
     def subnet(self, name: str) -> str:
         """Return the addresses of the subnet that the nodes of the cluster `name` are in, e.g. `10.1.192.0/18`."""
         (subnet,) = self.client("sagemaker").describe_cluster(ClusterName=name)["VpcConfig"]["Subnets"]
@@ -106,6 +113,7 @@ class EmbeddedAws:
                 kind=system["FileSystemType"],
                 dns_name=system["DNSName"],
                 mount_name=system.get("LustreConfiguration", {}).get("MountName"),
+                id=system.get("OpenZFSConfiguration", {}).get("RootVolumeId") or system["FileSystemId"],
             )
             for system in found
         ]

@@ -1,125 +1,159 @@
-"""What AWS ParallelCluster does on a node around the hook OnNodeConfigured.
+"""What AWS ParallelCluster does on a node around its custom actions.
 
-Imitated, in the order in which it happens (AWS ParallelCluster user guide, custom bootstrap actions;
-aws/aws-parallelcluster-cookbook):
+Imitated, in the order in which it happens (AWS ParallelCluster User Guide, custom bootstrap actions; user data of the
+package aws-parallelcluster 3.16.1; aws/aws-parallelcluster-cookbook):
 
-1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Names of queue nodes are
-   `<queue>-st-<compute resource>-<n>`
-2. munge and Slurm are configured and, on the head node, slurmctld is started; the configuration is ParallelCluster's.
-   `/opt/slurm` and `/home` are shared by the head node there; here every node has its own
-3. the one file of the hook is fetched from S3 and run as root with its arguments; siblings are not fetched. Any exit
-   code but 0 fails the node
-4. only then slurmd is started on nodes of queues
+1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Nodes of queues know their name in
+   Slurm from `slurm_plugin/slurm_nodename`
+2. the head node shares `/opt/slurm` and `/home`; here by a folder of the machine, bound in place of NFS. Shared storage
+   is mounted, with lines in `/etc/fstab`; the instance store is a file system in memory
+3. munge and Slurm are configured and, on the head node, slurmctld is started; the configuration is ParallelCluster's
+4. the one file of the action is fetched from S3 and run as root with its arguments: see `fetch_and_run.sh`
+5. only then slurmd is started on nodes of queues, and static ones are taken back into service
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
-from drill.bundle import CHECKSUMS, Bundle
 from drill.nodes.node import Node, Running
+from drill.parallelcluster.view import COMPUTE, CONFIGURED, HEAD, Action, Machine, ParallelClusterView
 from drill.platforms.hyperpod import aws_settings
 from drill.platforms.node_files import NodeFile, put
-from drill.platforms.slurm_conf import DRILL_PROFILE
+from drill.platforms.parallelcluster_slurm import EPILOGS, ETC, PROLOGS, RESUME, SUSPEND, UNIT, conf_files
+from drill.stand_ins.shared import SHARED
 
-_SCRIPT = "on_node_configured.sh"
-_FETCHED = f"/opt/parallelcluster/custom-actions/{_SCRIPT}"
-_LOG = "/var/log/cfn-init.log"
-
-
-@dataclass(frozen=True)
-class Machine:
-    """One node of a ParallelCluster."""
-
-    host_name: str
-    address: str
-    group: str
-    """The group of the bundle: `head`, or the queue's name."""
-    queue: str | None
-    """`None` on the head node."""
+LOG = "/var/log/cfn-init.log"
+"""Where an action's standard output goes on the head node; on others it is cloud-init's own log."""
+ERROR = "/var/log/parallelcluster/bootstrap_error_msg"
+"""What ParallelCluster tells of an action that failed."""
+RESUMED = f"{SHARED}/resumed"
+"""What slurmctld asked to be started: one line of host names each time."""
+_RUNNER = "/opt/parallelcluster/scripts/fetch_and_run"
+_SHARED = {"/opt/slurm": "opt-slurm", "/home": "home"}
+_NOTHING = "#!/bin/bash\nexit 0\n"
+_SHARE = """
+if ! mountpoint -q {path}; then
+  mkdir -p {shared}
+  {copy}
+  [ ! -L {path} ] || rm {path}
+  mkdir -p {path}
+  mount --bind {shared} {path}
+fi
+"""
 
 
 class ParallelCluster:
-    """ParallelCluster's part for one cluster: a head node and one queue."""
+    """ParallelCluster's part for one cluster."""
 
-    def __init__(self, name: str, machines: list[Machine], *, region: str, endpoint: str) -> None:
-        """Take the cluster's name, its machines, the head node first, and the embedded AWS as nodes reach it."""
-        self._name = name
-        self._machines = machines
-        self._region = region
+    def __init__(
+        self,
+        view: ParallelClusterView,
+        *,
+        endpoint: str,
+        names: Mapping[str, str],
+        mounts: Mapping[str, tuple[str, str]],
+    ) -> None:
+        """Take the cluster, the embedded AWS's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
+
+        `mounts`: shared storage by mount point, each with its type and device.
+        """
+        self.view = view
         self._endpoint = endpoint
+        self._names = names
+        self._mounts = mounts
         self._munge_key = secrets.token_bytes(1024)
 
-    @property
-    def head(self) -> Machine:
-        """The head node."""
-        return self._machines[0]
-
     def configure(self, node: Node, machine: Machine) -> None:
-        """Do what is done before the hook."""
-        daemons = "munge" if machine.queue else "munge slurmctld"
-        put(
-            node,
-            [
-                NodeFile("/etc/munge/munge.key", self._munge_key, 0o400, "munge"),
-                NodeFile.of("/etc/hosts", self._hosts()),
-                NodeFile.of("/etc/parallelcluster/cfnconfig", self._cfnconfig(machine)),
-                NodeFile.of("/opt/slurm/etc/slurm.conf", self._slurm_conf()),
-                *aws_settings(self._region, self._endpoint),
-            ],
-            then=f"chmod 700 /etc/munge; systemctl enable --quiet --now {daemons}",
-        )
+        """Do what is done before the action."""
+        is_head = machine.kind == HEAD
+        daemons = "munge slurmctld" if is_head else "munge"
+        files = [
+            NodeFile("/etc/munge/munge.key", self._munge_key, 0o400, "munge"),
+            NodeFile.of("/etc/hosts", self._hosts()),
+            NodeFile.of("/etc/parallelcluster/cfnconfig", self._cfnconfig(machine)),
+            NodeFile.of("/etc/fstab", self._fstab()),
+            NodeFile.of(_RUNNER, Path(__file__).with_name("fetch_and_run.sh").read_text(encoding="utf-8"), 0o755),
+            *aws_settings(self.view.region, self._endpoint),
+            *(self._of_queue(machine) if machine.kind == COMPUTE else []),
+            *(self._of_head() if is_head else []),
+        ]
+        put(node, [], then="".join(_share(path, fills=is_head) for path in _SHARED))
+        mounts = "".join(f"mkdir -p {path}; mount {path}; " for path in self._mounts)
+        put(node, files, then=f"chmod 700 /etc/munge; {mounts} systemctl daemon-reload; {_start(daemons)}")
 
-    def start_hook(self, node: Node, machine: Machine, bundle: Bundle, log: Path) -> Running:
-        """Fetch the hook's one file and run it with the arguments that the construct writes; return at once."""
-        digest = hashlib.sha256(bundle.files[CHECKSUMS]).hexdigest()
-        put(node, [NodeFile(_FETCHED, bundle.files[_SCRIPT], 0o700)])
-        arguments = f"s3://{bundle.bucket}/{bundle.prefix} {digest} {machine.group}"
-        return node.start("bash", "-c", f"exec {_FETCHED} {arguments} >>{_LOG} 2>&1", log=log)
+    def start_action(self, node: Node, event: str, action: Action, log: Path) -> Running:
+        """Fetch the action's one file and run it with its arguments; return at once. `log`: what is said around it."""
+        command = f'cd /etc && exec {_RUNNER} "$@" >>{LOG} 2>&1'
+        return node.start("bash", "-c", command, "fetch_and_run", event, action.script, *action.arguments, log=log)
 
     def finalize(self, node: Node, machine: Machine) -> None:
-        """Do what is done after the hook has ended with 0."""
-        if machine.queue:
-            # The node's own slurm.conf is the shared one there; the drill's slurmd fetches it from the head node.
-            options = f"SLURMD_OPTIONS=--conf-server {self.head.address} -N {machine.host_name}\n"
-            put(node, [NodeFile.of("/etc/default/slurmd", options)], then="systemctl enable --quiet --now slurmd")
+        """Do what is done after `OnNodeConfigured` has ended with 0."""
+        if machine.kind != COMPUTE:
+            return
+        node.run("sh", "-ec", _start("slurmd"))
+        if not machine.is_dynamic:
+            arguments = (f"nodename={machine.host_name}", "state=resume", "reason=Node start up")
+            node.run("/opt/slurm/bin/scontrol", "update", *arguments, check=False)
+
+    def action(self, machine: Machine, event: str = CONFIGURED) -> Action | None:
+        """Return what the configuration has the node run."""
+        return self.view.action(machine, event)
+
+    def _of_head(self) -> list[NodeFile]:
+        """Slurm's configuration, and the programs that it names."""
+        resume = f'#!/bin/bash\n/opt/slurm/bin/scontrol show hostnames "$1" >>{RESUMED}\n'
+        return [
+            *(NodeFile.of(f"{ETC}/{name}", text) for name, text in conf_files(self.view).items()),
+            NodeFile.of(f"{PROLOGS}/90_pcluster_health_check_manager", _NOTHING, 0o755),
+            NodeFile.of(f"{EPILOGS}/90_pcluster_noop", _NOTHING, 0o755),
+            NodeFile.of(RESUME, resume, 0o755),
+            NodeFile.of(SUSPEND, _NOTHING, 0o755),
+            NodeFile.of(RESUMED, "", 0o666, "slurm"),
+        ]
+
+    def _of_queue(self, machine: Machine) -> list[NodeFile]:
+        return [
+            NodeFile.of("/etc/systemd/system/slurmd.service", UNIT),
+            NodeFile.of("/etc/sysconfig/slurmd", f"SLURMD_OPTIONS=-N {machine.host_name}\n"),
+            NodeFile.of("/etc/parallelcluster/slurm_plugin/slurm_nodename", machine.host_name),
+        ]
 
     def _hosts(self) -> str:
-        names = [f"{one.address} {one.host_name}" for one in self._machines]
-        return "\n".join(["127.0.0.1 localhost", *names]) + "\n"
+        """The names that Route 53 and VPC DNS give."""
+        domain = f"{self.view.name}.pcluster"
+        lines = [f"{one.address} {one.host_name}.{domain} {one.host_name}" for one in self.view.machines()]
+        lines += [f"{address} {name}" for name, address in self._names.items()]
+        return "\n".join(["127.0.0.1 localhost", *lines]) + "\n"
+
+    def _fstab(self) -> str:
+        return "".join(
+            f"{device} {path} {kind} defaults,noatime,_netdev 0 0\n" for path, (kind, device) in self._mounts.items()
+        )
 
     def _cfnconfig(self, machine: Machine) -> str:
-        lines = [f"stack_name={self._name}", f"cfn_region={self._region}", "cfn_cluster_user=ubuntu"]
-        if machine.queue is None:
-            return "\n".join([*lines, "cfn_node_type=HeadNode"]) + "\n"
-        lines += ["cfn_node_type=ComputeFleet", f"cfn_scheduler_queue_name={machine.queue}"]
-        lines += [f"cfn_head_node={self.head.host_name}", f"cfn_head_node_private_ip={self.head.address}"]
+        head = self.view.machines()[0]
+        lines = [
+            f"stack_name={self.view.name}",
+            "cfn_preinstall_args=()",
+            f"cfn_region={self.view.region}",
+            f"cfn_ephemeral_dir={machine.scratch}",
+            f"cfn_node_type={machine.kind}",
+            "cfn_cluster_user=ubuntu",
+        ]
+        if machine.kind != HEAD:
+            lines += [f"cfn_head_node={head.host_name}", f"cfn_head_node_private_ip={head.address}"]
+        if machine.queue is not None:
+            lines.append(f"cfn_scheduler_queue_name={machine.queue}")
         return "\n".join(lines) + "\n"
 
-    def _slurm_conf(self) -> str:
-        nodes = [one for one in self._machines if one.queue]
-        lines = [
-            f"ClusterName={self._name}",
-            f"SlurmctldHost={self.head.host_name}({self.head.address})",
-            "SlurmctldParameters=enable_configless,idle_on_node_suspend",
-            "SlurmUser=slurm",
-            "ReturnToService=2",
-            "SlurmdParameters=config_overrides",
-            "StateSaveLocation=/var/spool/slurmctld",
-            "SlurmdSpoolDir=/var/spool/slurmd",
-            "SlurmctldLogFile=/var/log/slurmctld.log",
-            "SlurmdLogFile=/var/log/slurmd.log",
-            "ProctrackType=proctrack/linuxproc",
-            "TaskPlugin=task/none",
-            *(f"{name}={value}" for name, value in DRILL_PROFILE.items() if name != "SchedulerParameters"),
-            *(f"NodeName={one.host_name} NodeAddr={one.address} CPUs=128 State=UNKNOWN" for one in nodes),
-            *(
-                f"PartitionName={queue} Nodes={','.join(one.host_name for one in nodes if one.queue == queue)} "
-                "Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE"
-                for queue in dict.fromkeys(one.queue for one in nodes)
-            ),
-        ]
-        return "\n".join(lines) + "\n"
+
+def _share(path: str, *, fills: bool) -> str:
+    shared = f"{SHARED}/{_SHARED[path]}"
+    return _SHARE.format(path=path, shared=shared, copy=f"cp -a {path}/. {shared}/" if fills else ":")
+
+
+def _start(units: str) -> str:
+    return f"systemctl enable --quiet --now {units}"
