@@ -29,15 +29,15 @@ def values(configuration: Mapping[str, Any], *keys: str, under: str | None = Non
     return list(found)
 
 
-def s3_uris(configuration: Mapping[str, Any], under: str | None = None) -> list[str]:
+def s3_uris(configuration: Mapping[str, Any]) -> list[str]:
     """Return the distinct texts that are S3 URIs, in order."""
-    texts = [value for path, value in leaves(configuration) if under is None or under in path]
+    texts = [value for _, value in leaves(configuration)]
     return list(dict.fromkeys(text for text in texts if isinstance(text, str) and text.startswith("s3://")))
 
 
 def queues(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the queues."""
-    return _dicts(_section(configuration, "Scheduling").get("SlurmQueues"))
+    return _dicts(section(configuration, "Scheduling").get("SlurmQueues"))
 
 
 def compute_resources(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def compute_resources(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def login_pools(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the pools of login nodes."""
-    return _dicts(_section(configuration, "LoginNodes").get("Pools"))
+    return _dicts(section(configuration, "LoginNodes").get("Pools"))
 
 
 def shared_storages(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -67,9 +67,13 @@ def instance_types(resource: Mapping[str, Any]) -> list[str]:
     return values(resource, "InstanceType")
 
 
-def _section(configuration: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = configuration.get(key)
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+def section(configuration: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return a section by the keys that lead to it; an empty one where there is none."""
+    found: Any = configuration
+    for key in keys:
+        inner = cast("Mapping[str, Any]", found).get(key)
+        found = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
+    return found
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -108,6 +108,6 @@ def _refuse_policies(configuration: Mapping[str, Any]) -> None:
 
 def _refuse_missing_scripts(configuration: Mapping[str, Any], missing: Collection[str]) -> None:
     """Refuse what only the nodes would find, an hour later: ParallelCluster itself merely warns of it."""
-    absent = [uri for uri in named.s3_uris(configuration, under="CustomActions") if uri in missing]
+    absent = [uri for uri in named.values(configuration, "Script", under="CustomActions") if uri in missing]
     if absent:
         raise Refused(f"its nodes could not fetch their scripts, there is no {', '.join(absent)}")

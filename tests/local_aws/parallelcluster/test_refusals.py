@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from local_aws.parallelcluster.handed_over import KEYWORDS
 from parallelcluster_oracle.client import ENVIRONMENT
@@ -111,10 +112,10 @@ def test_the_transform_must_be_acknowledged(clusters: Clusters):
 
 def test_the_words_of_its_operations_are_those_of_its_api():
     (model,) = ENVIRONMENT.glob("lib/python*/site-packages/pcluster/api/openapi/openapi.yaml")
-    text = model.read_text(encoding="utf-8")
+    paths = yaml.load(model.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["paths"]
+    operations = {one["operationId"]: one for path in paths.values() for one in path.values()}
     for operation, words in KEYWORDS.items():
-        told = text.split(f"operationId: {operation.capitalize()}Cluster\n")[1].split("requestBody:")[0]
-        names = {line.split("name: ")[1] for line in told.splitlines() if line.strip().startswith("name: ")}
-        by_model = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name) for name in names}
-        # pcluster/lib/lib.py takes these besides, and the request's own two.
-        assert words == by_model | {"cluster_name", "cluster_configuration", "wait", "query", "debug"}
+        parameters = operations[f"{operation}_cluster"]["parameters"]
+        names = {"".join(f"_{c.lower()}" if c.isupper() else c for c in one["name"]) for one in parameters}
+        # pcluster/lib/lib.py takes these besides, and the two of the request's body.
+        assert words == names | {"cluster_name", "cluster_configuration", "wait", "query", "debug"}
