@@ -12,6 +12,7 @@ from typing import Any
 
 from llm_fleet.rules.parallelcluster.update.chef_attributes import fixed_attributes
 from llm_fleet.rules.parallelcluster.update.keys import Key, top_level_keys
+from llm_fleet.rules.parallelcluster.update.storage_policies import HOME_DIRS
 from llm_fleet.rules.parallelcluster.update.values import Section, is_intrinsic, items_at, normal
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -19,7 +20,6 @@ HASH_SUFFIX_LENGTH = 9
 """Characters that `name_with_hash` adds: a hyphen and eight hexadecimal digits."""
 NEVER_CHANGED = frozenset({"UNSUPPORTED", "READ_ONLY_RESOURCE_BUCKET", "UNKNOWN"})
 """Policies under which ParallelCluster refuses every update."""
-_HOME_DIRS = ("/home", "home")
 # The scripts' own places hold the name, and a name cannot depend on itself.
 _HOLDS_THE_NAME = ("HeadNode/CustomActions",)
 
@@ -50,7 +50,7 @@ def immutable_parts(configuration: Section) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     _collect(top_level_keys(), normal(configuration), "", parts)
     for home in items_at(normal(configuration), "SharedStorage"):
-        if home.get("MountDir") in _HOME_DIRS:
+        if home.get("MountDir") in HOME_DIRS:
             _collect(top_level_keys()["SharedStorage"].children, home, "SharedStorage[/home]/", parts)
     unknown = [path for path, value in parts.items() if is_unresolved(json.dumps(value))]
     if unknown:
@@ -71,10 +71,15 @@ def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None
     if key.policy == "EXTRA_CHEF_ATTRIBUTES":
         if attributes := fixed_attributes(value):
             parts[path] = attributes
-    elif not key.is_section or key.is_list or is_intrinsic(value):
+    elif fixed and key.has_items:
+        for item in items_at({key.name: value}, key.name):
+            place = f"{path}[{item.get(key.item_key or 'Name')}]"
+            parts[place] = "there"
+            _collect(key.children, item, f"{place}/", parts)
+    elif not key.is_section or is_intrinsic(value):
         if fixed:
             parts[path] = value
-    elif value:
+    elif value and not key.is_list:
         if fixed:
             parts[path] = "there"
         _collect(key.children, value, f"{path}/", parts)

@@ -1,5 +1,4 @@
-"""Changes of `configurations.base`, one at least for each policy of ParallelCluster; by name, with the edits made before
-and the change itself."""
+"""Changes of `configurations.base` by name: edits made before, and the change itself. One at least for each policy."""
 
 from tests.rules.parallelcluster.update.configurations import MANAGED_LUSTRE, Edit, append, drop, put
 
@@ -176,3 +175,15 @@ CHANGES: dict[str, tuple[list[Edit], list[Edit]]] = {
         [append(f"{_TRN1}/CustomActions/OnNodeConfigured/Sequence", {"Script": "s3://scripts/c.sh"})],
     ),
 }
+
+_EXISTING = {
+    "Ebs": "VolumeId",
+    "Efs": "FileSystemId",
+    "FsxLustre": "FileSystemId",
+    "FsxOntap": "VolumeId",
+    "FsxOpenZfs": "VolumeId",
+    "FileCache": "FileCacheId",
+}
+for _kind, _key in _EXISTING.items():
+    _item = {"Name": "new", "MountDir": "/new", "StorageType": _kind, f"{_kind}Settings": {_key: "any"}}
+    CHANGES[f"another existing {_kind}"] = ([], [append("SharedStorage", _item)])

@@ -111,11 +111,11 @@ def drop(path: str) -> Edit:
     *sections, key = path.split("/")
 
     def edit(configuration: Configuration) -> None:
-        place = _walk(configuration, sections)
-        if isinstance(place, list):
-            place.remove(_item(place, key))  # pyright: ignore[reportUnknownArgumentType]
-        else:
+        place: Any = _walk(configuration, sections)
+        if isinstance(place, dict):
             del place[key]
+        else:
+            place.remove(_item(place, key))
 
     return edit
 

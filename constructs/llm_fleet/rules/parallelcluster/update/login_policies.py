@@ -1,5 +1,7 @@
 """Policies of changes that concern login nodes."""
 
+from dataclasses import replace
+
 from llm_fleet.rules.parallelcluster.update.change import Change
 from llm_fleet.rules.parallelcluster.update.circumstances import Circumstances
 from llm_fleet.rules.parallelcluster.update.policy import STOP_LOGIN_NODES, Policy, stop_fleet, stop_login_nodes
@@ -33,12 +35,10 @@ def _stop_pool(change: Change, _around: Circumstances) -> Judgement:
 def _stop_both(change: Change, around: Circumstances) -> Judgement:
     if not around.fleet_runs:
         return _stop_all(change, around)
-    alternative = ""
-    reason = "it cannot be changed while compute or login nodes run"
-    told = stop_fleet(reason, alternative)
+    told = stop_fleet("it cannot be changed while compute or login nodes run")
     if not around.login_nodes_run:
         return told
-    return Judgement(verdict=told.verdict, reason=reason, remedy=f"{STOP_LOGIN_NODES}; then {told.remedy}")
+    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
 
 
 LOGIN_NODES_STOP = Policy(name="LOGIN_NODES_STOP", allows=_all_stopped, refusal=_stop_all)

@@ -1,5 +1,7 @@
 """Policies of shared storage, and of what a file system that ParallelCluster made holds fast."""
 
+from dataclasses import replace
+
 from llm_fleet.rules.parallelcluster.update.change import Change
 from llm_fleet.rules.parallelcluster.update.circumstances import Circumstances
 from llm_fleet.rules.parallelcluster.update.fleet_policies import by_strategy, needs_strategy, replaces_queue
@@ -39,15 +41,29 @@ def _storage_effect(change: Change, around: Circumstances) -> Judgement:
 def _storage_refused(change: Change, around: Circumstances) -> Judgement:
     if _moves_home(change):
         return never(change, around)
-    alternative = "" if not change.is_item or around.strategy_replaces else "set QueueUpdateStrategy to DRAIN"
-    reason = "nodes that run mount and unmount only existing EFS and FSx file systems"
     if not change.is_item:
-        reason = "ParallelCluster does not move a mount while nodes run"
-    if not around.fleet_runs or (around.strategy_replaces and change.is_item):
+        return _mount_moved(change, around)
+    reason = "nodes that run mount and unmount only existing EFS and FSx file systems"
+    if not around.fleet_runs or around.strategy_replaces:
         return stop_login_nodes(reason)
-    told = stop_fleet(reason, alternative)
-    remedy = f"{STOP_LOGIN_NODES}; then {told.remedy}" if around.login_nodes_run else told.remedy
-    return Judgement(verdict=told.verdict, reason=reason, remedy=remedy)
+    told = stop_fleet(reason, "set QueueUpdateStrategy to DRAIN")
+    return _with_login_nodes(told, around)
+
+
+def _mount_moved(change: Change, around: Circumstances) -> Judgement:
+    reason = "ParallelCluster does not move a mount while nodes run"
+    name = change.item_name("SharedStorage")
+    alternative = f"put in place of {name} one of another name with the new MountDir"
+    if not around.fleet_runs:
+        told = stop_login_nodes(reason)
+        return replace(told, remedy=f"{alternative}, or {told.remedy}")
+    return _with_login_nodes(stop_fleet(reason, alternative), around)
+
+
+def _with_login_nodes(told: Judgement, around: Circumstances) -> Judgement:
+    if not around.login_nodes_run:
+        return told
+    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
 
 
 def _moves_home(change: Change) -> bool:

@@ -1,0 +1,218 @@
+"""What our plan says beyond ParallelCluster's yes and no: what becomes of nodes, what is not known, and ways out."""
+
+import json
+from typing import Any
+
+import pytest
+
+from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, plan_update
+from llm_fleet.rules.parallelcluster.update.plan_text import plan_json, plan_text
+from llm_fleet.rules.parallelcluster.update.values import normal
+from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+from parallelcluster_oracle.client import Oracle
+from tests.rules.parallelcluster.update.configurations import (
+    MANAGED_LUSTRE,
+    Configuration,
+    Edit,
+    append,
+    base,
+    drop,
+    edited,
+    put,
+)
+
+_TRN1 = "Scheduling/SlurmQueues/trn1"
+_RESOURCE = f"{_TRN1}/ComputeResources/trn1"
+
+
+def planned(edit: Edit, old: Configuration | None = None, **how: Any) -> PlannedChange:
+    """Return the one change that `edit` makes."""
+    before = old or base()
+    (change,) = plan_update(before, edited(before, edit), **how).changes
+    return change
+
+
+@pytest.mark.parametrize(
+    ("strategy", "verdict"),
+    [
+        ("DRAIN", Verdict.DRAINS),
+        ("TERMINATE", Verdict.TERMINATES),
+        ("COMPUTE_FLEET_STOP", Verdict.NEEDS_STOPPED_FLEET),
+    ],
+)
+@pytest.mark.parametrize(
+    "edit",
+    [
+        put(f"{_TRN1}/CustomActions/OnNodeConfigured/Script", "s3://scripts/bbbb/entry.sh"),
+        put(f"{_TRN1}/CapacityType", "SPOT"),
+        put(f"{_RESOURCE}/Efa/Enabled", False),
+    ],
+)
+def test_the_strategy_says_what_becomes_of_nodes(strategy: str, verdict: Verdict, edit: Edit) -> None:
+    assert planned(edit, base(strategy)).verdict is verdict
+    assert planned(edit, base(strategy), fleet_is_stopped=True).verdict is Verdict.FREE
+
+
+def test_a_smaller_queue_drains_under_no_strategy() -> None:
+    fewer = put(f"{_RESOURCE}/MaxCount", 3)
+    assert planned(fewer, base("DRAIN")).verdict is Verdict.NEEDS_STOPPED_FLEET
+    assert "TERMINATE" in planned(fewer, base("DRAIN")).remedy
+    assert planned(fewer, base("TERMINATE")).verdict is Verdict.TERMINATES
+    assert planned(put(f"{_RESOURCE}/MaxCount", 5), base("TERMINATE")).verdict is Verdict.FREE
+    gone = planned(drop("Scheduling/SlurmQueues/cpu"), base("TERMINATE"))
+    assert gone.verdict is Verdict.TERMINATES
+    assert "queue cpu" in gone.reason
+
+
+def test_the_strategy_of_the_new_configuration_counts() -> None:
+    old = base("COMPUTE_FLEET_STOP")
+    new = edited(base("DRAIN"), put(f"{_TRN1}/CapacityType", "SPOT"))
+    assert plan_update(old, new).verdict is Verdict.DRAINS
+    assert plan_update(base("DRAIN"), edited(old, put(f"{_TRN1}/CapacityType", "SPOT"))).passes is False
+
+
+def test_spelling_is_no_change() -> None:
+    old = edited(base(), put(f"{_RESOURCE}/MaxCount", "4"), put("Monitoring/DetailedMonitoring", "false"))
+    assert plan_update(old, base()).changes == ()
+    assert plan_text(plan_update(old, base())) == "nothing changes\n"
+
+
+def test_another_version_needs_a_new_cluster() -> None:
+    (change,) = plan_update(base(), base(), version_old="3.16.0", version_new="3.16.1").changes
+    assert (change.where, change.verdict) == ("Version", Verdict.NEEDS_NEW_CLUSTER)
+    assert plan_update(base(), base(), version_old=None, version_new="3.16.1").changes == ()
+
+
+# Literals against references.
+
+
+def test_nobody_knows_whether_a_reference_is_the_literal() -> None:
+    change = planned(put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
+    assert change.verdict is Verdict.UNKNOWN
+    assert "needs a new cluster" in change.reason
+    assert planned(put("HeadNode/Ssh/AllowedIps", {"Ref": "Addresses"})).verdict is Verdict.FREE
+
+
+def test_another_reference_is_a_change() -> None:
+    old = edited(base(), put("HeadNode/Networking/SubnetId", {"Ref": "Subnet"}))
+    assert plan_update(old, old).changes == ()
+    assert planned(put("HeadNode/Networking/SubnetId", {"Ref": "Other"}), old).verdict is Verdict.NEEDS_NEW_CLUSTER
+
+
+def test_a_reference_in_a_list_may_be_the_literal_only_in_its_place() -> None:
+    subnets = f"{_TRN1}/Networking/SubnetIds"
+    old = edited(base("COMPUTE_FLEET_STOP"), put(subnets, ["subnet-a", "subnet-b"]))
+    assert planned(put(subnets, ["subnet-a", {"Ref": "B"}]), old).verdict is Verdict.UNKNOWN
+    assert planned(put(subnets, ["subnet-c", {"Ref": "B"}]), old).verdict is Verdict.NEEDS_STOPPED_FLEET
+    assert planned(put(subnets, [{"Ref": "B"}]), old).verdict is Verdict.NEEDS_STOPPED_FLEET
+
+
+def test_an_item_named_by_a_reference_may_be_the_one_named_by_a_literal() -> None:
+    policies = "LoginNodes/Pools/users/Iam/AdditionalIamPolicies"
+    old = edited(base(), put(policies, [{"Policy": "arn:aws:iam::1:policy/p"}]))
+    assert planned(put(policies, [{"Policy": {"Ref": "Policy"}}]), old).verdict is Verdict.FREE
+
+
+def test_a_count_known_at_deployment_only_is_not_taken_for_growth() -> None:
+    assert planned(put(f"{_RESOURCE}/MaxCount", {"Ref": "Count"})).verdict is Verdict.UNKNOWN
+    both = edited(base(), put(f"{_RESOURCE}/MaxCount", {"Ref": "Count"}), put(f"{_RESOURCE}/MinCount", 3))
+    verdicts = {change.path[-1]: change.verdict for change in plan_update(base(), both).changes}
+    assert verdicts == {"MaxCount": Verdict.UNKNOWN, "MinCount": Verdict.NEEDS_STOPPED_FLEET}
+
+
+# Items that get another name.
+
+
+@pytest.mark.parametrize(
+    ("edit", "needs"),
+    [
+        (put(f"{_TRN1}/Networking/AssignPublicIp", True), "needs a stopped fleet"),
+        (drop("LoginNodes/Pools/users/Dcv"), "needs stopped login nodes"),
+        (put("SharedStorage/fsx/FsxLustreSettings/FileSystemId", "fs-0123456789abcdef9"), "DeletionPolicy"),
+        (put("SharedStorage/ebs/EbsSettings/Size", 200), "DeletionPolicy"),
+    ],
+)
+def test_another_name_is_offered_for_what_no_update_changes(edit: Edit, needs: str) -> None:
+    change = planned(edit)
+    assert change.verdict is Verdict.NEEDS_NEW_NAME
+    assert "another name" in change.remedy
+    assert needs in change.remedy
+
+
+def test_parallelcluster_lets_the_item_of_another_name_pass(oracle: Oracle) -> None:
+    edits = [put("SharedStorage/fsx/FsxLustreSettings/FileSystemId", "fs-0123456789abcdef9")]
+    new = edited(base(), *edits, put("SharedStorage/fsx/Name", "fsx2"))
+    assert [row.verdict for row in oracle.update(base(), new)] == ["SUCCEEDED", "SUCCEEDED"]
+    assert plan_update(base(), new).verdict is Verdict.FREE
+    queue = edited(base("TERMINATE"), put(f"{_TRN1}/Networking/AssignPublicIp", True), put(f"{_TRN1}/Name", "trn"))
+    assert [row.verdict for row in oracle.update(base("TERMINATE"), queue)] == ["SUCCEEDED", "SUCCEEDED"]
+
+
+def test_the_home_has_no_other_name() -> None:
+    change = planned(put("SharedStorage/home/EfsSettings/FileSystemId", "fs-0123456789abcdef9"))
+    assert change.verdict is Verdict.NEEDS_NEW_CLUSTER
+
+
+# Where ParallelCluster's own check is wrong or breaks off.
+
+
+def test_a_mount_that_moves_is_refused_where_their_check_breaks_off(oracle: Oracle) -> None:
+    move = put("SharedStorage/fsx/MountDir", "/data")
+    with pytest.raises(RuntimeError, match="AttributeError"):
+        oracle.update(base(), edited(base(), move))
+    assert planned(move).verdict is Verdict.NEEDS_STOPPED_FLEET
+    quiet = base(login_nodes=0)
+    rows = oracle.update(quiet, edited(quiet, move), fleet_stopped=True, login_nodes_stopped=True)
+    assert [row.verdict for row in rows] == ["SUCCEEDED"]
+    assert planned(move, quiet, fleet_is_stopped=True).verdict is Verdict.FREE
+
+
+def test_a_mount_never_moves_to_home_or_away() -> None:
+    for edit in (put("SharedStorage/fsx/MountDir", "/home"), put("SharedStorage/home/MountDir", "/data")):
+        change = planned(edit, base(login_nodes=0), fleet_is_stopped=True)
+        assert change.verdict is Verdict.NEEDS_NEW_CLUSTER
+
+
+_GROUPS: list[dict[str, Any]] = [{}, {"Enabled": True}, {"Enabled": False}, {"Enabled": True, "Name": "mine"}]
+
+
+@pytest.mark.parametrize("old_group", _GROUPS)
+@pytest.mark.parametrize("new_group", _GROUPS)
+def test_a_placement_group_is_judged_by_the_graver_of_two_readings(
+    oracle: Oracle, old_group: dict[str, Any], new_group: dict[str, Any]
+) -> None:
+    """Typed, as pcluster's command has it, and as text, as the provider does, where 'false' is true."""
+    place = f"{_TRN1}/Networking/PlacementGroup"
+    old, new = edited(base(), put(place, old_group)), edited(base(), put(place, new_group))
+    rows = [*oracle.update(old, new), *oracle.update(normal(old), normal(new))]
+    assert plan_update(old, new).passes is all(row.verdict == "SUCCEEDED" for row in rows)
+
+
+# Written down.
+
+
+def test_the_text_tells_the_gravest_first_and_the_whole_at_the_end() -> None:
+    edits = [
+        put("HeadNode/InstanceType", "m5.4xlarge"),
+        put(f"{_TRN1}/CapacityType", "SPOT"),
+        put("Scheduling/ScalingStrategy", "best-effort"),
+    ]
+    lines = plan_text(plan_update(base(), edited(base(), *edits))).splitlines()
+    assert lines[0] == "needs a new cluster  HeadNode/InstanceType"
+    assert lines[1].strip() == "c5.2xlarge -> m5.4xlarge"
+    assert lines[-1] == (
+        "3 changes: 1 needs a new cluster, 1 drains the queue, 1 free; ParallelCluster would refuse the update"
+    )
+    assert max(map(len, lines)) <= 200
+
+
+def test_the_json_has_every_change() -> None:
+    plan = plan_update(base(), edited(base(), append("SharedStorage", MANAGED_LUSTRE)))
+    document = json.loads(plan_json(plan))
+    assert document["passes"] is False
+    assert document["verdict"] == "NEEDS_STOPPED_LOGIN_NODES"
+    (change,) = document["changes"]
+    assert change["path"] == "SharedStorage"
+    assert change["old"] is None
+    assert change["new"]["Name"] == "scratch"
+    assert change["policy"] == "SHARED_STORAGE_UPDATE_POLICY"
