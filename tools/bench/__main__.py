@@ -37,6 +37,7 @@ def _cases(folder: Path) -> dict[str, Case]:
         "1 worker group": _synth(one_cluster(folder, worker_groups=1), OFF),
         "99 worker groups": _synth(one_cluster(folder, worker_groups=99), OFF),
         "2 cluster stacks": _synth(two_clusters(folder), OFF),
+        "50 queues of 50": Case(arguments=("-m", "tools.bench.fifty_queues"), environment=OFF),
     }
 
 
@@ -78,6 +79,7 @@ def _ratios(samples: dict[str, Samples]) -> list[tuple[str, float, str]]:
         ("synth with 100 groups / with 2", many / few, "under 2"),
         ("one more instance group / empty app", (many - few) / 98 / empty, ""),
         ("one more cluster stack / empty app", (wall["2 cluster stacks"] - few) / empty, ""),
+        ("50 queues of 50 beyond the empty app, seconds", wall["50 queues of 50"] - empty, "under 1"),
     ]
 
 

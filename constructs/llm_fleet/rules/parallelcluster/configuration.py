@@ -38,12 +38,14 @@ def check_section(
 
 
 def _section(section: Any, key: SchemaKey, path: _Path, partial: Collection[str]) -> Iterator[Problem]:
-    if is_known_later(section):
-        return
     if not isinstance(section, Mapping):
+        if is_known_later(section):
+            return
         yield wrong_type(section, key, path, "a section")
         return
     given = cast("Mapping[str, Any]", section)
+    if len(given) == 1 and is_known_later(given):
+        return
     whole = key.place not in partial
     for name, value in given.items():
         below = key.keys.get(name)

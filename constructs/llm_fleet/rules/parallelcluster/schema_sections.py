@@ -5,9 +5,11 @@ in what it tells of itself, so that it is said again here; the tests compare bot
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from llm_fleet.catalog.parallelcluster_schema import SchemaKey
+from llm_fleet.catalog.parallelcluster_schema import SchemaKey, schema_at
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.storage_sections import STORAGE_SECTIONS
 from llm_fleet.rules.problem import PathPart, Problem
@@ -55,23 +57,54 @@ _FROM_BACKUP = (
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """What is to be looked at in the section at one place; in most there is nothing."""
+
+    excluding: tuple[tuple[str, ...], ...]
+    needed: tuple[str, ...]
+    of_file_system: bool
+    of_storage: bool
+
+
 def check_keys_together(
     section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...], *, whole: bool
 ) -> list[Problem]:
     """Check which keys of `section` exclude each other, and where it is `whole`, which of several are missing."""
+    rules = _rules_at(key.place)
+    if rules is None:
+        return []
     problems = [
         _excluded(present, path)
-        for group in _EXCLUDING
+        for group in rules.excluding
         if len(present := [name for name in group if section.get(name)]) > 1
     ]
-    needed = _IMAGE_OF_NODES if key.name == "Image" and "Os" not in key.keys else _NEEDED.get(key.name, ())
-    if whole and needed and not any(section.get(name) not in _NOTHING for name in needed):
-        problems.append(_needs(needed, key, path))
-    if key.name in _BESIDE_ID:
+    if whole and rules.needed and not any(section.get(name) not in _NOTHING for name in rules.needed):
+        problems.append(_needs(rules.needed, key, path))
+    if rules.of_file_system:
         problems += _of_file_system(section, key, path)
-    if "StorageType" in key.keys and "MountDir" in key.keys:
+    if rules.of_storage:
         problems += _of_storage(section, path)
     return problems
+
+
+@cache
+def _rules_at(place: str) -> _Rules | None:
+    """The rules of the section at `place`; worked out once, for a cluster has thousands of sections."""
+    key = schema_at(place)
+    names = frozenset(key.keys if key is not None else ())
+    name = place.rpartition("/")[2].removesuffix("[]")
+    of_nodes = name == "Image" and "Os" not in names
+    rules = _Rules(
+        excluding=tuple(group for group in _EXCLUDING if len(names.intersection(group)) > 1),
+        needed=_IMAGE_OF_NODES if of_nodes else _NEEDED.get(name, ()),
+        of_file_system=name in _BESIDE_ID,
+        of_storage={"StorageType", "MountDir"} <= names,
+    )
+    return rules if rules != _NO_RULES else None
+
+
+_NO_RULES = _Rules(excluding=(), needed=(), of_file_system=False, of_storage=False)
 
 
 def _of_file_system(section: Mapping[str, Any], key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:

@@ -1,7 +1,7 @@
 """One value against what ParallelCluster's schema says of its key."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet.catalog.parallelcluster_schema import SchemaKey
 from llm_fleet.rules.codes import Code
@@ -20,10 +20,11 @@ class _WrongTypeError(Exception):
 
 def is_known_later(value: Any) -> bool:
     """Return whether `value` is a CDK token or one of CloudFormation's functions, which nothing can be said of."""
-    if isinstance(value, Mapping) and len(value) == 1:  # pyright: ignore[reportUnknownArgumentType]
-        return str(next(iter(value))).startswith(_INTRINSIC)  # pyright: ignore[reportUnknownArgumentType]
-    if value is None or isinstance(value, str | int | float | list | tuple | Mapping):
+    if value is None or isinstance(value, str | int | float | list | tuple):
         return is_unresolved(value)
+    if isinstance(value, Mapping):
+        names = list(cast("Mapping[str, Any]", value))
+        return len(names) == 1 and str(names[0]).startswith(_INTRINSIC)
     return hasattr(value, "resolve")
 
 

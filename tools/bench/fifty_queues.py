@@ -1,0 +1,66 @@
+"""The empty app with 50 queues of 50 compute resources in it: made, checked, rendered, checked again, synthesized.
+
+ParallelCluster takes 50 compute resources in a cluster; this is 50 times as many, so that the time can be seen.
+"""
+
+import os
+
+import aws_cdk as cdk
+
+from llm_fleet.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.parallelcluster.compute_resource import ComputeResource
+from llm_fleet.parallelcluster.head_node import HeadNode
+from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.parallelcluster.render_configuration import render_configuration
+from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.configuration import check_configuration
+
+MANY = 50
+
+
+def many_queues() -> ClusterShape:
+    """Return a cluster of many queues, each of as many compute resources; a queue checks itself when it is made."""
+    queues = [
+        Queue(
+            name=f"q{number}",
+            compute_resources=[
+                ComputeResource(name=f"r{index}", instance_types=["trn1.32xlarge"], max_count=4)
+                for index in range(MANY)
+            ],
+            tags={"Queue": f"q{number}"},
+            overrides={"Networking": {"Proxy": {"HttpProxyAddress": "https://proxy.example.com:3128"}}},
+        )
+        for number in range(MANY)
+    ]
+    return ClusterShape(
+        cluster_name="train",
+        region="us-west-2",
+        version="3.16.1",
+        os="alinux2023",
+        image_id=None,
+        scheduler="slurm",
+        head_node=HeadNode(instance_type="m5.8xlarge"),
+        queues=queues,
+        login_pools=(),
+        shared_storage=(),
+        slurm=SlurmSettings(),
+        accounting=None,
+        detailed_monitoring=False,
+        log_retention_days=180,
+        tags={},
+        overrides={},
+    )
+
+
+if __name__ == "__main__":
+    app = cdk.App(outdir=os.environ["CDK_OUTDIR"])
+    stack = cdk.Stack(app, "Empty")
+    cluster = many_queues()
+    check_parallelcluster(cluster)
+    configuration = render_configuration(cluster)
+    check_configuration(configuration)
+    cdk.CfnResource(
+        stack, "Cluster", type="Custom::PclusterCluster", properties={"ClusterConfiguration": configuration}
+    )
+    app.synth()
