@@ -1,0 +1,137 @@
+"""Mistakes in accounting outside the cluster."""
+
+from dataclasses import replace
+from typing import Any
+
+from llm_fleet.rules.codes import Code
+from tests.agreement.parallelcluster.defect import SCHEMA, Defect
+from tests.rules.parallelcluster.shapes import Cluster, Database
+
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
+DATABASE = Database()
+SLURMDBD = Database(
+    database_uri=None,
+    user_name=None,
+    password_secret_arn=None,
+    slurmdbd_host="slurmdbd.example.com",
+    munge_key_secret_arn=SECRET,
+)
+
+
+def _with(**changes: Any) -> Cluster:
+    return Cluster(accounting=replace(DATABASE, **changes))
+
+
+def _elsewhere(**changes: Any) -> Cluster:
+    return Cluster(accounting=replace(SLURMDBD, **changes))
+
+
+DEFECTS = (
+    Defect(
+        name="address of a database with its scheme",
+        cluster=_with(database_uri="mysql://db.example.com:3306"),
+        code=Code.ACCOUNTING_ADDRESS,
+        validator="DatabaseUriValidator",
+        said="scheme",
+        good=_with(database_uri="db.example.com:3306"),
+    ),
+    Defect(
+        name="address of a database with a slash before it",
+        cluster=_with(database_uri="/db.example.com"),
+        code=Code.ACCOUNTING_ADDRESS,
+        validator="DatabaseUriValidator",
+        said="leading /",
+        good=_with(database_uri="db.example.com"),
+    ),
+    Defect(
+        name="port of a database out of range",
+        cluster=_with(database_uri="db.example.com:65536"),
+        code=Code.ACCOUNTING_ADDRESS,
+        validator="DatabaseUriValidator",
+        said="ort",
+        good=_with(database_uri="db.example.com:65535"),
+    ),
+    Defect(
+        name="port of a database that is no number",
+        cluster=_with(database_uri="db.example.com:mysql"),
+        code=Code.ACCOUNTING_ADDRESS,
+        validator="DatabaseUriValidator",
+        said="ort",
+        good=_with(database_uri="db.example.com:1"),
+    ),
+    Defect(
+        name="database without a user",
+        cluster=_with(user_name=None),
+        code=Code.ACCOUNTING_USER,
+        validator=SCHEMA,
+        said="UserName",
+        good=_with(user_name="admin"),
+    ),
+    Defect(
+        name="database without a secret",
+        cluster=_with(password_secret_arn=None),
+        code=Code.ACCOUNTING_SECRET,
+        validator=SCHEMA,
+        said="PasswordSecretArn",
+    ),
+    Defect(
+        name="secret by its name",
+        cluster=_with(password_secret_arn="slurm"),
+        code=Code.ACCOUNTING_SECRET,
+        validator=SCHEMA,
+        said="PasswordSecretArn",
+    ),
+    Defect(
+        name="password in a parameter of SSM",
+        cluster=_with(password_secret_arn="arn:aws:ssm:us-west-2:111122223333:parameter/secret"),
+        code=Code.ACCOUNTING_SECRET,
+        validator="PasswordSecretArnValidator",
+        alone={
+            "password_secret_arn": "arn:aws:ssm:us-west-2:111122223333:parameter/secret",
+            "region": "us-west-2",
+        },
+    ),
+    Defect(
+        name="schema with a hyphen",
+        cluster=_with(database_name="slurm-acct"),
+        code=Code.ACCOUNTING_SCHEMA,
+        validator=SCHEMA,
+        said="DatabaseName",
+        good=_with(database_name="slurm_acct"),
+    ),
+    Defect(
+        name="schema of 65 characters",
+        cluster=_with(database_name="s" * 65),
+        code=Code.ACCOUNTING_SCHEMA,
+        validator=SCHEMA,
+        said="DatabaseName",
+        good=_with(database_name="s" * 64),
+    ),
+    Defect(
+        name="schema with a capital letter",
+        cluster=_with(database_name="Slurm"),
+        code=Code.ACCOUNTING_SCHEMA,
+        validator=SCHEMA,
+        said="DatabaseName",
+    ),
+    Defect(
+        name="database and slurmdbd",
+        cluster=_with(slurmdbd_host="slurmdbd.example.com", munge_key_secret_arn=SECRET),
+        code=Code.ACCOUNTING_PLACE,
+        validator="ExternalSlurmdbdVsDatabaseIncompatibility",
+        good=_elsewhere(),
+    ),
+    Defect(
+        name="slurmdbd without a munge key",
+        cluster=_elsewhere(munge_key_secret_arn=None),
+        code=Code.ACCOUNTING_MUNGE_KEY,
+        validator="ExternalSlurmdbdRequiresCustomMungeKey",
+        good=_elsewhere(slurmdbd_port=6820),
+    ),
+    Defect(
+        name="munge key that is no secret",
+        cluster=_elsewhere(munge_key_secret_arn="arn:aws:ssm:us-west-2:111122223333:parameter/munge"),
+        code=Code.ACCOUNTING_SECRET,
+        validator="ArnServiceAndResourceValidator",
+    ),
+)

@@ -1,0 +1,22 @@
+"""For each rule of accounting, ParallelCluster's own validator refuses the same, and takes the nearest legal one."""
+
+import pytest
+
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from parallelcluster_oracle.client import Oracle
+from tests.agreement.parallelcluster.defect import Defect
+from tests.agreement.parallelcluster.defects_of_accounting import DEFECTS
+from tests.agreement.parallelcluster.test_rules_agree import alone, errors_of_theirs
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=str)
+def test_both_refuse_the_accounting(defect: Defect, oracle: Oracle):
+    assert {problem.code for problem in check_parallelcluster(defect.cluster)} == {defect.code}
+    theirs = errors_of_theirs(oracle, defect.cluster) if not defect.alone else alone(oracle, defect)
+    assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs
+
+
+def test_both_take_the_neighbours_of_the_accounting(oracle: Oracle):
+    for good in {repr(defect.good): defect.good for defect in DEFECTS}.values():
+        assert check_parallelcluster(good) == []
+        assert errors_of_theirs(oracle, good) == []
