@@ -44,7 +44,9 @@ def _up(fleet_file: Path, console: Console) -> int:
         console.print(f"[red]{failure}[/red] — the embedded AWS's log: {server.log}")
         return 1
     Inventory(endpoint=server.endpoint, region=fleet.region, console=console).show()
-    farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region)
+    is_hyperpod = any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values())
+    look = "sagemaker list-clusters" if is_hyperpod else "cloudformation describe-stacks --output table"
+    farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region, look=look)
     return 0
 
 

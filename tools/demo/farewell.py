@@ -8,8 +8,8 @@ from rich.console import Console
 from tools.synth_environment import ROOT
 
 
-def farewell(console: Console, *, fleet_file: Path, endpoint: str, region: str) -> None:
-    """Print what the run proved and how to deploy the same file to a real account."""
+def farewell(console: Console, *, fleet_file: Path, endpoint: str, region: str, look: str) -> None:
+    """Print what the run proved, the command to `look` around, and how to deploy the file to a real account."""
     file = os.path.relpath(fleet_file, ROOT)
     console.rule("what this was, and how to go on", align="left")
     console.print(
@@ -17,7 +17,7 @@ def farewell(console: Console, *, fleet_file: Path, endpoint: str, region: str) 
 It shows that the templates resolve, deploy in order and ask the services for what {file} says.
 
 Look around:    AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=embedded AWS_SECRET_ACCESS_KEY=embedded \\
-                  aws --region {region} sagemaker list-clusters
+                  aws --region {region} {look}
 Run it again:   make demo FLEET={file}          (an unchanged file changes nothing)
 Stop it:        make demo-stop
 

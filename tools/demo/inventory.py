@@ -3,11 +3,12 @@
 from typing import Any
 from urllib.parse import urlparse
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from local_aws.client import LocalAws
+from tools.demo.parallel_clusters import ParallelClusters
+from tools.demo.tables import table
 
 
 class Inventory:
@@ -29,16 +30,25 @@ class Inventory:
             for line in _hooks(cluster):
                 self._console.print(line, soft_wrap=True, highlight=False)
             self._show_nodes(cluster)
+        bundles = {uri for cluster in clusters for uri in _bundles(cluster)}
+        bundles |= set(ParallelClusters(self._client, self._console).show())
         self._console.print(self._file_systems())
-        for uri in sorted({uri for cluster in clusters for uri in _bundles(cluster)}):
+        for uri in sorted(bundles):
             self._console.print(self._bundle(uri))
 
     def _groups(self, cluster: dict[str, Any]) -> Table:
-        table = _table(f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})")
-        _columns(table, "group", "role", "type", "nodes", "partition", "mounts")
+        shown = table(
+            f"HyperPod cluster {cluster['ClusterName']} ({cluster['ClusterStatus']})",
+            "group",
+            "role",
+            "type",
+            "nodes",
+            "partition",
+            "mounts",
+        )
         for group in cluster["InstanceGroups"]:
             slurm = group.get("SlurmConfig", {})
-            table.add_row(
+            shown.add_row(
                 group["InstanceGroupName"],
                 slurm.get("NodeType", ""),
                 group.get("InstanceType", ""),
@@ -46,19 +56,18 @@ class Inventory:
                 ", ".join(slurm.get("PartitionNames", [])),
                 ", ".join(_mounts(group)),
             )
-        return table
+        return shown
 
     def _show_nodes(self, cluster: dict[str, Any]) -> None:
         nodes = self._client("sagemaker").list_cluster_nodes(ClusterName=cluster["ClusterName"])
-        table = _table("its nodes")
-        _columns(table, "node", "group", "type", "status")
+        shown = table("its nodes", "node", "group", "type", "status")
         targets: list[str] = []
         cluster_id = cluster["ClusterArn"].rsplit("/", 1)[-1]
         for node in nodes["ClusterNodeSummaries"]:
             group, instance = node["InstanceGroupName"], node["InstanceId"]
-            table.add_row(instance, group, node["InstanceType"], node["InstanceStatus"]["Status"])
+            shown.add_row(instance, group, node["InstanceType"], node["InstanceStatus"]["Status"])
             targets.append(f"sagemaker-cluster:{cluster_id}_{group}-{instance}")
-        self._console.print(table)
+        self._console.print(shown)
         if targets:
             self._console.print(
                 f"a shell on the first of them, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
@@ -66,13 +75,12 @@ class Inventory:
             )
 
     def _file_systems(self) -> Table:
-        table = _table("file systems")
-        _columns(table, "id", "type", "deployment", "size", "throughput", "EFA")
+        shown = table("file systems", "id", "type", "deployment", "size", "throughput", "EFA")
         for system in self._client("fsx").describe_file_systems()["FileSystems"]:
             lustre = system.get("LustreConfiguration", {})
             zfs = system.get("OpenZFSConfiguration", {})
             per_tib = lustre.get("PerUnitStorageThroughput")
-            table.add_row(
+            shown.add_row(
                 system["FileSystemId"],
                 system["FileSystemType"],
                 lustre.get("DeploymentType") or zfs.get("DeploymentType", ""),
@@ -80,28 +88,17 @@ class Inventory:
                 f"{per_tib} MB/s/TiB" if per_tib else f"{zfs.get('ThroughputCapacity', '')} MB/s",
                 "yes" if lustre.get("EfaEnabled") else "no",
             )
-        return table
+        return shown
 
     def _bundle(self, uri: str) -> Table:
         parts = urlparse(uri)
         found = self._client("s3").list_objects_v2(Bucket=parts.netloc, Prefix=parts.path.lstrip("/"))
         self._console.print(f"lifecycle bundle {uri}", soft_wrap=True, highlight=False)
-        table = _table(None)
-        _columns(table, "object")
-        table.add_column("bytes", justify="right")
+        shown = table(None, "object")
+        shown.add_column("bytes", justify="right")
         for item in found.get("Contents", []):
-            table.add_row(item["Key"].removeprefix(parts.path.lstrip("/")), str(item["Size"]))
-        return table
-
-
-def _table(title: str | None) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-
-
-def _columns(table: Table, *headings: str) -> None:
-    """A narrow terminal breaks names into lines rather than cutting them off: they are there to be copied."""
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+            shown.add_row(item["Key"].removeprefix(parts.path.lstrip("/")), str(item["Size"]))
+        return shown
 
 
 def _mounts(group: dict[str, Any]) -> list[str]:
