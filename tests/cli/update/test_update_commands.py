@@ -55,7 +55,10 @@ def test_a_new_cluster_must_be_meant(capsys: Capture, old: str, tmp_path: Path) 
     assert "HeadNode.InstanceType  [LF683]" in told.err
     arguments = ["--deployed", old, "--planned", new, "--immutable-changes", "new-cluster"]
     assert main(["update-plan", *arguments]) == 0
-    assert "would be a new cluster beside train-" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert told.out.startswith("needs a new cluster  HeadNode/InstanceType\n")
+    assert "would be a new cluster beside train-" in told.out
 
 
 def test_a_stopped_fleet_is_believed(capsys: Capture, old: str, tmp_path: Path) -> None:
@@ -70,7 +73,8 @@ def test_json_on_standard_output_alone(capsys: Capture, old: str, tmp_path: Path
     new = written(tmp_path / "new.json", edited(base(), put("HeadNode/InstanceType", "m5.4xlarge")))
     assert main(["update-plan", "--deployed", old, "--planned", new, "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
-    assert (document["passes"], document["verdict"]) == (False, "NEEDS_NEW_CLUSTER")
+    assert (document["new_cluster"], document["passes"]) == (True, False)
+    assert document["verdict"] == "NEEDS_NEW_CLUSTER"
 
 
 def test_other_published_scripts_drain_the_queue_that_runs_them(capsys: Capture, tmp_path: Path) -> None:

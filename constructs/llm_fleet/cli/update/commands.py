@@ -37,9 +37,9 @@ def update_plan(arguments: argparse.Namespace) -> int:
     """Print the plan; raise `FleetError` with what would be refused."""
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
     from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-    from llm_fleet.rules.parallelcluster.update.check import check_plan
+    from llm_fleet.rules.parallelcluster.update.check import check_plan, is_new_cluster
     from llm_fleet.rules.parallelcluster.update.plan import plan_update
-    from llm_fleet.rules.parallelcluster.update.plan_text import plan_json, plan_text
+    from llm_fleet.rules.parallelcluster.update.plan_text import new_cluster_text, plan_json, plan_text
     from llm_fleet.rules.problem import raise_problems
 
     deployed = DeployedConfiguration.from_file(arguments.deployed, cluster=arguments.cluster)
@@ -52,9 +52,12 @@ def update_plan(arguments: argparse.Namespace) -> int:
         version_new=new.version,
         fleet_is_stopped=arguments.fleet_is_stopped,
     )
-    print(plan_json(plan) if arguments.json else plan_text(plan), end="")
-    if None not in (old.cluster_name, new.cluster_name) and old.cluster_name != new.cluster_name:
-        print(f"{new.cluster_name} would be a new cluster beside {old.cluster_name}, which goes then", file=sys.stderr)
+    another = is_new_cluster(old, new)
+    if arguments.json:
+        text = plan_json(plan, new_cluster=another)
+    else:
+        text = new_cluster_text(plan, old.cluster_name, new.cluster_name) if another else plan_text(plan)
+    print(text, end="")
     problems = check_plan(plan, old, new, immutable_changes=ImmutableChanges(arguments.immutable_changes))
     raise_problems(problems, subject=str(arguments.planned))
     return 0

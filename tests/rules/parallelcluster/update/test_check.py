@@ -61,6 +61,10 @@ def test_everything_refused_is_told_at_once() -> None:
     assert "STOP_REQUESTED" in problems[1].remedy
 
 
+def test_a_new_name_is_told_by_its_reasons_alone() -> None:
+    assert codes(found(_LOGIN_TYPE, _HEAD_TYPE, _PUBLIC)) == [Code.PC_UPDATE_NEW_CLUSTER]
+
+
 def test_a_stopped_fleet_is_believed() -> None:
     assert found(_WORKER_TYPE, fleet_is_stopped=True) == []
     assert codes(found(_WORKER_TYPE, _LOGIN_TYPE, fleet_is_stopped=True)) == [Code.PC_UPDATE_LOGIN_NODES]

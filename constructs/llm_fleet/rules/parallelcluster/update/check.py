@@ -3,7 +3,13 @@
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.identity import immutable_parts
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-from llm_fleet.rules.parallelcluster.update.plan import VERSION, PlannedChange, UpdatePlan, plan_update
+from llm_fleet.rules.parallelcluster.update.plan import (
+    VERSION,
+    PlannedChange,
+    UpdatePlan,
+    plan_update,
+    reasons_for_new_cluster,
+)
 from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike, Target
 from llm_fleet.rules.parallelcluster.update.values import Section
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
@@ -15,7 +21,6 @@ _CODES = {
     Verdict.NEEDS_STOPPED_FLEET: Code.PC_UPDATE_FLEET,
     Verdict.NEEDS_STOPPED_LOGIN_NODES: Code.PC_UPDATE_LOGIN_NODES,
 }
-_PLACES_OF_SCRIPTS = ("HeadNode", "CustomActions")
 
 
 def check_update(
@@ -48,10 +53,10 @@ def check_plan(
     plan: UpdatePlan, old: DeployedLike, new: DeployedLike, *, immutable_changes: ImmutableChanges
 ) -> list[Problem]:
     """Return what keeps `plan` from being carried out; names and versions count where both sides tell them."""
-    refused = [change for change in plan.changes if not change.verdict.passes]
     may_be_new = immutable_changes is ImmutableChanges.NEW_CLUSTER
-    if None not in (old.cluster_name, new.cluster_name) and old.cluster_name != new.cluster_name:
-        return [] if may_be_new else _new_cluster(refused, old, new)
+    if is_new_cluster(old, new):
+        return [] if may_be_new else _new_cluster(plan, old, new)
+    refused = [change for change in plan.changes if not change.verdict.passes]
     if not may_be_new:
         return [_problem(change) for change in refused]
     if None in (old.cluster_name, new.cluster_name) and _other_identity(plan, old, new):
@@ -61,10 +66,15 @@ def check_plan(
     ]
 
 
-def _new_cluster(refused: list[PlannedChange], old: DeployedLike, new: DeployedLike) -> list[Problem]:
-    """Tell why there would be a new cluster. The places of scripts follow from the name, so they are no reason."""
-    reasons = [change for change in refused if change.path[:2] != _PLACES_OF_SCRIPTS]
-    if any(change.verdict is Verdict.NEEDS_NEW_CLUSTER for change in reasons):
+def is_new_cluster(old: DeployedLike, new: DeployedLike) -> bool:
+    """Return whether the two are known to bear different names, so that the new one is made beside the old one."""
+    return None not in (old.cluster_name, new.cluster_name) and old.cluster_name != new.cluster_name
+
+
+def _new_cluster(plan: UpdatePlan, old: DeployedLike, new: DeployedLike) -> list[Problem]:
+    """Tell why there would be a new cluster; what the update itself would refuse is of no matter to a new one."""
+    reasons = reasons_for_new_cluster(plan)
+    if reasons:
         return [_problem(change) for change in reasons]
     return [
         Problem(
@@ -74,8 +84,7 @@ def _new_cluster(refused: list[PlannedChange], old: DeployedLike, new: DeployedL
             "hash is made of: see `llm-fleet update-plan`",
             path=("cluster_name",),
             value=new.cluster_name,
-        ),
-        *map(_problem, reasons),
+        )
     ]
 
 

@@ -16,6 +16,8 @@ from llm_fleet.rules.parallelcluster.update.verdict import Judgement, Verdict
 VERSION = "Version"
 """Path and policy of a changed version of ParallelCluster, which is no key of its configuration."""
 
+_PLACES_OF_SCRIPTS = ("HeadNode", "CustomActions")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChange:
@@ -87,6 +89,19 @@ def plan_update(
     )
     planned = [*_version(version_old, version_new), *(_planned(change, around) for change in changes)]
     return UpdatePlan(changes=tuple(sorted(planned, key=lambda one: -one.verdict.rank)))
+
+
+def reasons_for_new_cluster(plan: UpdatePlan) -> tuple[PlannedChange, ...]:
+    """Return the changes that make another cluster of it.
+
+    The rest is of no matter to a new one, and much of it follows from the new name: where scripts lie, the ids of what
+    is made for this very cluster.
+    """
+    return tuple(
+        change
+        for change in plan.changes
+        if change.verdict is Verdict.NEEDS_NEW_CLUSTER and change.path[:2] != _PLACES_OF_SCRIPTS
+    )
 
 
 def _version(old: str | None, new: str | None) -> Sequence[PlannedChange]:

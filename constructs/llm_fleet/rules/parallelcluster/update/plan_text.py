@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, UpdatePlan
+from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, UpdatePlan, reasons_for_new_cluster
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
 
 _WIDEST_VALUE = 60
@@ -23,9 +23,20 @@ def plan_text(plan: UpdatePlan) -> str:
     return "\n".join([*lines, "", f"{count} change{'' if count == 1 else 's'}: {numbers}; {end}"]) + "\n"
 
 
-def plan_json(plan: UpdatePlan) -> str:
-    """Return the plan as JSON: `passes`, the gravest `verdict`, and every change. Verdicts are by their names."""
+def new_cluster_text(plan: UpdatePlan, old_name: str | None, new_name: str | None) -> str:
+    """Return that a new cluster is made, and what for."""
+    lines = [line for change in reasons_for_new_cluster(plan) for line in _lines(change, len(change.verdict.value))]
+    end = f"{new_name} would be a new cluster beside {old_name}, which goes once the new one stands"
+    return "\n".join([*lines, *([""] if lines else []), end]) + "\n"
+
+
+def plan_json(plan: UpdatePlan, *, new_cluster: bool = False) -> str:
+    """Return the plan as JSON: `new_cluster`, `passes`, the gravest `verdict`, and every change.
+
+    Verdicts are by their names.
+    """
     document = {
+        "new_cluster": new_cluster,
         "passes": plan.passes,
         "verdict": plan.verdict.name,
         "changes": [_entry(change) for change in plan.changes],
