@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
@@ -26,7 +26,7 @@ from llm_fleet import (
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
-Build = Callable[..., Template]
+Build = Callable[..., cdk.Stack]
 FREE_CHANGES: list[dict[str, Any]] = [
     {"queues": [Queue.trainium("trn1", max_count=8), Queue.cpu("cpu", instance_type="c5.4xlarge", max_count=2)]},
     {"login_pools": [LoginPool(name="login", instance_type="m5.large")]},
@@ -43,9 +43,9 @@ IMMUTABLE_CHANGES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return the template of a cluster in an app of its own, which is the same each time."""
+    """Return a stack with a cluster in an app of its own, which is the same each time."""
 
-    def build(*, synth: bool = False, **options: Any) -> Template:
+    def build(**options: Any) -> cdk.Stack:
         app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("out")))
         stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
         network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
@@ -57,9 +57,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
             "queues": [Queue.trainium("trn1", max_count=4)],
         }
         ParallelCluster(stack, "Train", **{**defaults, **options})
-        if synth:
-            app.synth()
-        return Template.from_stack(stack)
+        return stack
 
     return build
 
@@ -67,7 +65,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.fixture(scope="module")
 def old(build: Build) -> Template:
     """The cluster before any change."""
-    return build()
+    return Template.from_stack(build())
 
 
 def of_cluster(template: Template) -> dict[str, dict[str, Any]]:
@@ -78,7 +76,7 @@ def of_cluster(template: Template) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("change", IMMUTABLE_CHANGES, ids=lambda change: next(iter(change)))
 def test_a_change_that_no_update_can_make_is_another_cluster(build: Build, old: Template, change: dict[str, Any]):
-    before, after = of_cluster(old), of_cluster(build(**change))
+    before, after = of_cluster(old), of_cluster(Template.from_stack(build(**change)))
     assert not set(before) & set(after), "nothing is changed in place: the old cluster goes as a whole, afterwards"
     assert sorted(body["Type"] for body in before.values()) == sorted(body["Type"] for body in after.values())
     assert len(names(before)) == len(names(after)) == 5
@@ -102,7 +100,7 @@ def test_everything_that_has_a_name_carries_the_hash(old: Template):
 
 @pytest.mark.parametrize("change", FREE_CHANGES, ids=lambda change: next(iter(change)))
 def test_what_an_update_can_change_stays_the_same_cluster(build: Build, old: Template, change: dict[str, Any]):
-    assert set(of_cluster(old)) <= set(of_cluster(build(**change)))
+    assert set(of_cluster(old)) <= set(of_cluster(Template.from_stack(build(**change))))
 
 
 def test_accounting_of_the_new_cluster_is_in_a_schema_of_its_own(build: Build):
@@ -112,7 +110,7 @@ def test_accounting_of_the_new_cluster_is_in_a_schema_of_its_own(build: Build):
     accounting = Accounting(database_uri="db.example.com:3306", user_name="slurm", password_secret=secret, port=3306)
     schemas: set[str] = set()
     for instance_type in ("m5.2xlarge", "m5.4xlarge"):
-        template = build(accounting=accounting, head_node=HeadNode(instance_type=instance_type))
+        template = Template.from_stack(build(accounting=accounting, head_node=HeadNode(instance_type=instance_type)))
         (cluster,) = template.find_resources("Custom::PclusterCluster").values()
         settings = cluster["Properties"]["ClusterConfiguration"]["Scheduling"]["SlurmSettings"]
         schemas.add(json.dumps(settings["Database"]["DatabaseName"]))
@@ -127,26 +125,32 @@ def deployed(old: Template, tmp_path: Path) -> DeployedConfiguration:
     return DeployedConfiguration.from_file(path)
 
 
+def synth(stack: cdk.Stack) -> list[str]:
+    """Synthesize the app of `stack` and return what it is told without being warned."""
+    (artifact,) = cast(cdk.App, stack.node.root).synth().stacks
+    return [str(message.entry.data) for message in artifact.messages]
+
+
 def test_synth_refuses_what_the_update_would(build: Build, deployed: DeployedConfiguration):
     with pytest.raises(RuntimeError, match="LF683"):
-        build(synth=True, deployed=deployed, head_node=HeadNode(instance_type="m5.4xlarge"))
+        synth(build(deployed=deployed, head_node=HeadNode(instance_type="m5.4xlarge")))
 
 
-def test_synth_takes_what_the_update_can(build: Build, deployed: DeployedConfiguration):
-    build(synth=True, deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)])
+def test_synth_takes_what_the_update_can_and_tells_the_plan(build: Build, deployed: DeployedConfiguration):
+    (told,) = synth(build(deployed=deployed, queues=[Queue.trainium("trn1", max_count=8)]))
+    assert told.startswith(f"an update of {deployed.cluster_name};")
+    assert "4 -> 8" in told
+    assert "the update passes" in told
 
 
 def test_a_new_cluster_that_is_meant(build: Build, deployed: DeployedConfiguration):
-    build(
-        synth=True,
-        deployed=deployed,
-        head_node=HeadNode(instance_type="m5.4xlarge"),
-        immutable_changes=ImmutableChanges.NEW_CLUSTER,
-    )
+    change = {"head_node": HeadNode(instance_type="m5.4xlarge"), "immutable_changes": ImmutableChanges.NEW_CLUSTER}
+    (told,) = synth(build(deployed=deployed, **change))
+    assert f"beside {deployed.cluster_name};" in told
 
 
 def test_a_change_that_needs_a_stopped_fleet(build: Build, deployed: DeployedConfiguration):
     queues = [Queue.trainium("trn1", instance_type="trn1n.32xlarge", max_count=4)]
     with pytest.raises(RuntimeError, match="LF684"):
-        build(synth=True, deployed=deployed, queues=queues)
-    build(synth=True, deployed=deployed, queues=queues, fleet_is_stopped=True)
+        synth(build(deployed=deployed, queues=queues))
+    synth(build(deployed=deployed, queues=queues, fleet_is_stopped=True))

@@ -1,4 +1,4 @@
-"""Refuses at synth what an update of the deployed cluster would refuse."""
+"""Tells at synth what an update of the deployed cluster would do, and refuses what it would refuse."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -9,6 +9,8 @@ from constructs import Construct, IValidation
 
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
 from llm_fleet.rules.parallelcluster.update.check import check_update
+from llm_fleet.rules.parallelcluster.update.plan import plan_update
+from llm_fleet.rules.parallelcluster.update.plan_text import plan_text
 from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
 
 
@@ -44,14 +46,29 @@ class UpdateCheck:
         self._cluster.node.add_validation(cast(IValidation, self))
 
     def validate(self) -> list[str]:
-        """Return what would be refused, as text for the CDK."""
+        """Tell the whole plan as a note, and return what would be refused, both as text for the CDK."""
         stack = cdk.Stack.of(self._cluster)
+        configuration = stack.resolve(self._configuration)
+        name = str(stack.resolve(self._cluster_name))
+        cdk.Annotations.of(self._cluster).add_info(self._plan(configuration, name))
         problems = check_update(
-            stack.resolve(self._configuration),
+            configuration,
             self._deployed,
-            cluster_name=stack.resolve(self._cluster_name),
+            cluster_name=name,
             version=self._version,
             immutable_changes=self._immutable_changes,
             fleet_is_stopped=self._fleet_is_stopped,
         )
         return [str(problem) for problem in problems]
+
+    def _plan(self, configuration: Mapping[str, Any], name: str) -> str:
+        known = self._deployed.cluster_name
+        what = f"a new cluster {name} beside {known}" if known not in (None, name) else f"an update of {name}"
+        plan = plan_update(
+            self._deployed.configuration,
+            configuration,
+            version_old=self._deployed.version,
+            version_new=self._version,
+            fleet_is_stopped=self._fleet_is_stopped,
+        )
+        return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{plan_text(plan)}"
