@@ -82,7 +82,6 @@ def cluster_of_everything(**attributes: Any) -> ClusterShape:
         max_count=4,
         efa=False,
         placement_group=PlacementGroup.named("close"),
-        spot_price=1.5,
         disable_simultaneous_multithreading=True,
         schedulable_memory_mib=30000,
         capacity_reservation=CapacityReservation.id(RESERVATION),
@@ -92,10 +91,11 @@ def cluster_of_everything(**attributes: Any) -> ClusterShape:
         static_node_priority=2,
         dynamic_node_priority=2000,
     )
-    several = ComputeResource(name="several", instance_types=["c5.4xlarge", "c5d.4xlarge"])
+    several = ComputeResource(name="several", instance_types=["c5.4xlarge", "c5d.4xlarge"], spot_price=1.5)
+    spot = Queue(name="spot", compute_resources=[several], capacity_type=CapacityType.SPOT, subnets=[subnet()])
     queue = Queue(
         name="work",
-        compute_resources=[resource, several],
+        compute_resources=[resource],
         capacity_type=CapacityType.ONDEMAND,
         allocation_strategy=AllocationStrategy.LOWEST_PRICE,
         subnets=[subnet()],
@@ -152,4 +152,4 @@ def cluster_of_everything(**attributes: Any) -> ClusterShape:
         "log_retention_days": 30,
         "tags": {"Project": "llama"},
     }
-    return cluster(queue, **{**defaults, **attributes})
+    return cluster(queue, spot, **{**defaults, **attributes})

@@ -108,6 +108,35 @@ def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Orac
     assert [text for text in told if not text.startswith(MEANT)] == []
 
 
+FILE_SYSTEMS = {
+    "existing": lambda: [
+        SharedStorage.lustre("fsx", file_system_id="fs-0123456789abcdef0"),
+        SharedStorage.open_zfs("home", volume_id="fsvol-0123456789abcdef0"),
+        SharedStorage.ontap("nas", mount_dir="/nas", volume_id="fsvol-0123456789abcdef1"),
+        SharedStorage.efs("efs", mount_dir="/efs", file_system_id="fs-0123456789abcdef1"),
+    ],
+    "managed": lambda: [
+        SharedStorage.managed_lustre("fsx", capacity_gib=4800),
+        SharedStorage.managed_efs("efs", mount_dir="/efs"),
+        SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=100),
+    ],
+    "scratch": lambda: [
+        SharedStorage.managed_lustre(
+            "fsx", capacity_gib=1200, deployment_type="SCRATCH_2", throughput_mb_s_per_tib=None
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FILE_SYSTEMS)
+def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle) -> None:
+    queue = Queue.trainium("trn1", max_count=4, subnets=[subnet()])
+    whole = cluster(queue, shared_storage=FILE_SYSTEMS[name]())
+    assert check_parallelcluster(whole) == []
+    found = oracle.validate(render_configuration(whole), "train-0123abcd")
+    assert [str(one) for one in found if one.level == "ERROR"] == []
+
+
 def test_trainium() -> None:
     queue = Queue.trainium("trn1", max_count=16)
     (nodes,) = queue.compute_resources

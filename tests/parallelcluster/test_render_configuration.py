@@ -169,6 +169,21 @@ def test_parallelcluster_reads_a_cluster_of_everything(oracle: Oracle, accountin
     assert list(empties(told)) == []
 
 
+def as_cloudformation_hands_over(value: Any) -> Any:
+    """`value` with texts in place of numbers and truth, which is what a custom resource gets."""
+    if isinstance(value, dict):
+        return {key: as_cloudformation_hands_over(inner) for key, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [as_cloudformation_hands_over(inner) for inner in cast("list[Any]", value)]
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def test_parallelcluster_reads_it_as_cloudformation_hands_it_over(oracle: Oracle) -> None:
+    told = as_cloudformation_hands_over(render_configuration(cluster_of_everything(), HOOKS, POLICIES))
+    assert oracle.schema(told) == []
+    assert check_configuration(told) == []
+
+
 def test_hooks_and_policies_go_to_their_nodes() -> None:
     told = render_configuration(cluster_of_everything(), HOOKS, POLICIES)
     nodes = [told["HeadNode"], told["Scheduling"]["SlurmQueues"][0], told["LoginNodes"]["Pools"][0]]
