@@ -7,6 +7,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
 from llm_fleet.rules.parallelcluster.part_protocols import CapacityReservationLike
 from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, QueueLike
+from llm_fleet.rules.parallelcluster.subnets import has_several_subnets
 from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -47,19 +48,32 @@ def check_reservation(reservation: CapacityReservationLike | None) -> list[Probl
 
 
 def check_reservation_use(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
-    """Check that one reservation is not for several instance types (CapacityReservationValidator)."""
+    """Check that one reservation is not for several instance types or subnets (CapacityReservationValidator)."""
     reservation = capacity_reservation_of(queue, resource)
-    if reservation is None or reservation.reservation_id is None or len(resource.instance_types) < 2:
+    if reservation is None or reservation.reservation_id is None:
         return []
-    return [
-        Problem(
-            code=Code.PC_RESERVATION,
-            message=f"one reservation is of one instance type, and these are {len(resource.instance_types)}",
-            remedy="name the type of the reservation, or give a resource group of reservations",
-            path=("instance_types",),
-            value=list(resource.instance_types),
+    problems: list[Problem] = []
+    if len(resource.instance_types) > 1:
+        problems.append(
+            Problem(
+                code=Code.PC_RESERVATION,
+                message=f"one reservation is of one instance type, and these are {len(resource.instance_types)}",
+                remedy="name the type of the reservation, or give a resource group of reservations",
+                path=("instance_types",),
+                value=list(resource.instance_types),
+            )
         )
-    ]
+    elif has_several_subnets(queue):
+        problems.append(
+            Problem(
+                code=Code.PC_RESERVATION,
+                message=f"one reservation is in one AZ, and the queue in {len(set(queue.subnet_ids))} subnets",
+                remedy="name the subnet in the reservation's AZ, or give a resource group of reservations",
+                path=("capacity_reservation",),
+                value=reservation.reservation_id,
+            )
+        )
+    return problems
 
 
 def check_capacity_block(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:

@@ -78,8 +78,9 @@ def check_scratch_dirs(cluster: ParallelClusterLike) -> list[Problem]:
 def check_overlaps(cluster: ParallelClusterLike) -> list[Problem]:
     """Check that no directory is mounted over or below another.
 
-    (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: a shared storage at the very place of local
-    disks is a warning to ParallelCluster; one hides the other. Local disks may be mounted at one place on many nodes.
+    (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 hands names instead of
+    directories to the second, which then finds nothing, and a shared storage at the very place of local disks is a
+    warning to it. One hides the other. Local disks may be mounted at one place on many nodes.
     """
     shared = [
         (storage, _absolute(storage.mount_dir))

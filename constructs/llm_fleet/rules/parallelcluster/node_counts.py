@@ -78,7 +78,12 @@ def check_queue_number(cluster: ParallelClusterLike) -> list[Problem]:
     return [
         *_check_number(len(cluster.queues), limits.queues, Code.PC_QUEUE_NUMBER, "queues", what="queues"),
         *_check_number(
-            resources, limits.compute_resources, Code.PC_RESOURCE_NUMBER, "queues", what="compute resources in all"
+            # Too many queues have too many compute resources for that alone.
+            resources if limits.queues.holds(len(cluster.queues)) else 1,
+            limits.compute_resources,
+            Code.PC_RESOURCE_NUMBER,
+            "queues",
+            what="compute resources in all",
         ),
         *_check_number(
             len(cluster.login_pools), limits.login_pools, Code.PC_POOL_NUMBER, "login_pools", what="login pools"
@@ -87,7 +92,7 @@ def check_queue_number(cluster: ParallelClusterLike) -> list[Problem]:
 
 
 def check_resource_number(queue: QueueLike) -> list[Problem]:
-    """Check that a queue has compute resources. Stricter: Slurm's partition without nodes starts, and runs no job."""
+    """Check that a queue has compute resources; ParallelCluster falls over one without (TypeError)."""
     if queue.compute_resources:
         return []
     return [

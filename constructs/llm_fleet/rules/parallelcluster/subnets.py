@@ -21,9 +21,10 @@ def has_several_subnets(queue: QueueLike) -> bool:
 
 
 def check_subnets(queue: QueueLike) -> list[Problem]:
-    """Check a queue's subnets: their ids, that each is named once, and one only with a single instance type.
+    """Check a queue's subnets: their ids, and that each is named once (QueueSubnetsValidator).
 
-    (QueueSubnetsValidator, SingleInstanceTypeSubnetValidator.)
+    A single instance type in several subnets is rendered as a list of one, which SingleInstanceTypeSubnetValidator
+    asks for.
     """
     if is_unresolved(queue.subnet_ids):
         return []
@@ -45,19 +46,6 @@ def check_subnets(queue: QueueLike) -> list[Problem]:
         )
         for subnet in repeated
     ]
-    single = [resource.name for resource in queue.compute_resources if len(resource.instance_types) == 1]
-    if single and has_several_subnets(queue):
-        problems.append(
-            Problem(
-                code=Code.PC_SUBNETS,
-                message=f"ParallelCluster spreads over several subnets only compute resources of several instance "
-                f"types, and {', '.join(map(repr, single))} has one",
-                remedy="name one subnet, or make a queue for each subnet",
-                path=("subnet_ids",),
-                value=list(queue.subnet_ids),
-                allowed="1 subnet",
-            )
-        )
     return problems
 
 

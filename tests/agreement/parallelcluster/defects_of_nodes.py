@@ -1,0 +1,367 @@
+"""Mistakes in queues and compute resources: instance types, EFA, placement, subnets, capacity, numbers."""
+
+from typing import Any
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType, StorageKind
+from tests.agreement.parallelcluster.defect import SCHEMA, Defect
+from tests.rules.parallelcluster.shapes import (
+    OTHER_SUBNET,
+    RESERVATION,
+    SUBNET,
+    TRN1,
+    Cluster,
+    Head,
+    Partition,
+    Placement,
+    Reservation,
+    Resource,
+    Root,
+    Storage,
+    with_queue,
+    with_resource,
+)
+
+BLOCK = {"capacity_type": CapacityType.CAPACITY_BLOCK}
+RESERVED = Reservation(reservation_id=RESERVATION)
+GROUP = Reservation(resource_group_arn="arn:aws:resource-groups:us-west-2:123456789012:group/reserved")
+TWO_SUBNETS = {"subnet_ids": (SUBNET, OTHER_SUBNET)}
+FLEXIBLE = ("c5.4xlarge", "c5d.4xlarge")
+MANAGED_LUSTRE = Storage(name="fsx", kind=StorageKind.FSX_LUSTRE, mount_dir="/fsx", settings={"StorageCapacity": 1200})
+
+
+def _block(**changes: Any) -> Cluster:
+    values = {"instance_types": ("trn1.32xlarge",), "min_count": 4, "max_count": 4, "capacity_reservation": RESERVED}
+    return with_resource(queue=BLOCK, **{**values, **changes})
+
+
+def _spot(**changes: Any) -> Cluster:
+    return with_resource(queue={"capacity_type": CapacityType.SPOT}, **changes)
+
+
+def _two_queues_with_lustre(other: str) -> Cluster:
+    queues = (Partition(name="one"), Partition(name="two", subnet_ids=(other,)))
+    return Cluster(queues=queues, shared_storage=(MANAGED_LUSTRE,))
+
+
+INSTANCES = (
+    Defect(
+        name="type of a compute resource that EC2 does not have",
+        cluster=with_resource(instance_types=("trn1.33xlarge",)),
+        code=Code.PC_INSTANCE_TYPE,
+        validator="ConfigValidationError",
+        good=with_resource(instance_types=("trn1.32xlarge",)),
+    ),
+    Defect(
+        name="SageMaker's name of a type",
+        cluster=with_resource(instance_types=("ml.trn1.32xlarge",)),
+        code=Code.PC_INSTANCE_TYPE_PREFIX,
+        validator="ConfigValidationError",
+    ),
+    Defect(
+        name="compute resource without a type",
+        cluster=with_resource(instance_types=()),
+        code=Code.PC_INSTANCE_TYPE,
+        validator=SCHEMA,
+        good=_block(instance_types=()),
+    ),
+    Defect(
+        name="arm head node with an x86 queue",
+        cluster=Cluster(head_node=Head(instance_type="m7g.2xlarge"), queues=with_resource().queues),
+        code=Code.PC_ARCHITECTURE,
+        validator="InstanceArchitectureCompatibilityValidator",
+        good=Cluster(
+            head_node=Head(instance_type="m7g.2xlarge"), queues=with_resource(instance_types=("c7g.4xlarge",)).queues
+        ),
+    ),
+    Defect(
+        name="x86 head node with an arm queue",
+        cluster=with_resource(instance_types=("c7g.4xlarge",)),
+        code=Code.PC_ARCHITECTURE,
+        validator="InstanceArchitectureCompatibilityValidator",
+    ),
+    Defect(
+        name="GPU that the images' driver does not know",
+        cluster=with_resource(instance_types=("p3dn.24xlarge",)),
+        code=Code.PC_INSTANCE_OS,
+        validator="InstanceTypeBaseAMICompatibleValidator",
+        good=with_queue(
+            compute_resources=(Resource(instance_types=("p3dn.24xlarge",)),), image_id="ami-0123456789abcdef0"
+        ),
+    ),
+)
+MIXED = (
+    Defect(
+        name="types of different numbers of CPUs",
+        cluster=with_resource(instance_types=("c5.4xlarge", "c5.9xlarge")),
+        code=Code.PC_MIXED_TYPES,
+        validator="InstancesCPUValidator",
+        good=with_resource(instance_types=FLEXIBLE),
+    ),
+    Defect(
+        name="types of different numbers of cores with hyper-threading off",
+        cluster=with_resource(instance_types=("c5.4xlarge", "c7a.4xlarge"), disable_simultaneous_multithreading=True),
+        code=Code.PC_MIXED_TYPES,
+        validator="InstancesCPUValidator",
+        said="cores",
+        good=with_resource(instance_types=("c5.4xlarge", "c7a.4xlarge")),
+    ),
+    Defect(
+        name="types with and without GPUs",
+        cluster=with_resource(instance_types=("c5.4xlarge", "g5.4xlarge")),
+        code=Code.PC_MIXED_TYPES,
+        validator="InstancesAcceleratorsValidator",
+        good=with_resource(instance_types=("g4dn.4xlarge", "g5.4xlarge")),
+    ),
+    Defect(
+        name="type named twice",
+        cluster=with_resource(instance_types=("c5.4xlarge", "c5.4xlarge")),
+        code=Code.PC_MIXED_TYPES,
+        validator=SCHEMA,
+    ),
+)
+EFA = (
+    Defect(
+        name="EFA on trn1.2xlarge",
+        cluster=with_resource(instance_types=("trn1.2xlarge",), efa=True),
+        code=Code.PC_EFA_TYPE,
+        validator="EfaValidator",
+        good=with_resource(instance_types=("trn1.32xlarge",), efa=True),
+    ),
+    Defect(
+        name="EFA on one of two types",
+        cluster=with_resource(instance_types=("c5n.18xlarge", "c5.18xlarge"), efa=True),
+        code=Code.PC_EFA_TYPE,
+        validator="InstancesEFAValidator",
+        good=with_resource(instance_types=("c5n.18xlarge", "c5.18xlarge")),
+    ),
+    Defect(
+        name="GPUDirect without EFA",
+        cluster=with_resource(overrides={"Efa": {"GdrSupport": True}}),
+        code=Code.PC_EFA_TYPE,
+        validator="EfaValidator",
+        said="GDR",
+    ),
+    Defect(
+        name="EFA over two subnets",
+        cluster=with_resource(queue=TWO_SUBNETS, instance_types=("m5n.24xlarge", "m5dn.24xlarge"), efa=True),
+        code=Code.PC_EFA_SUBNETS,
+        validator="EfaMultiAzValidator",
+        good=with_resource(queue=TWO_SUBNETS, instance_types=("m5n.24xlarge", "m5dn.24xlarge"), efa=False),
+    ),
+)
+PLACEMENT = (
+    Defect(
+        name="placement group of burstable instances",
+        cluster=with_resource(instance_types=("t3.large",), placement_group=Placement()),
+        code=Code.PC_PLACEMENT,
+        validator="InstanceTypePlacementGroupValidator",
+        good=with_resource(instance_types=("m5.large",), placement_group=Placement()),
+    ),
+    Defect(
+        name="placement group over two subnets",
+        cluster=with_resource(queue=TWO_SUBNETS, instance_types=FLEXIBLE, placement_group=Placement()),
+        code=Code.PC_PLACEMENT,
+        validator="MultiAzPlacementGroupValidator",
+        good=with_resource(queue=TWO_SUBNETS, instance_types=FLEXIBLE, placement_group=Placement(enabled=False)),
+    ),
+    Defect(
+        name="placement group that is named and disabled",
+        cluster=with_resource(placement_group=Placement(enabled=False, name="close")),
+        code=Code.PC_PLACEMENT_NAME,
+        validator="PlacementGroupNamingValidator",
+        good=with_resource(placement_group=Placement(name="close")),
+    ),
+)
+SUBNETS = (
+    Defect(
+        name="subnet named twice",
+        cluster=with_resource(queue={"subnet_ids": (SUBNET, SUBNET)}, instance_types=FLEXIBLE),
+        code=Code.PC_SUBNETS,
+        validator="QueueSubnetsValidator",
+    ),
+    Defect(
+        name="Lustre to be made for queues in two subnets",
+        cluster=_two_queues_with_lustre(OTHER_SUBNET),
+        code=Code.PC_FSX_SUBNETS,
+        validator="ManagedFsxMultiAzValidator",
+        good=_two_queues_with_lustre(SUBNET),
+    ),
+    Defect(
+        name="public address on several network cards",
+        cluster=with_queue(compute_resources=(TRN1,), assign_public_ip=True),
+        code=Code.PC_PUBLIC_ADDRESS,
+        validator="MultiNetworkInterfacesInstancesValidator",
+        good=with_queue(assign_public_ip=True),
+    ),
+    Defect(
+        name="public address with EFA on one card",
+        cluster=with_queue(
+            compute_resources=(Resource(instance_types=("c5n.18xlarge",), efa=True),), assign_public_ip=True
+        ),
+        code=Code.PC_PUBLIC_ADDRESS,
+        validator="MultiNetworkInterfacesInstancesValidator",
+        good=Cluster(
+            queues=(
+                Partition(
+                    compute_resources=(Resource(instance_types=("c5n.18xlarge",), efa=True),), assign_public_ip=True
+                ),
+            ),
+            overrides={"DevSettings": {"EfaInterfaceType": "efa"}},
+        ),
+    ),
+)
+CAPACITY = (
+    Defect(
+        name="Capacity Block with MinCount 0",
+        cluster=_block(min_count=0),
+        code=Code.PC_CAPACITY_BLOCK_COUNT,
+        validator="ComputeResourceSizeValidator",
+        said="Capacity Block",
+        good=_block(),
+    ),
+    Defect(
+        name="Capacity Block with MinCount below MaxCount",
+        cluster=_block(min_count=2),
+        code=Code.PC_CAPACITY_BLOCK_COUNT,
+        validator="ComputeResourceSizeValidator",
+        said="same value",
+    ),
+    Defect(
+        name="Capacity Block without a reservation",
+        cluster=_block(capacity_reservation=None),
+        code=Code.PC_CAPACITY_BLOCK,
+        validator="CapacityTypeValidator",
+        said="Capacity Reservation id is required",
+    ),
+    Defect(
+        name="Capacity Block of a type that is not sold so",
+        cluster=_block(instance_types=("c5.4xlarge",)),
+        code=Code.PC_CAPACITY_TYPE,
+        validator="CapacityTypeValidator",
+        said="capacity-block",
+    ),
+    Defect(
+        name="spot of a type that is not sold so",
+        cluster=_spot(instance_types=("trn2u.48xlarge",)),
+        code=Code.PC_CAPACITY_TYPE,
+        validator="CapacityTypeValidator",
+        said="spot",
+        good=_spot(instance_types=("trn1.32xlarge",), spot_price=8.5),
+    ),
+    Defect(
+        name="reservation told by an id and by a group",
+        cluster=with_resource(
+            capacity_reservation=Reservation(reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn)
+        ),
+        code=Code.PC_RESERVATION,
+        validator=SCHEMA,
+        good=with_resource(capacity_reservation=RESERVED),
+    ),
+    Defect(
+        name="one reservation for two types",
+        cluster=with_resource(instance_types=FLEXIBLE, capacity_reservation=RESERVED),
+        code=Code.PC_RESERVATION,
+        validator="CapacityReservationValidator",
+        said="Instances parameter",
+        good=with_resource(instance_types=FLEXIBLE, capacity_reservation=GROUP),
+    ),
+    Defect(
+        name="one reservation in two subnets",
+        cluster=with_resource(queue=TWO_SUBNETS, capacity_reservation=RESERVED),
+        code=Code.PC_RESERVATION,
+        validator="CapacityReservationValidator",
+        said="Instances parameter",
+        good=with_resource(queue=TWO_SUBNETS),
+    ),
+    Defect(
+        name="capacity-optimized on demand",
+        cluster=with_resource(
+            queue={"allocation_strategy": AllocationStrategy.CAPACITY_OPTIMIZED}, instance_types=FLEXIBLE
+        ),
+        code=Code.PC_ALLOCATION,
+        validator="InstancesAllocationStrategyValidator",
+        good=with_resource(queue={"allocation_strategy": AllocationStrategy.PRIORITIZED}, instance_types=FLEXIBLE),
+    ),
+    Defect(
+        name="prioritized spot",
+        cluster=with_resource(
+            queue={"allocation_strategy": AllocationStrategy.PRIORITIZED, "capacity_type": CapacityType.SPOT},
+            instance_types=FLEXIBLE,
+        ),
+        code=Code.PC_ALLOCATION,
+        validator="InstancesAllocationStrategyValidator",
+        good=with_resource(
+            queue={
+                "allocation_strategy": AllocationStrategy.CAPACITY_OPTIMIZED_PRIORITIZED,
+                "capacity_type": CapacityType.SPOT,
+            },
+            instance_types=FLEXIBLE,
+        ),
+    ),
+    Defect(
+        name="spot price below 0",
+        cluster=_spot(spot_price=-1),
+        code=Code.PC_SPOT_PRICE,
+        validator=SCHEMA,
+        good=_spot(spot_price=0.5),
+    ),
+)
+COUNTS = (
+    Defect(
+        name="more nodes that always run than may run",
+        cluster=with_resource(min_count=5, max_count=4),
+        code=Code.PC_NODE_COUNT,
+        validator="ComputeResourceSizeValidator",
+        good=with_resource(min_count=4, max_count=4),
+    ),
+    Defect(
+        name="at most 0 nodes",
+        cluster=with_resource(max_count=0),
+        code=Code.PC_NODE_COUNT,
+        validator=SCHEMA,
+        good=with_resource(max_count=1),
+    ),
+    Defect(
+        name="-1 nodes",
+        cluster=with_resource(min_count=-1),
+        code=Code.PC_NODE_COUNT,
+        validator=SCHEMA,
+    ),
+    Defect(
+        name="priority 0",
+        cluster=with_resource(static_node_priority=0),
+        code=Code.PC_NODE_PRIORITY,
+        validator=SCHEMA,
+        good=with_resource(static_node_priority=1, dynamic_node_priority=4294967295),
+    ),
+    Defect(
+        name="more memory than the instance has",
+        cluster=with_resource(schedulable_memory_mib=32769),
+        code=Code.PC_SCHEDULABLE_MEMORY,
+        validator="SchedulableMemoryValidator",
+        good=with_resource(schedulable_memory_mib=32768),
+    ),
+    Defect(
+        name="less than a MiB of memory",
+        cluster=with_resource(schedulable_memory_mib=0),
+        code=Code.PC_SCHEDULABLE_MEMORY,
+        validator="SchedulableMemoryValidator",
+        said="at least 1 MiB",
+    ),
+    Defect(
+        name="root volume of a queue with too many IOPS",
+        cluster=with_queue(root_volume=Root(size_gib=100, volume_type="gp3", iops=16001)),
+        code=Code.PC_ROOT_VOLUME,
+        validator="EbsVolumeIopsValidator",
+        good=with_queue(root_volume=Root(size_gib=100, volume_type="gp3", iops=16000, throughput_mib_s=1000)),
+    ),
+    Defect(
+        name="root volume larger than EBS has",
+        cluster=with_queue(root_volume=Root(size_gib=16385)),
+        code=Code.PC_ROOT_VOLUME,
+        validator="EbsVolumeTypeSizeValidator",
+        good=with_queue(root_volume=Root(size_gib=16384)),
+    ),
+)
+DEFECTS = (*INSTANCES, *MIXED, *EFA, *PLACEMENT, *SUBNETS, *CAPACITY, *COUNTS)

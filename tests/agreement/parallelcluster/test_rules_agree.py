@@ -1,0 +1,77 @@
+"""For each rule of ours ParallelCluster's own validator refuses the same cluster, and takes the nearest legal one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from llm_fleet.parallelcluster.render_configuration import render_configuration
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
+from parallelcluster_oracle.client import Oracle
+from tests.agreement.parallelcluster import defects_of_clusters, defects_of_nodes, defects_of_storage
+from tests.agreement.parallelcluster.defect import GOOD, Defect
+from tests.rules.parallelcluster.shapes import Cluster, Partition
+
+DEFECTS = (*defects_of_clusters.DEFECTS, *defects_of_nodes.DEFECTS, *defects_of_storage.DEFECTS)
+HASH = "-0123abcd"
+
+
+def errors_of_theirs(oracle: Oracle, cluster: Cluster) -> list[tuple[str, str]]:
+    """Validators of ParallelCluster's that refuse `cluster`, past our checks, and what they say."""
+    found = oracle.validate(render_configuration(cluster), cluster.cluster_name + HASH)
+    return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
+
+
+def alone(oracle: Oracle, defect: Defect) -> list[tuple[str, str]]:
+    """What the one validator says of the defect's own arguments."""
+    found = oracle.execute(defect.validator, **defect.alone)
+    return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=str)
+def test_both_refuse(defect: Defect, oracle: Oracle):
+    assert {problem.code for problem in check_parallelcluster(defect.cluster)} == {defect.code}
+    theirs = errors_of_theirs(oracle, defect.cluster) if not defect.alone else alone(oracle, defect)
+    assert any(validator == defect.validator and defect.said in message for validator, message in theirs), theirs
+
+
+def test_both_take_the_neighbours(oracle: Oracle):
+    neighbours = {repr(cluster): cluster for cluster in merged([defect.good for defect in DEFECTS])}.values()
+    ours = {text: problems for cluster in neighbours if (problems := told(cluster)) and (text := repr(cluster))}
+    assert ours == {}
+    theirs = {repr(cluster): errors for cluster in neighbours if (errors := errors_of_theirs(oracle, cluster))}
+    assert theirs == {}
+
+
+def told(cluster: Cluster) -> list[str]:
+    return [str(problem) for problem in check_parallelcluster(cluster)]
+
+
+def merged(clusters: Sequence[Cluster]) -> Iterator[Cluster]:
+    """The same clusters, those that differ in one queue only as one of many queues: each question takes time."""
+    queues: list[Partition] = []
+    for cluster in clusters:
+        if not _differs_in_one_queue(cluster):
+            yield cluster
+        elif cluster.queues[0] not in queues:
+            queues.append(cluster.queues[0])
+    for start in range(0, len(queues), 20):
+        named = [replace(queue, name=f"q{index}") for index, queue in enumerate(queues[start : start + 20])]
+        yield replace(GOOD, queues=tuple(named))
+
+
+def _differs_in_one_queue(cluster: Cluster) -> bool:
+    """Whether nothing but its one queue is unlike the good cluster's; a reservation would be shared with others."""
+    queue = cluster.queues[0]
+    return (
+        replace(cluster, queues=GOOD.queues) == GOOD
+        and [each.name for each in cluster.queues] == ["work"]
+        and len(queue.compute_resources) == 1
+        and capacity_reservation_of(queue, queue.compute_resources[0]) is None
+    )
+
+
+def test_defects_have_names_of_their_own():
+    names = [defect.name for defect in DEFECTS]
+    assert sorted(names) == sorted(set(names))

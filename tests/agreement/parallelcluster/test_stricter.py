@@ -1,0 +1,73 @@
+"""What we refuse beyond ParallelCluster is told, and is beyond it: none of it hides a rule that both have."""
+
+import pytest
+
+from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.parallelcluster.render_configuration import render_configuration
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.terms import StorageKind
+from parallelcluster_oracle.client import Oracle
+from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
+from tests.agreement.parallelcluster.test_rules_agree import errors_of_theirs
+from tests.rules.parallelcluster.shapes import TRN1, Cluster, Placement, with_queue, with_resource, with_storage
+
+ONLY_EC2_KNOWS = {
+    "reservation id of another form",
+    "address of the head node that is no Elastic IP",
+}
+"""Theirs asks EC2 by these, which refuses them; the emulation is not asked to agree."""
+
+
+@pytest.mark.parametrize("stricter", STRICTER, ids=str)
+def test_only_we_refuse(stricter: Stricter, oracle: Oracle):
+    assert {problem.code for problem in check_parallelcluster(stricter.cluster)} == {stricter.code}
+    assert stricter.why
+    if stricter.name not in ONLY_EC2_KNOWS:
+        assert errors_of_theirs(oracle, stricter.cluster) == []
+
+
+def test_efa_always_comes_with_a_word_about_placement(oracle: Oracle):
+    """Why EfaPlacementGroupValidator has no rule of ours: the bad input cannot be said."""
+    for cluster in (
+        with_queue(compute_resources=(TRN1,)),
+        with_resource(instance_types=("c5n.18xlarge",), efa=True),
+        with_resource(instance_types=("c5n.18xlarge",), efa=True, placement_group=Placement(enabled=False)),
+    ):
+        rendered = render_configuration(cluster)
+        resource = rendered["Scheduling"]["SlurmQueues"][0]["ComputeResources"][0]
+        assert resource["Efa"] == {"Enabled": True}
+        assert "Enabled" in resource["Networking"]["PlacementGroup"]
+        del resource["Networking"]
+        refused = {finding.validator for finding in oracle.validate(rendered) if finding.level == "ERROR"}
+        assert refused == {"EfaPlacementGroupValidator"}
+
+
+def test_old_systems_of_gb200(oracle: Oracle):
+    """The emulated EC2 does not have the type, so that theirs is asked alone."""
+    name = "p6e-gb200.36xlarge"
+    said = oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="rhel8")
+    assert [finding.level for finding in said] == ["ERROR"]
+    assert oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="alinux2023") == []
+    newer = Ec2InstanceType.of(name, architecture="x86_64", vcpus=144, memory_gib=960, network_cards=17)
+    queues = with_resource(instance_types=(newer,)).queues
+    assert {each.code for each in check_parallelcluster(Cluster(os="rhel8", queues=queues))} == {Code.PC_INSTANCE_OS}
+    assert check_parallelcluster(Cluster(queues=queues)) == []
+
+
+FALLEN_OVER = {
+    **{
+        kind.value: (with_storage(kind=kind), Code.PC_RESOURCE_ID)
+        for kind in (StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE)
+    },
+    "queue": (with_queue(compute_resources=()), Code.PC_RESOURCE_NUMBER),
+}
+"""Parts that lack something; ParallelCluster ends with a TypeError instead of a word."""
+
+
+@pytest.mark.parametrize("part", FALLEN_OVER)
+def test_theirs_falls_over_what_we_refuse(part: str, oracle: Oracle):
+    cluster, code = FALLEN_OVER[part]
+    assert {problem.code for problem in check_parallelcluster(cluster)} == {code}
+    with pytest.raises(RuntimeError, match="missing 1 required"):
+        oracle.validate(render_configuration(cluster))
