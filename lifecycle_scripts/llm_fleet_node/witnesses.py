@@ -100,6 +100,8 @@ def by_product_name(places: Places, manifest: Manifest) -> Testimony:
     )
     if not groups:
         return Testimony(witness, None, f"{product} is of no group of the manifest")
+    # A queue of ParallelCluster may have whatever type its capacity reservation is of.
+    groups |= frozenset(group.name for group in manifest.groups if not group.instance_types)
     return Testimony(witness, groups, f"{product} is of {', '.join(sorted(groups))}")
 
 

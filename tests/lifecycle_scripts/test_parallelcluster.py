@@ -299,6 +299,19 @@ def test_who_am_i(node: Node, cfnconfig: str, host_name: str, given: str | None,
     assert whoami(node, cfnconfig, host_name, given).group.name == group
 
 
+def test_a_queue_may_have_whatever_type_its_capacity_block_is_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is of a type that another group names is not of that group for it."""
+    node.is_of_type("m5.xlarge")  # of head and door
+    node.publish(ParallelClusterHook.ON_NODE_CONFIGURED)
+    document = json.loads((node.bundle / "fleet.json").read_text())
+    next(group for group in document["groups"] if group["name"] == "trn")["instance_types"] = []
+    (node.bundle / "fleet.json").write_text(json.dumps(document))
+    is_a(node, COMPUTE, "trn-st-block-1")
+    monkeypatch.setenv("LLM_FLEET_ROOT", str(node.root))
+    found = identify(Places.of_this_node(), read(node.bundle), "trn")
+    assert (found.group.name, found.instance_type) == ("trn", "ml.m5.xlarge")
+
+
 def test_slurms_name_of_the_node_goes_before_the_kernels(node: Node) -> None:
     """With `Dns/UseEc2Hostnames` the kernel's is EC2's."""
     path = node.root / "etc/parallelcluster/slurm_plugin/slurm_nodename"

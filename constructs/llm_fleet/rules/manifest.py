@@ -20,7 +20,7 @@ _HOOKS: dict[NodePlatform, type[LifecycleHook] | type[ParallelClusterHook]] = {
 def manifest(given: ManifestLike) -> list[Problem]:
     """Return what is wrong with `given`: groups first, then mounts, then all else that nodes are told."""
     names = [group.name for group in given.groups]
-    problems = _groups(given.groups) + _platform(given)
+    problems = _groups(given.groups, given.platform) + _platform(given)
     for index, mount in enumerate(given.mounts):
         problems += [problem.under("mounts", index) for problem in [*check_mount(mount), *_mount_groups(mount, names)]]
     return problems + _shared_paths(given.mounts) + check_node_settings(_settings(given))
@@ -84,7 +84,7 @@ def _mount_groups(mount: ManifestMountLike, known: Sequence[str]) -> list[Proble
     ]
 
 
-def _groups(groups: Sequence[ManifestGroupLike]) -> list[Problem]:
+def _groups(groups: Sequence[ManifestGroupLike], platform: NodePlatform) -> list[Problem]:
     problems: list[Problem] = []
     for name, count in Counter(group.name for group in groups).items():
         if count > 1 and not is_unresolved(name):
@@ -98,7 +98,8 @@ def _groups(groups: Sequence[ManifestGroupLike]) -> list[Problem]:
                 )
             )
     for index, group in enumerate(groups):
-        if not group.instance_types:
+        # A queue of ParallelCluster may have the type of its capacity reservation, which nobody here knows.
+        if not group.instance_types and platform is NodePlatform.HYPERPOD:
             problems.append(
                 Problem(
                     code=Code.MANIFEST_GROUP,

@@ -31,4 +31,4 @@ def expected_interfaces(node: Node) -> Optional[int]:
 def _names(node: Node) -> str:
     if node.instance_type:
         return node.instance_type.name
-    return " or ".join(kind.name for kind in node.group.instance_types)
+    return " or ".join(kind.name for kind in node.group.instance_types) or "a type that the fleet does not name"
