@@ -21,7 +21,7 @@ def check_preset(preset: Preset, instance_type: str) -> list[Problem]:
     return [
         Problem(
             code=Code.PC_PRESET_TYPE,
-            message=f"the preset {preset} is for instances with another accelerator, or with one at all",
+            message=f"Queue.{preset} is for other instances than these",
             remedy=_remedy(instance_type),
             path=("instance_type",),
             value=instance_type,

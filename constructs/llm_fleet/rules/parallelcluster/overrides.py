@@ -55,7 +55,7 @@ def _sections_of(key: str) -> Iterable[str]:
 def _has_attribute(path: tuple[str, ...], value: Any, attribute: str) -> Problem:
     return Problem(
         code=Code.PC_OVERRIDE_TYPED,
-        message=f"{'/'.join(path)} is not overridden: it has an attribute, whose checks it would pass by",
+        message=f"{'/'.join(path)} has an attribute of its own, whose checks an override would pass by",
         remedy=f"use {attribute}",
         path=path,
         value=value,
