@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import aws_cdk as cdk
 
 
+_IS_CLUSTER = "for a cluster of AWS ParallelCluster"
+"""What the embedded AWS describes the stack of such a cluster by."""
+
+
 class NotDeployed(Exception):
     """The fleet could not be deployed; the text is the embedded AWS's report."""
 
@@ -94,11 +98,18 @@ class EmbeddedAws:
             instances=tuple(_instances(details)),
         )
 
-    def parallelcluster(self, name: str) -> ParallelClusterView:
-        """Return the cluster `name` of AWS ParallelCluster, whose stack keeps the configuration that it was given."""
-        body: Any = self.client("cloudformation").get_template(StackName=name)["TemplateBody"]
-        template = cast("dict[str, Any]", json.loads(body) if isinstance(body, str) else body)
-        return ParallelClusterView(name, self._aws.region, template["Metadata"]["ClusterConfiguration"])
+    def parallelclusters(self) -> list[ParallelClusterView]:
+        """Return the clusters of AWS ParallelCluster: each is a stack, which keeps what it was given as metadata."""
+        cloudformation = self.client("cloudformation")
+        found: list[ParallelClusterView] = []
+        for stack in cloudformation.describe_stacks()["Stacks"]:
+            if _IS_CLUSTER not in stack.get("Description", ""):
+                continue
+            body: Any = cloudformation.get_template(StackName=stack["StackName"])["TemplateBody"]
+            template = cast("dict[str, Any]", json.loads(body) if isinstance(body, str) else body)
+            configuration = template["Metadata"]["ClusterConfiguration"]
+            found.append(ParallelClusterView(stack["StackName"], self._aws.region, configuration))
+        return found
 
     def subnet(self, name: str) -> str:
         """Return the addresses of the subnet that the nodes of the cluster `name` are in, e.g. `10.1.192.0/18`."""

@@ -5,8 +5,9 @@ package aws-parallelcluster 3.16.1; aws/aws-parallelcluster-cookbook):
 
 1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Nodes of queues know their name in
    Slurm from `slurm_plugin/slurm_nodename`
-2. the head node shares `/opt/slurm` and `/home`; here by a folder of the machine, bound in place of NFS. Shared storage
-   is mounted, with lines in `/etc/fstab`; the instance store is a file system in memory
+2. the head node shares `/opt/slurm` and, unless shared storage is mounted there, `/home`; here by a folder of the
+   machine, bound in place of NFS. Shared storage is mounted, with lines in `/etc/fstab`; the instance store is a file
+   system in memory
 3. munge and Slurm are configured and, on the head node, slurmctld is started; the configuration is ParallelCluster's
 4. the one file of the action is fetched from S3 and run as root with its arguments: see `fetch_and_run.sh`
 5. only then slurmd is started on nodes of queues, and static ones are taken back into service
@@ -80,7 +81,8 @@ class ParallelCluster:
             *(self._of_queue(machine) if machine.kind == COMPUTE else []),
             *(self._of_head() if is_head else []),
         ]
-        put(node, [], then="".join(_share(path, fills=is_head) for path in _SHARED))
+        shared = [path for path in _SHARED if path not in self._mounts]
+        put(node, [], then="".join(_share(path, fills=is_head) for path in shared))
         mounts = "".join(f"mkdir -p {path}; mount {path}; " for path in self._mounts)
         put(node, files, then=f"chmod 700 /etc/munge; {mounts} systemctl daemon-reload; {_start(daemons)}")
 
@@ -115,9 +117,11 @@ class ParallelCluster:
         ]
 
     def _of_queue(self, machine: Machine) -> list[NodeFile]:
+        # -b: slurmctld takes a node that it asked for only once that has booted since, and here the kernel has not.
+        options = f"-N {machine.host_name}" + (" -b" if machine.is_dynamic else "")
         return [
             NodeFile.of("/etc/systemd/system/slurmd.service", UNIT),
-            NodeFile.of("/etc/sysconfig/slurmd", f"SLURMD_OPTIONS=-N {machine.host_name}\n"),
+            NodeFile.of("/etc/sysconfig/slurmd", f"SLURMD_OPTIONS={options}\n"),
             NodeFile.of("/etc/parallelcluster/slurm_plugin/slurm_nodename", machine.host_name),
         ]
 

@@ -4,116 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-import aws_cdk as cdk
 import pytest
+import yaml
 
-from drill.cluster_view import FileSystem
 from drill.embedded_aws import EmbeddedAws
 from drill.nodes.choose import make_backend
 from drill.parallelcluster.cluster import ParallelClusterDrill
 from drill.parallelcluster.view import ParallelClusterView
-from llm_fleet.lifecycle.cluster_user import ClusterUser
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
-from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
-from llm_fleet.rules.terms import NodePlatform, NodeType, ParallelClusterHook
 
-NAME = "pc-train-0a1b2c3d"
-LUSTRE = FileSystem("LUSTRE", "fs-1.fsx.us-west-2.amazonaws.com", "abcdefgh", "fs-1")
-FIRST, SECOND, DYNAMIC = "trn-st-large-1", "trn-st-large-2", "cpu-dy-small-1"
-LOGIN = "ip-10-66-0-11"
-_HOOK = ParallelClusterHook.ON_NODE_CONFIGURED
+FLEET = Path(__file__).parents[2] / "examples/parallelcluster-drill.yaml"
+HEAD, LOGIN = "ip-10-66-0-10", "ip-10-66-0-11"
+FIRST, SECOND, DYNAMIC = "trn1-st-trn1-1", "trn1-st-trn1-2", "cpu-dy-cpu-1"
 
 
 @dataclass
 class Deployed:
-    """The cluster's bundles in the embedded AWS, and its configuration."""
+    """The fleet, deployed to the embedded AWS."""
 
     aws: EmbeddedAws
+    folder: Path
 
     def deploy(self, *skip_steps: str) -> ParallelClusterView:
-        """Publish the bundle, changed by `skip_steps`; return the cluster as it is then configured."""
-
-        def make(app: cdk.App) -> None:
-            environment = cdk.Environment(account="123456789012", region="us-west-2")
-            stack = cdk.Stack(app, "pc-bundle", env=environment)
-            bucket = LifecycleBucket(stack, "Bucket", name_part="pc").bucket
-            made = LifecycleBundle(stack, "Bundle", bucket=bucket, manifest=_manifest(skip_steps))
-            for name in ("entry_s3_uri", "pointer_s3_uri", "source_s3_uri", "checksums_sha256"):
-                cdk.CfnOutput(stack, name.replace("_", ""), value=getattr(made, name))
-
-        self.aws.deploy_app(make)
-        (stack,) = self.aws.client("cloudformation").describe_stacks(StackName="pc-bundle")["Stacks"]
-        told = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
-        return ParallelClusterView(NAME, "us-west-2", _configuration(told))
-
-
-def _manifest(skip_steps: tuple[str, ...]) -> NodeManifest:
-    def group(name: str, role: NodeType, kind: str, partition: str | None = None) -> NodeGroup:
-        return NodeGroup(name=name, role=role, instance_types=[kind], partition=partition, hook=_HOOK)
-
-    return NodeManifest(
-        fleet_name="pc",
-        region="us-west-2",
-        cluster_name=NAME,
-        platform=NodePlatform.PARALLELCLUSTER,
-        accounting=None,
-        groups=[
-            group("HeadNode", NodeType.CONTROLLER, "m5.xlarge"),
-            group("trn", NodeType.COMPUTE, "trn1.32xlarge", "trn"),
-            group("cpu", NodeType.COMPUTE, "m5.xlarge", "cpu"),
-            group("LoginNodes-door", NodeType.LOGIN, "m5.xlarge"),
-        ],
-        mounts=[NodeMount(kind="lustre", dns_name=LUSTRE.dns_name, mount_name=LUSTRE.mount_name, mount_path="/fsx")],
-        users=[ClusterUser(name="ada", uid=2001)],
-        skip_steps=skip_steps,
-    )
-
-
-def _configuration(told: dict[str, str]) -> dict[str, Any]:
-    """The part of ParallelCluster's configuration that nodes come from."""
-
-    def pinned(group: str) -> dict[str, Any]:
-        script = f"{told['sources3uri']}on_node_configured.sh"
-        return {"Script": script, "Args": [told["sources3uri"], told["checksumssha256"], group]}
-
-    def lasting(group: str) -> dict[str, Any]:
-        configured = {"Script": told["entrys3uri"], "Args": [told["pointers3uri"], group]}
-        return {"OnNodeConfigured": configured, "OnNodeUpdated": pinned(group)}
-
-    def queue(name: str, resource: dict[str, Any]) -> dict[str, Any]:
-        scratch = {"EphemeralVolume": {"MountDir": "/local_scratch"}}
-        return {
-            "Name": name,
-            "ComputeResources": [resource],
-            "ComputeSettings": {"LocalStorage": scratch},
-            "CustomActions": {"OnNodeConfigured": pinned(name)},
-        }
-
-    trn = {"Name": "large", "InstanceType": "trn1.32xlarge", "MinCount": 2, "MaxCount": 2}
-    cpu = {"Name": "small", "InstanceType": "m5.xlarge", "MaxCount": 1}
-    lustre = {"FileSystemId": LUSTRE.id}
-    door = {"Name": "door", "InstanceType": "m5.xlarge", "Count": 1, "CustomActions": lasting("LoginNodes-door")}
-    return {
-        "HeadNode": {"InstanceType": "m5.xlarge", "CustomActions": lasting("HeadNode")},
-        "LoginNodes": {"Pools": [door]},
-        "Scheduling": {"SlurmQueues": [queue("trn", trn), queue("cpu", cpu)]},
-        "SharedStorage": [{"Name": "fsx", "MountDir": "/fsx", "StorageType": "FsxLustre", "FsxLustreSettings": lustre}],
-    }
+        """Deploy the fleet, its scripts changed by `skip_steps`; return the cluster as it is then configured."""
+        fleet = cast("dict[str, Any]", yaml.safe_load(FLEET.read_text(encoding="utf-8")))
+        if skip_steps:
+            fleet["clusters"]["train"]["scripts"] = {"skip": list(skip_steps)}
+        file = self.folder / FLEET.name
+        file.write_text(yaml.safe_dump(fleet), encoding="utf-8")
+        self.aws.deploy(file)
+        (view,) = self.aws.parallelclusters()
+        return view
 
 
 @pytest.fixture(scope="module")
-def deployed(aws: EmbeddedAws) -> Deployed:
-    return Deployed(aws)
+def deployed(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    return Deployed(aws, tmp_path_factory.mktemp("fleet"))
 
 
 @pytest.fixture(scope="module")
 def cluster(aws: EmbeddedAws, deployed: Deployed) -> Generator[ParallelClusterDrill]:
     """The cluster, up. Scenarios leave it as healthy as they found it."""
+    view = deployed.deploy()
     with make_backend(say=lambda _: None) as backend:
-        made = ParallelClusterDrill(deployed.deploy(), backend, endpoint=aws.endpoint, systems=[LUSTRE])
+        made = ParallelClusterDrill(view, backend, endpoint=aws.endpoint, systems=aws.file_systems())
         try:
             made.bring_up()
             yield made
@@ -122,7 +58,7 @@ def cluster(aws: EmbeddedAws, deployed: Deployed) -> Generator[ParallelClusterDr
 
 
 def test_jobs_of_a_user_run_over_static_nodes_from_the_login_node(cluster: ParallelClusterDrill):
-    script = "#!/bin/bash\n#SBATCH -N2 -p trn --wait -o /fsx/out\nsrun bash -c 'touch /local_scratch/x && hostname'\n"
+    script = "#!/bin/bash\n#SBATCH -N2 -p trn1 --wait -o /fsx/out\nsrun bash -c 'touch /local_scratch/x && hostname'\n"
     login = cluster.nodes[LOGIN]
     login.run("chmod", "1777", "/fsx")
     login.run("su", "ada", "-c", "/opt/slurm/bin/sbatch", input=script)
@@ -143,7 +79,7 @@ def test_a_dynamic_node_starts_for_a_job(cluster: ParallelClusterDrill):
 def test_a_sick_node_is_found_before_a_job_and_the_job_runs_elsewhere(cluster: ParallelClusterDrill):
     sick = cluster.nodes[FIRST]
     sick.run("mv", "/dev/neuron3", "/dev/lost-neuron3")
-    job = cluster.slurm.submit("#!/bin/bash\nhostname\n", "-p", "trn", "-o", "/fsx/elsewhere")
+    job = cluster.slurm.submit("#!/bin/bash\nhostname\n", "-p", "trn1", "-o", "/fsx/elsewhere")
     assert cluster.slurm.wait_for_job(job, "COMPLETED", "FAILED", seconds=60).nodes == (SECOND,)
     assert cluster.slurm.reasons()[FIRST] == "llm-fleet: 15 of 16 devices /dev/neuron[0-9]*"
     sick.run("mv", "/dev/lost-neuron3", "/dev/neuron3")
@@ -152,7 +88,7 @@ def test_a_sick_node_is_found_before_a_job_and_the_job_runs_elsewhere(cluster: P
 
 
 def test_running_an_action_again_changes_nothing(cluster: ParallelClusterDrill):
-    for name in ("ip-10-66-0-10", LOGIN, SECOND):
+    for name in (HEAD, LOGIN, SECOND):
         assert cluster.run_action(name, cluster.action(name)) == "", name
         report = cluster.report(name)
         assert {step["name"]: step["changes"] for step in report["steps"] if step["changes"]} == {}, name
@@ -167,7 +103,7 @@ def test_what_is_not_the_clusters_own_bundle_is_refused_and_told_by_the_exit_cod
     bucket, _, key = pointer.removeprefix("s3://").partition("/")
     line = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
     try:
-        s3.put_object(Bucket=bucket, Key=key, Body=line.replace(b"/pc/", b"/another/"))
+        s3.put_object(Bucket=bucket, Key=key, Body=line.replace(b"/drill-pc/", b"/another/"))
         assert _code(cluster.run_action(LOGIN, lasting)) == 16
         s3.delete_object(Bucket=bucket, Key=key)
         assert _code(cluster.run_action(LOGIN, lasting)) == 15
@@ -188,8 +124,8 @@ def test_an_update_reaches_head_and_login_nodes_at_once_and_queues_as_nodes_are_
     cluster.update(deployed.deploy("exporters"))
     assert cluster.action(LOGIN) == lasting, "what login nodes were created with may never change"
     now = _bundles(cluster)
-    assert {name for name in now if now[name] != old[name]} == {"ip-10-66-0-10", LOGIN}
-    assert cluster.slurm.hosts_of("-N2", "-p", "trn") == [FIRST, SECOND]
+    assert {name for name in now if now[name] != old[name]} == {HEAD, LOGIN}
+    assert cluster.slurm.hosts_of("-N2", "-p", "trn1") == [FIRST, SECOND]
 
     cluster.slurm.run("scontrol", "update", f"nodename={SECOND}", "state=drain", "reason=update")
     cluster.replace(SECOND)
@@ -198,7 +134,7 @@ def test_an_update_reaches_head_and_login_nodes_at_once_and_queues_as_nodes_are_
     now = _bundles(cluster)
     assert {name for name in now if now[name] == old[name]} == {FIRST, DYNAMIC}
     assert len(set(now.values())) == 2
-    assert cluster.slurm.hosts_of("-N2", "-p", "trn") == [FIRST, SECOND]
+    assert cluster.slurm.hosts_of("-N2", "-p", "trn1") == [FIRST, SECOND]
 
 
 def _bundles(cluster: ParallelClusterDrill) -> dict[str, str]:
