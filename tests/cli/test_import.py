@@ -66,7 +66,7 @@ def test_launch_post_is_golden() -> None:
 
 
 def test_launch_post_keeps_names_counts_and_threads() -> None:
-    (cluster,) = parse_fleet(import_request(LAUNCH_POST, region="us-west-2").text).clusters.values()
+    (cluster,) = parse_fleet(import_request(LAUNCH_POST, region="us-west-2").text).hyperpod_clusters.values()
     assert [
         (group.name, group.role.value, group.instance_type, group.count, group.threads_per_core)
         for group in cluster.groups.values()
@@ -134,7 +134,7 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
         ],
     }
     fleet = fleet_of(tmp_path, request, zones=("usw2-az4",), vpc="vpc-0123456789abcdef0")
-    cluster = fleet.clusters["Train-1"]
+    cluster = fleet.hyperpod_clusters["Train-1"]
     group = cluster.groups["w"]
     assert fleet.name == "train-1"
     assert fleet.network is not None
@@ -170,7 +170,7 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
 def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -> None:
     config = {"SourceS3Uri": "s3://sagemaker-mine/scripts/v1/", "OnCreate": "setup.sh"}
     result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS])
-    cluster = parse_fleet(result.text).clusters["my-request"]
+    cluster = parse_fleet(result.text).hyperpod_clusters["my-request"]
     assert (cluster.scripts.bucket_name, cluster.scripts.prefix) == ("sagemaker-mine", "scripts/v1")
     assert cluster.groups["controller"].on_create == "setup.sh"
     assert cluster.groups["controller"].on_init_complete is None
@@ -186,19 +186,19 @@ def test_scripts_that_nodes_could_not_read_are_said_to_be_left_out(tmp_path: Pat
 
 def test_strategy_means_no_continuous_provisioning(tmp_path: Path) -> None:
     request = {"InstanceGroups": [CONTROLLER], "Orchestrator": {"Slurm": {"SlurmConfigStrategy": "Managed"}}}
-    cluster = fleet_of(tmp_path, request).clusters["my-request"]
+    cluster = fleet_of(tmp_path, request).hyperpod_clusters["my-request"]
     assert (cluster.node_provisioning_mode, cluster.slurm_config_strategy) == (None, "Managed")
 
 
 def test_numbers_as_text_are_mended(tmp_path: Path) -> None:
     result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}])
-    assert parse_fleet(result.text).clusters["my-request"].groups["controller"].count == 1
+    assert parse_fleet(result.text).hyperpod_clusters["my-request"].groups["controller"].count == 1
     assert "mended: InstanceGroups[0].InstanceCount is the number 1, not text" in map(str, result.notes)
 
 
 def test_names_of_other_spellings_are_mended(tmp_path: Path) -> None:
     groups = [{"instance_group_name": "controller", "instanceType": "ml.m5.xlarge", "INSTANCECOUNT": 1}]
-    assert fleet_of(tmp_path, {"instance-groups": groups}).clusters["my-request"].groups["controller"].count == 1
+    assert fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].groups["controller"].count == 1
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_controller_is_told_from_names_and_types(
         for name, kind in zip(names, types, strict=True)
     ]
     result = imported(tmp_path, groups)
-    roles = {group.name: group.role.value for group in parse_fleet(result.text).clusters["my-request"].groups.values()}
+    roles = {group.name: group.role.value for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups.values()}
     assert [name for name, role in roles.items() if role == "controller"] == [controller]
     assert any(controller in note.text and "controller" in note.text for note in result.notes)
 

@@ -18,8 +18,8 @@ def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:
     here = tmp_path / "fleets"
     (here / "fleet.yaml").write_text(edited("kind: hyperpod", "kind: hyperpod\n    scripts: {folder: ../mine}"))
     (here / "other.yaml").write_text(GOOD)
-    assert load_fleet(here / "fleet.yaml").clusters["ml"].scripts.folder_path == here / "../mine"
-    assert load_fleet(here / "other.yaml").clusters["ml"].scripts.folder_path is None
+    assert load_fleet(here / "fleet.yaml").hyperpod_clusters["ml"].scripts.folder_path == here / "../mine"
+    assert load_fleet(here / "other.yaml").hyperpod_clusters["ml"].scripts.folder_path is None
 
 
 def test_values_are_resolved() -> None:
@@ -30,7 +30,7 @@ def test_values_are_resolved() -> None:
     settings = fleet.storage.fsx.settings
     assert (settings.storage_capacity_gib, settings.per_unit_storage_throughput) == (4800, 250)
     assert settings.effective_efa is False
-    groups = fleet.clusters["ml-cluster"].groups
+    groups = fleet.hyperpod_clusters["ml-cluster"].groups
     assert list(groups) == ["controller-group", "worker-group"]
     assert groups["worker-group"].node_type == "Compute"
     assert groups["worker-group"].on_init_complete == "on_init_complete.sh"
@@ -61,7 +61,7 @@ def test_lifecycle_is_the_groups_own_or_the_clusters(
     cluster: str, group: str, create: str | None, complete: str | None
 ) -> None:
     fleet = parse_fleet(edited("kind: hyperpod", f"kind: hyperpod\n    {cluster}", "count: 4", f"count: 4{group}"))
-    workers = fleet.clusters["ml"].groups["workers"]
+    workers = fleet.hyperpod_clusters["ml"].groups["workers"]
     assert (workers.on_create, workers.on_init_complete) == (create, complete)
 
 

@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_all_of_it_is_read(folder: Path) -> None:
-    cluster = load_fleet(folder / "fleet.yaml").clusters["ml"]
+    cluster = load_fleet(folder / "fleet.yaml").hyperpod_clusters["ml"]
     assert cluster.accounting_database is None
     assert cluster.reports is NodeReports.S3
     (user,) = cluster.users.values()
@@ -165,10 +165,10 @@ def test_what_no_node_would_be_told_is_refused(folder: Path, edits: tuple[str, s
 
 
 def test_a_mirror_may_be_a_whole_bucket_and_the_vendors_may_be_asked() -> None:
-    whole = parse_fleet(told("s3://my-mirror/packages/", "s3://my-mirror")).clusters["ml"].downloads
+    whole = parse_fleet(told("s3://my-mirror/packages/", "s3://my-mirror")).hyperpod_clusters["ml"].downloads
     assert whole is not None
     assert (whole.mirror_bucket, whole.mirror_prefix) == ("my-mirror", None)
-    vendors = parse_fleet(told(', mirror: "s3://my-mirror/packages/"', "")).clusters["ml"].downloads
+    vendors = parse_fleet(told(', mirror: "s3://my-mirror/packages/"', "")).hyperpod_clusters["ml"].downloads
     assert vendors is not None
     assert vendors.mirror_bucket is None
 

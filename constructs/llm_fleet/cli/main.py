@@ -52,11 +52,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    verb = verbs.add_parser("import", help="turn the request of `aws sagemaker create-cluster` into a fleet file")
-    verb.add_argument("file", metavar="FILE", help="the request as JSON: whole, its groups, or a filled-in skeleton")
-    verb.add_argument("--region", help="AWS Region, e.g. us-west-2; a request does not name it")
+    verb = verbs.add_parser(
+        "import", help="turn a ParallelCluster configuration, or a request of create-cluster, into a fleet file"
+    )
+    verb.add_argument(
+        "file",
+        metavar="FILE",
+        help="ParallelCluster's YAML; or a request of `aws sagemaker create-cluster` as JSON: whole, its groups, or a "
+        "filled-in skeleton",
+    )
+    verb.add_argument("--region", help="AWS Region, e.g. us-west-2, where the file does not name it")
     verb.add_argument("--az", action="append", default=[], metavar="ID", help="AZ id, e.g. usw2-az4; one a subnet")
-    verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the request's subnets are in")
+    verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the file's subnets are in")
     verb.add_argument("-o", "--out", metavar="OUT", help="file to write (default: standard output)")
     verb.add_argument("--force", action="store_true", help="write over OUT")
     verb.set_defaults(run=commands.import_)

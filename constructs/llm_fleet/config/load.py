@@ -9,6 +9,7 @@ from llm_fleet.config.checks import check_fleet
 from llm_fleet.config.consequences import without_consequences
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.located import LocatedProblem
+from llm_fleet.config.parallelcluster.raw import is_parallelcluster, no_fleet_file
 from llm_fleet.config.parse import parse
 from llm_fleet.config.read import read_text
 from llm_fleet.config.shape import OWN_KEY, as_written
@@ -29,6 +30,9 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     `directory` is where relative paths in it begin. Default: the current one, and nothing is looked for there.
     """
     document = parse(text, subject=subject)
+    if is_parallelcluster(document.data):
+        told = no_fleet_file(document.data, subject)
+        raise FleetError([document.locate(problem) for problem in told], subject=subject)
     built = build(document.data, document.problems)
     problems = list(built.problems)
     if built.fleet is not None:

@@ -36,7 +36,8 @@ class _Refusal(Exception):
 class _Reader:
     """Builds plain values from the events of one document."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, noun: str) -> None:
+        self._noun = noun
         self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         self.places: dict[YamlPath, tuple[int, int]] = {}
         self.problems: list[Problem] = []
@@ -48,7 +49,7 @@ class _Reader:
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if not self.empty:
-                    raise _refusal("a fleet file is one document", "remove this `---` and what follows it", event)
+                    raise _refusal(f"a {self._noun} is one document", "remove this `---` and what follows it", event)
                 self.empty = False
                 value = self._value(next(self._events), ())
         return value
@@ -62,12 +63,12 @@ class _Reader:
             )
             raise _Refusal(problem, event.start_mark)
         if isinstance(event, yaml.AliasEvent):
-            raise _refusal("a fleet file has no aliases", f"write what `*{event.anchor}` stands for", event)
+            raise _refusal(f"a {self._noun} has no aliases", f"write what `*{event.anchor}` stands for", event)
         if event.anchor is not None:
-            raise _refusal("a fleet file has no anchors", f"remove `&{event.anchor}`", event)
+            raise _refusal(f"a {self._noun} has no anchors", f"remove `&{event.anchor}`", event)
         if event.tag is not None:
             raise _refusal(
-                "a fleet file has no tags", f"remove `{event.tag.replace('tag:yaml.org,2002:', '!!')}`", event
+                f"a {self._noun} has no tags", f"remove `{event.tag.replace('tag:yaml.org,2002:', '!!')}`", event
             )
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
@@ -121,7 +122,7 @@ class _Reader:
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
             raise _refusal("a key is plain text", "write a word in front of the colon", event)
         if event.value == "<<" and not event.style:
-            raise _refusal("a fleet file has no merge keys", "write out what `<<` stands for", event)
+            raise _refusal(f"a {self._noun} has no merge keys", "write out what `<<` stands for", event)
         return event.value
 
     def _mark(self, path: YamlPath, event: Any) -> None:
@@ -151,9 +152,12 @@ class _Reader:
         )
 
 
-def parse(text: str, *, subject: str) -> Document:
-    """Return what `text` holds; raise `FleetError` (LF104 to LF109) when it holds no mapping at all."""
-    reader = _Reader(text)
+def parse(text: str, *, subject: str, noun: str = "fleet file") -> Document:
+    """Return what `text` holds; raise `FleetError` (LF104 to LF109) when it holds no mapping at all.
+
+    `noun`: what it should be, for messages.
+    """
+    reader = _Reader(text, noun)
     try:
         data = reader.document()
     except _Refusal as refusal:

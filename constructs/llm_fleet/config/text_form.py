@@ -54,5 +54,7 @@ SECRET_ARN = TextForm(
     pattern=f"{_ARN}:secretsmanager:[a-z0-9-]+:[0-9]{{12}}:secret:[A-Za-z0-9/_+=.@-]+",
     example="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
 )
-SUBNET_ID = TextForm(noun="the id of a subnet", pattern="subnet-[0-9a-z]+", example="subnet-0123456789abcdef0")
+SUBNET_ID = TextForm(
+    noun="the id of a subnet", pattern="subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})", example="subnet-0123456789abcdef0"
+)
 SECURITY_GROUP_ID = TextForm(noun="the id of a security group", pattern="sg-[0-9a-z]+", example="sg-0123456789abcdef0")

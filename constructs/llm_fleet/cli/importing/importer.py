@@ -1,4 +1,4 @@
-"""Makes a fleet file out of a request, and makes sure that it is a good one."""
+"""Makes a fleet file out of a request or a ParallelCluster configuration, and makes sure that it is a good one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from typing import Any
 
 from llm_fleet.cli.importing.mend import Mender
 from llm_fleet.cli.importing.notes import Note, Notes
+from llm_fleet.cli.importing.parallelcluster.read import read_parallelcluster
+from llm_fleet.cli.importing.parallelcluster.translate import translate_parallelcluster
 from llm_fleet.cli.importing.request import read_request
 from llm_fleet.cli.importing.to_yaml import to_yaml
-from llm_fleet.cli.importing.translate import Asked, translate
+from llm_fleet.cli.importing.translate import Asked, Translation, translate
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
 
@@ -47,11 +49,7 @@ def import_request(
     """
     notes = Notes()
     try:
-        mender = Mender(notes=notes)
-        request = mender.request(read_request(path))
-        if mender.problems:
-            raise FleetError(mender.problems, subject=str(path))
-        translation = translate(request, Asked(stem=path.stem, region=region, zones=zones, vpc=vpc), notes)
+        translation = _translate(path, Asked(stem=path.stem, region=region, zones=zones, vpc=vpc), notes)
         if translation.problems:
             raise FleetError(translation.problems, subject=str(path))
         text = to_yaml(translation.fleet, heading=_heading(path), comments=_comments(translation.fleet))
@@ -59,6 +57,15 @@ def import_request(
     except FleetError as error:
         raise ImportFailure(error, notes) from None
     return Imported(text=text, notes=tuple(notes.notes))
+
+
+def _translate(path: Path, asked: Asked, notes: Notes) -> Translation:
+    configuration = read_parallelcluster(path, notes)
+    if configuration is not None:
+        return translate_parallelcluster(configuration, asked, notes)
+    mender = Mender(notes=notes)
+    request = mender.request(read_request(path))
+    return translate(request, asked, notes) if not mender.problems else Translation(problems=mender.problems)
 
 
 def _heading(path: Path) -> str:
@@ -76,6 +83,6 @@ def _comments(fleet: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
             "and storage: {fsx: {size: 4800 GiB, throughput: 250 MB/s/TiB}}."
         )
     for name, cluster in fleet["clusters"].items():
-        for group, config in cluster["groups"].items():
+        for group, config in cluster.get("groups", {}).items():
             comments[("clusters", name, "groups", group)] = _ROLES[config["role"]]
     return comments

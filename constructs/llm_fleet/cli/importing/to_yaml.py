@@ -28,7 +28,7 @@ def _mapping(
             yield ""
         if at in comments:
             yield from (f"{indent}# {line}" for line in comments[at].splitlines())
-        name = key if _KEY.fullmatch(key) and plain_scalar(key) == key else json.dumps(key)
+        name = _name(key)
         if isinstance(value, Mapping) and value:
             yield f"{indent}{name}:"
             yield from _mapping(cast(Mapping[str, Any], value), at, comments)
@@ -36,11 +36,16 @@ def _mapping(
             yield f"{indent}{name}: {_value(value)}"
 
 
+def _name(key: str) -> str:
+    return key if _KEY.fullmatch(key) and plain_scalar(key) == key else json.dumps(key)
+
+
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_value, cast(list[Any], value)))}]"
     if isinstance(value, Mapping):
-        return "{}"
+        entries = cast(Mapping[str, Any], value).items()
+        return "{" + ", ".join(f"{_name(key)}: {_value(inner)}" for key, inner in entries) + "}"
     if isinstance(value, str):
         return value if _PLAIN.fullmatch(value) and plain_scalar(value) == value else json.dumps(value)
     return json.dumps(value)

@@ -1,0 +1,1 @@
+"""Turns a configuration of ParallelCluster into a fleet file."""

@@ -1,0 +1,115 @@
+"""Turns the queues of a ParallelCluster configuration into those of a fleet file."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from llm_fleet.catalog.ec2_instances import ec2_instance
+from llm_fleet.cli.importing.parallelcluster.buckets import Buckets
+from llm_fleet.cli.importing.parallelcluster.section import Section
+from llm_fleet.cli.importing.parallelcluster.values import (
+    additional_groups,
+    amount,
+    number,
+    placement,
+    reservation,
+    root_volume,
+    scripts_and_policies,
+    tags,
+    told,
+    truth,
+    unless,
+)
+from llm_fleet.config.parallelcluster.queue import OF_ITS_RESOURCE, QueueConfig
+from llm_fleet.rules.parallelcluster.typed_keys import Place
+
+_CAPACITY = {"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block", "ONDEMAND": None}
+_NO_EFFECT = "Efa/GdrSupport"
+
+
+def queue(section: Section, resources: Sequence[Section], where: dict[str, Any], buckets: Buckets) -> dict[str, Any]:
+    """Return the keys of one queue; `where` are those of its place. Its compute resources are read on the way."""
+    scripts_and_policies(section)
+    buckets.add(section)
+    kind = section.take("CapacityType")
+    return {
+        **_instances(section, resources),
+        **told(
+            capacity=_CAPACITY.get(str(kind), kind) if kind is not None else None,
+            allocation=section.take("AllocationStrategy"),
+            exclusive=truth(section.take("JobExclusiveAllocation")),
+            root_volume=root_volume(section, "ComputeSettings/LocalStorage/RootVolume"),
+            scratch=section.take("ComputeSettings/LocalStorage/EphemeralVolume/MountDir"),
+            image=section.take("Image/CustomAmi"),
+            **where,
+            security_groups=additional_groups(section),
+            public_ip=truth(section.take("Networking/AssignPublicIp")),
+        ),
+        **_said_of_both(section),
+        **section.overrides(Place.QUEUE),
+    }
+
+
+def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]:
+    """Return the keys of the only compute resource as the queue's own, or all under `resources`."""
+    named = {str(resource.take("Name")): _resource(resource) for resource in resources}
+    if len(named) != 1:
+        return {"resources": named}
+    ((name, only),) = named.items()
+    short = {QueueConfig.key_of(attribute) for attribute in OF_ITS_RESOURCE}
+    if not set(only) <= short:
+        return {"resources": named}
+    queue_name = section.where.rsplit(" ", 1)[-1]
+    if name != queue_name:
+        section.notes.chosen(f"the compute resource {name} of {queue_name} is called as its queue, and so are nodes")
+    return only
+
+
+def _resource(section: Section) -> dict[str, Any]:
+    listed = [
+        cast("dict[str, Any]", item).get("InstanceType")
+        for item in section.items("Instances")
+        if isinstance(item, dict)
+    ]
+    one = section.take("InstanceType")
+    types = [str(name) for name in (listed or [one]) if name]
+    multithreading = truth(section.take("DisableSimultaneousMultithreading"))
+    if section.take(_NO_EFFECT) is not None:
+        section.notes.left_out(f"{section.say(_NO_EFFECT)}: it has no effect")
+    return {
+        **told(
+            type=one if not listed else None,
+            types=listed,
+            min=unless(number(section.take("MinCount")), 0),
+            max=number(section.take("MaxCount")),
+            efa=_efa(section, types),
+            hyperthreading=False if multithreading is True else None,
+            spot_price=section.take("SpotPrice"),
+            memory=amount(section.take("SchedulableMemory"), "MiB"),
+            static_priority=number(section.take("StaticNodePriority")),
+            dynamic_priority=number(section.take("DynamicNodePriority")),
+        ),
+        **_said_of_both(section),
+        **section.overrides(Place.COMPUTE_RESOURCE),
+    }
+
+
+def _said_of_both(section: Section) -> dict[str, Any]:
+    """Return the keys that a queue and a compute resource both may have."""
+    return told(
+        placement=placement(section),
+        reservation=reservation(section),
+        gpu_health_check=truth(section.take("HealthChecks/Gpu/Enabled")),
+        slurm=section.take("CustomSlurmSettings"),
+        tags=tags(section),
+    )
+
+
+def _efa(section: Section, types: Sequence[str]) -> bool | None:
+    written = truth(section.take("Efa/Enabled"))
+    known = [ec2_instance(name) for name in types]
+    capable = bool(known) and all(facts is not None and facts.efa_interfaces for facts in known)
+    if written is None and capable:
+        section.notes.chosen(
+            f"{section.where} has EFA, the fleet's default: {', '.join(types)} can, and it costs nothing"
+        )
+    return unless(written, True) if capable else unless(written, False)

@@ -1,0 +1,184 @@
+"""ParallelCluster configurations become fleet files that load, with all that died, was chosen or left out said."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
+from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
+from llm_fleet.cli.main import main
+from llm_fleet.config.load import parse_fleet
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from tests.cli.parallelcluster_values import value_of
+
+DATA = Path(__file__).parents[1] / "data"
+TALK = DATA / "parallelcluster-talk.yaml"
+SUBNET = "subnet-0123456789abcdef0"
+PLAIN: dict[str, Any] = {
+    "Region": "us-west-2",
+    "Image": {"Os": "alinux2023"},
+    "HeadNode": {"InstanceType": "c5.4xlarge", "Networking": {"SubnetId": SUBNET}},
+    "Scheduling": {
+        "Scheduler": "slurm",
+        "SlurmQueues": [
+            {
+                "Name": "trn1",
+                "Networking": {"SubnetIds": [SUBNET]},
+                "ComputeResources": [{"Name": "trn1", "InstanceType": "trn1.32xlarge", "MaxCount": 4}],
+            }
+        ],
+    },
+    "LoginNodes": {
+        "Pools": [{"Name": "people", "InstanceType": "m5.xlarge", "Count": 1, "Networking": {"SubnetIds": [SUBNET]}}]
+    },
+    "SharedStorage": [{"Name": "apps", "StorageType": "Ebs", "MountDir": "/apps"}],
+}
+SETTINGS = re.compile(r"SharedStorage\[\]/(\w+)Settings/")
+
+
+@pytest.fixture(autouse=True)
+def no_region_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+
+
+def imported(tmp_path: Path, configuration: Any, **options: Any) -> Imported:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(configuration if isinstance(configuration, str) else yaml.safe_dump(configuration))
+    given: dict[str, Any] = {"zones": ("usw2-az4",), "vpc": "vpc-0123456789abcdef0"} | options
+    return import_request(path, **given)
+
+
+def cluster_of(result: Imported) -> ParallelClusterConfig:
+    (cluster,) = parse_fleet(result.text).parallelclusters.values()
+    return cluster
+
+
+def with_(path: str, value: Any, configuration: dict[str, Any] = PLAIN) -> dict[str, Any]:
+    """Return `configuration` with `value` at `path`; `[]` is the first item of a list."""
+    changed = json.loads(json.dumps(configuration))
+    holder: Any = changed
+    *above, last = path.split("/")
+    for part in above:
+        key = part.removesuffix("[]")
+        holder = holder.setdefault(key, [{}] if part.endswith("[]") else {})
+        holder = holder[0] if part.endswith("[]") else holder
+    holder[last.removesuffix("[]")] = [value] if last.endswith("[]") else value
+    return changed
+
+
+def test_the_talk_is_golden() -> None:
+    result = import_request(TALK, region="us-east-1")
+    notes = "".join(f"{note}\n" for note in result.notes)
+    for name, made in (("parallelcluster-talk.fleet.yaml", result.text), ("parallelcluster-talk.notes", notes)):
+        if os.environ.get("UPDATE_GOLDEN"):
+            (DATA / name).write_text(made)
+        assert (DATA / name).read_text() == made
+
+
+def test_what_died_of_the_talk_is_told() -> None:
+    notes = [str(note) for note in import_request(TALK, region="us-east-1").notes]
+    (died,) = [note for note in notes if "alinux2 is alinux2023" in note]
+    assert "since 3.16.0" in died
+    assert "left out: HeadNode.Ssh.KeyName ${KEY_NAME}: a placeholder" in notes
+
+
+def test_the_talk_as_a_fleet_file_is_told_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(TALK)]) == 1
+    told = capsys.readouterr().err
+    assert "[LF123]  line 1" in told
+    assert f"llm-fleet import {TALK}" in told
+    assert "[LF618]  line 3" in told
+    assert "alinux2023" in told
+
+
+def test_json_is_as_good(tmp_path: Path) -> None:
+    assert imported(tmp_path, json.dumps(PLAIN)).text == imported(tmp_path, PLAIN).text
+
+
+def test_subnets_stay_when_vpc_and_zone_are_told(tmp_path: Path) -> None:
+    other = "subnet-0123456789abcdef1"
+    result = imported(tmp_path, with_("HeadNode/Networking/SubnetId", other))
+    fleet = parse_fleet(result.text)
+    assert fleet.network is not None
+    assert fleet.network.vpc is not None
+    assert fleet.network.vpc.subnets == {"usw2-az4": SUBNET}
+    assert cluster_of(result).head_node.subnet_id == other
+    assert cluster_of(result).queues["trn1"].subnet_ids == ()
+
+
+def test_subnets_without_their_vpc_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailure, match="--vpc"):
+        imported(tmp_path, PLAIN, vpc=None)
+
+
+def test_several_compute_resources_stay_apart(tmp_path: Path) -> None:
+    queue = PLAIN["Scheduling"]["SlurmQueues"][0]
+    more = [*queue["ComputeResources"], {"Name": "b", "InstanceType": "trn1n.32xlarge", "MaxCount": "2"}]
+    result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources", more))
+    resources = cluster_of(result).queues["trn1"].compute_resources
+    assert [(each.name, each.instance_types, each.max_count) for each in resources] == [
+        ("trn1", ("trn1.32xlarge",), 4),
+        ("b", ("trn1n.32xlarge",), 2),
+    ]
+
+
+def test_a_lustre_that_parallelcluster_would_make_is_the_fleets(tmp_path: Path) -> None:
+    settings = {"StorageCapacity": 4800, "DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250}
+    storage = {"Name": "fsx", "StorageType": "FsxLustre", "MountDir": "/fsx", "FsxLustreSettings": settings}
+    fleet = parse_fleet(imported(tmp_path, {**PLAIN, "SharedStorage": [storage]}).text)
+    assert fleet.storage.fsx is not None
+    assert fleet.storage.fsx.settings.storage_capacity_gib == 4800
+    assert fleet.storage.fsx.settings.per_unit_storage_throughput == 250
+
+
+def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
+    result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/JobExclusiveAlocation", True))
+    assert any(
+        note.kind == "left out"
+        and "SlurmQueues trn1.JobExclusiveAlocation" in note.text
+        and "JobExclusiveAllocation" in note.text
+        for note in result.notes
+    )
+
+
+def test_what_has_no_word_here_goes_to_the_overrides(tmp_path: Path) -> None:
+    result = imported(tmp_path, with_("DevSettings/Timeouts/HeadNodeBootstrapTimeout", 3600))
+    assert cluster_of(result).overrides == {"DevSettings": {"Timeouts": {"HeadNodeBootstrapTimeout": 3600}}}
+    assert any("under `overrides`" in note.text for note in result.notes)
+
+
+@pytest.mark.parametrize("scheduler", ["awsbatch", "pbs"])
+def test_a_scheduler_that_is_gone_is_refused_by_the_rule(tmp_path: Path, scheduler: str) -> None:
+    with pytest.raises(ImportFailure, match="scheduler"):
+        imported(tmp_path, with_("Scheduling/Scheduler", scheduler))
+
+
+def leaves(key: SchemaKey) -> Iterator[SchemaKey]:
+    for below in key.keys.values():
+        if below.kind == SECTION:
+            yield from leaves(below)
+        else:
+            yield below
+
+
+@pytest.mark.parametrize("key", list(leaves(parallelcluster_schema())), ids=lambda key: key.place)
+def test_every_key_of_the_schema_counts(tmp_path: Path, key: SchemaKey) -> None:
+    """Each is carried over, or said to be left out, or refused: an import never drops one in silence."""
+    kind = SETTINGS.match(key.place)
+    plain = with_("SharedStorage[]/StorageType", kind[1]) if kind else PLAIN
+    assert outcome(tmp_path, with_(key.place, value_of(key), plain)) != outcome(tmp_path, plain)
+
+
+def outcome(tmp_path: Path, configuration: dict[str, Any]) -> str:
+    try:
+        result = imported(tmp_path, configuration)
+    except ImportFailure as failure:
+        return str(failure)
+    return "\n".join([result.text, *map(str, result.notes)])
