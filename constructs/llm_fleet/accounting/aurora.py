@@ -5,7 +5,7 @@ from aws_cdk import aws_rds as rds
 from constructs import Construct
 
 from llm_fleet.accounting.database_server import DatabaseServer, ServerOptions
-from llm_fleet.acknowledge import acknowledge
+from llm_fleet.accounting.findings import explain_cluster
 from llm_fleet.catalog.slurm_database import slurm_database_facts
 
 _SERVERLESS = "db.serverless"
@@ -59,7 +59,7 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
         )
         for index in range(2 if settings.standby else 1)
     ]
-    _tell_nag(cluster, servers)
+    explain_cluster(cluster, servers)
     _keep(options.removal_policy, parameters, cluster, servers)
     return DatabaseServer(
         resource=cluster,
@@ -79,30 +79,3 @@ def _keep(
     beside = cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy
     for resource in (parameters, *servers):
         resource.apply_removal_policy(beside)
-
-
-def _tell_nag(cluster: rds.CfnDBCluster, servers: list[rds.CfnDBInstance]) -> None:
-    acknowledge(cluster, "slurmdbd signs in with a password and knows no IAM authentication", "AwsSolutions-RDS6")
-    acknowledge(
-        cluster,
-        "the general log would hold every statement, and with them names of jobs and people, at the price of capacity; "
-        "audit (who signed in), error and slow query logs go to CloudWatch",
-        "AwsSolutions-RDS16",
-    )
-    acknowledge(
-        cluster,
-        "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
-        "clusters only",
-        "AwsSolutions-RDS11",
-    )
-    acknowledge(
-        cluster,
-        "Aurora MySQL 3 cannot backtrack; automatic backups restore any second of their time",
-        "AwsSolutions-RDS14",
-    )
-    for server in servers:
-        acknowledge(
-            server,
-            "accounting is a small load: CloudWatch has capacity, connections and latency of the database without it",
-            "NIST.800.53.R5-RDSEnhancedMonitoringEnabled",
-        )

@@ -5,7 +5,7 @@ from aws_cdk import aws_rds as rds
 from constructs import Construct
 
 from llm_fleet.accounting.database_server import DatabaseServer, ServerOptions
-from llm_fleet.acknowledge import acknowledge
+from llm_fleet.accounting.findings import explain_instance
 from llm_fleet.catalog.slurm_database import slurm_database_facts
 
 _CLASS = "db.t4g.medium"
@@ -52,7 +52,7 @@ def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
         deletion_protection=options.deletion_protection,
         enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[settings.engine].logs),
     )
-    _tell_nag(instance)
+    explain_instance(instance)
     instance.apply_removal_policy(options.removal_policy)
     snapshot = options.removal_policy == cdk.RemovalPolicy.SNAPSHOT
     parameters.apply_removal_policy(cdk.RemovalPolicy.DESTROY if snapshot else options.removal_policy)
@@ -60,31 +60,4 @@ def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
         resource=instance,
         endpoint=instance.attr_endpoint_address,
         dimensions={"DBInstanceIdentifier": instance.ref},
-    )
-
-
-def _tell_nag(instance: rds.CfnDBInstance) -> None:
-    acknowledge(
-        instance,
-        "slurmctld keeps records back while slurmdbd has no database, and RDS starts a failed server anew; "
-        "`standby=True` pays for a second one",
-        "AwsSolutions-RDS3",
-        "NIST.800.53.R5-RDSMultiAZSupport",
-    )
-    acknowledge(
-        instance,
-        "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
-        "clusters only",
-        "AwsSolutions-RDS11",
-    )
-    acknowledge(
-        instance,
-        "accounting is a small load: CloudWatch has CPU, connections and latency of the database without it",
-        "NIST.800.53.R5-RDSEnhancedMonitoringEnabled",
-    )
-    acknowledge(
-        instance,
-        "the general log would hold every statement, and with them names of jobs and people; error and slow query "
-        "logs go to CloudWatch",
-        "NIST.800.53.R5-RDSLoggingEnabled",
     )

@@ -1,0 +1,29 @@
+"""A network and a database to look at."""
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk.assertions import Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+
+Resources = dict[str, dict[str, Any]]
+Find = Callable[..., Resources]
+
+
+@pytest.fixture
+def network(stack: cdk.Stack) -> FleetNetwork:
+    return FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+
+
+@pytest.fixture
+def find(stack: cdk.Stack) -> Find:
+    """Return the resources of some types in the stack's template, by logical id."""
+
+    def find(*types: str) -> Resources:
+        resources = Template.from_stack(stack).to_json()["Resources"]
+        return {name: found for name, found in resources.items() if found["Type"] in types}
+
+    return find

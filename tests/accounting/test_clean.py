@@ -1,0 +1,23 @@
+"""What accounting synthesizes passes every checker that a careful user would run."""
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet import FleetKey, FleetNetwork, SlurmDatabase
+from tests.clean import Finder, every_checker
+
+
+@pytest.fixture
+def everything(stack: cdk.Stack) -> cdk.Stack:
+    """A database of each engine beside the network that it stands in."""
+    key = FleetKey(stack, "Key")
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], encryption_key=key)
+    SlurmDatabase(stack, "Aurora", network=network, encryption_key=key)
+    SlurmDatabase(stack, "Mysql", network=network, encryption_key=key, engine="mysql")
+    SlurmDatabase(stack, "Mariadb", network=network, encryption_key=key, engine="mariadb", standby=True)
+    return stack
+
+
+@every_checker
+def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: Finder):
+    assert finder(app) == []
