@@ -1,0 +1,115 @@
+"""What is known only at deployment is judged by nobody here."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.terms import StorageKind
+from tests.rules.parallelcluster.findings import LIST_TOKEN, NUMBER_TOKEN, TOKEN, codes
+from tests.rules.parallelcluster.shapes import (
+    Cluster,
+    Database,
+    Head,
+    Partition,
+    Placement,
+    Pool,
+    RemoteDesktop,
+    Reservation,
+    Resource,
+    Root,
+    Slurm,
+    Storage,
+    with_head,
+    with_resource,
+)
+
+
+def tokens(part: Any, *keep: str) -> Any:
+    """The part with a token in place of each text and number, but of those to `keep`; of names, for paths need them."""
+    changes: dict[str, Any] = {}
+    for field in fields(part):
+        annotation = str(field.type)
+        if field.name in keep or field.name == "name":
+            continue
+        if "str" in annotation.replace("Strategy", "") and "Mapping" not in annotation and "Sequence" not in annotation:
+            changes[field.name] = TOKEN
+        elif "int" in annotation or "float" in annotation:
+            changes[field.name] = NUMBER_TOKEN
+    return replace(part, **changes)
+
+
+def everything_unknown() -> Cluster:
+    resource = tokens(
+        Resource(instance_types=LIST_TOKEN, placement_group=Placement(), tags={TOKEN: TOKEN}, efa=False),
+    )
+    reservation = Reservation(reservation_id=TOKEN)
+    queue = tokens(
+        Partition(
+            compute_resources=(replace(resource, capacity_reservation=reservation, spot_price=None),),
+            subnet_ids=LIST_TOKEN,
+            security_group_ids=LIST_TOKEN,
+            root_volume=tokens(Root()),
+            tags={TOKEN: TOKEN},
+        )
+    )
+    return replace(
+        tokens(Cluster(), "slurm", "accounting"),
+        head_node=tokens(Head(root_volume=tokens(Root()), dcv=tokens(RemoteDesktop()), security_group_ids=LIST_TOKEN)),
+        queues=(queue,),
+        login_pools=(tokens(Pool(dcv=tokens(RemoteDesktop()), security_group_ids=LIST_TOKEN)),),
+        shared_storage=(
+            tokens(Storage(name="a", settings={"VolumeType": TOKEN, "Size": NUMBER_TOKEN}), "existing_id"),
+            tokens(Storage(name="b", kind=StorageKind.EFS), "mount_dir"),
+            tokens(
+                Storage(
+                    name="c",
+                    kind=StorageKind.FSX_LUSTRE,
+                    mount_dir="/c",
+                    settings={
+                        "StorageCapacity": NUMBER_TOKEN,
+                        "DeploymentType": TOKEN,
+                        "PerUnitStorageThroughput": NUMBER_TOKEN,
+                        "KmsKeyId": TOKEN,
+                        "ImportPath": TOKEN,
+                    },
+                ),
+                "existing_id",
+                "mount_dir",
+            ),
+        ),
+        slurm=replace(Slurm(), scaledown_idletime_minutes=NUMBER_TOKEN),
+        accounting=tokens(Database(), "slurmdbd_host", "slurmdbd_port", "munge_key_secret_arn"),
+        tags={TOKEN: TOKEN},
+    )
+
+
+def test_tokens_pass_every_rule():
+    cluster = everything_unknown()
+    assert cluster.cluster_name == TOKEN
+    assert cluster.head_node.instance_type == TOKEN
+    assert cluster.queues[0].compute_resources[0].max_count == NUMBER_TOKEN
+    assert [str(problem) for problem in check_parallelcluster(cluster)] == []
+
+
+def test_a_newer_type_passes_and_its_facts_are_judged():
+    newer = Ec2InstanceType.of("trn9.48xlarge", architecture="arm64", vcpus=192, memory_gib=2048)
+    assert codes(with_resource(instance_types=(str(newer),))) == [Code.PC_INSTANCE_TYPE]
+    assert codes(with_resource(instance_types=(newer,))) == [Code.PC_ARCHITECTURE]
+    assert codes(with_resource(instance_types=(newer,), efa=True)) == [Code.PC_ARCHITECTURE, Code.PC_EFA_TYPE]
+
+
+def test_what_is_said_by_of_passes():
+    class Newer(str):
+        unchecked = True
+
+    assert codes(Cluster(version=Newer("4.0.0"), os=Newer("alinux2027"))) == []
+    assert codes(Cluster(version="4.0.0", os="alinux2027")) == [Code.PC_VERSION, Code.PC_OS]
+
+
+def test_an_unknown_type_is_told_once():
+    assert codes(with_head(instance_type="m5.huge")) == [Code.PC_INSTANCE_TYPE]
+    assert codes(with_resource(instance_types=("c5.huge",), efa=True, schedulable_memory_mib=10)) == [
+        Code.PC_INSTANCE_TYPE
+    ]
