@@ -13,7 +13,10 @@ DEPLOY = ("deploy", "--all", "--require-approval", "never", "--progress", "event
 
 
 class Cli:
-    """Runs the project's `cdk` on the apps of this folder, with a home of its own: the CLI caches accounts there."""
+    """Runs the project's `cdk` with a home of its own: the CLI caches accounts there.
+
+    What it runs on is an app of this folder, by its file's name, or an assembly that is synthesized already.
+    """
 
     def __init__(self, aws: LocalAws, home: Path) -> None:
         use_project_node()
@@ -30,12 +33,10 @@ class Cli:
             "CI": "true",
         }
 
-    def run(self, app: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, app: str | Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Run one command on an app; `variables` are what the app reads."""
-        command = f"{sys.executable} {Path(__file__).with_name(app)}"
-        output = str(self._home / f"{app}.out")
         return subprocess.run(
-            [str(CDK), "--app", command, "--output", output, "--no-notices", *arguments],
+            [str(CDK), *self._source(app), "--no-notices", *arguments],
             cwd=self._home,
             env={**self._environment, **variables},
             capture_output=True,
@@ -43,7 +44,13 @@ class Cli:
             timeout=240,
         )
 
-    def __call__(self, app: str, *arguments: str, **variables: str) -> str:
+    def _source(self, app: str | Path) -> list[str]:
+        if isinstance(app, Path):
+            return ["--app", str(app)]
+        command = f"{sys.executable} {Path(__file__).with_name(app)}"
+        return ["--app", command, "--output", str(self._home / f"{app}.out")]
+
+    def __call__(self, app: str | Path, *arguments: str, **variables: str) -> str:
         """Run one command that must succeed, and return what it said."""
         done = self.run(app, *arguments, **variables)
         assert done.returncode == 0, f"cdk {arguments}:\n{done.stdout}\n{done.stderr}\n{self.aws.server_log[-3000:]}"
