@@ -18,7 +18,17 @@ from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
 from parallelcluster_oracle.client import Oracle
-from tests.parallelcluster.clusters import HOOKS, POLICIES, POLICY, SUBNET, cluster, cluster_of_everything, subnet
+from tests.parallelcluster.clusters import (
+    GROUP,
+    HOOKS,
+    POLICIES,
+    POLICY,
+    SUBNET,
+    cluster,
+    cluster_of_everything,
+    group,
+    subnet,
+)
 
 OF_THE_CONSTRUCT = {
     "HeadNode/CustomActions",
@@ -262,6 +272,37 @@ def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) 
     assert told["Scheduling"]["SlurmSettings"]["Dns"] == {"DisableManagedDns": True}
     assert told["Imds"] == {"ImdsSupport": "v1.0"}
     assert oracle.schema(told) == []
+
+
+def nodes_with(**overrides: Any) -> list[dict[str, Any]]:
+    """Head node, queue and login pool, each with security groups, policies and `overrides`."""
+    shared: dict[str, Any] = {"security_groups": [group()], "overrides": overrides}
+    told = render_configuration(
+        cluster(
+            Queue.cpu("work", instance_type="c5.4xlarge", max_count=1, subnets=[subnet()], **shared),
+            head_node=HeadNode(instance_type="m5.2xlarge", subnet=subnet(), **shared),
+            login_pools=[LoginPool(name="users", instance_type="m5.large", **shared)],
+        ),
+        policies=POLICIES,
+    )
+    assert check_configuration(told) == []
+    return [told["HeadNode"], told["Scheduling"]["SlurmQueues"][0], told["LoginNodes"]["Pools"][0]]
+
+
+def test_security_groups_in_place_of_parallelclusters_are_joined_by_ours() -> None:
+    own = "sg-0123456789abcdef1"
+    for nodes in nodes_with(Networking={"SecurityGroups": [own]}):
+        assert nodes["Networking"]["SecurityGroups"] == [GROUP, own]
+        assert "AdditionalSecurityGroups" not in nodes["Networking"]
+    for nodes in nodes_with():
+        assert nodes["Networking"]["AdditionalSecurityGroups"] == [GROUP]
+
+
+@pytest.mark.parametrize("key", ["InstanceRole", "InstanceProfile"])
+def test_a_role_of_the_users_own_has_no_policies_beside_it(key: str) -> None:
+    kind = "role" if key == "InstanceRole" else "instance-profile"
+    own = {key: f"arn:aws:iam::111122223333:{kind}/mine"}
+    assert [nodes["Iam"] for nodes in nodes_with(Iam=own)] == [own] * 3
 
 
 def test_tokens_stay_tokens(trainium: Queue) -> None:

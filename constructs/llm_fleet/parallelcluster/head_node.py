@@ -49,7 +49,10 @@ class HeadNode:
     dcv: Dcv | None = None
     """A remote desktop. Default: none."""
     overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Keys of `HeadNode` without a field here, in ParallelCluster's spelling, e.g. `{"Networking": {"Proxy": …}}`."""
+    """Keys of `HeadNode` without a field here, in ParallelCluster's spelling, e.g. `{"Networking": {"Proxy": …}}`.
+
+    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached: that role must hold them.
+    """
 
     @property
     def subnet_id(self) -> str | None:

@@ -35,7 +35,10 @@ class LoginPool:
     dcv: Dcv | None = None
     """A remote desktop. Default: none."""
     overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Keys of a pool that have no field here, in ParallelCluster's spelling."""
+    """Keys of a pool that have no field here, in ParallelCluster's spelling.
+
+    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached: that role must hold them.
+    """
 
     @property
     def subnet_id(self) -> str | None:

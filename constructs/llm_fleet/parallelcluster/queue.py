@@ -63,7 +63,10 @@ class Queue:
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tags of its instances. Default: the cluster's."""
     overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Keys of a queue that have no field here, in ParallelCluster's spelling, e.g. `{"Networking": {"Proxy": …}}`."""
+    """Keys of a queue that have no field here, in ParallelCluster's spelling, e.g. `{"Networking": {"Proxy": …}}`.
+
+    With `Iam/InstanceRole` or `Iam/InstanceProfile` the cluster's policies are not attached: that role must hold them.
+    """
 
     def __post_init__(self) -> None:
         """Refuse what no cluster could make right."""

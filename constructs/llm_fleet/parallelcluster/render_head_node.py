@@ -11,6 +11,7 @@ from llm_fleet.parallelcluster.render_parts import (
     render_local_storage,
     render_policies,
     render_script,
+    render_security_groups,
 )
 from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
@@ -26,7 +27,7 @@ def render_head_node(head: HeadNodeLike, hooks: Hooks, policies: NodePolicies) -
             {
                 "SubnetId": head.subnet_id,
                 "ElasticIp": head.elastic_ip or None,
-                "AdditionalSecurityGroups": list(head.security_group_ids),
+                **render_security_groups(head.security_group_ids, head.overrides),
             }
         ),
         "Ssh": pruned({"KeyName": head.key_name, "AllowedIps": head.allowed_ips}),
@@ -40,7 +41,7 @@ def render_head_node(head: HeadNodeLike, hooks: Hooks, policies: NodePolicies) -
                 "OnNodeUpdated": render_script(hooks.head_node.on_node_updated),
             }
         ),
-        "Iam": render_policies(policies.head_node),
+        "Iam": render_policies(policies.head_node, head.overrides),
         "Imds": {"Secured": head.imds_secured},
         "Image": render_image(head.image_id),
     }

@@ -6,7 +6,13 @@ from llm_fleet.parallelcluster.hooks import Hooks
 from llm_fleet.parallelcluster.merge_overrides import merged, pruned
 from llm_fleet.parallelcluster.node_hooks import NodeHooks
 from llm_fleet.parallelcluster.node_policies import NodePolicies
-from llm_fleet.parallelcluster.render_parts import render_dcv, render_image, render_policies, render_script
+from llm_fleet.parallelcluster.render_parts import (
+    render_dcv,
+    render_image,
+    render_policies,
+    render_script,
+    render_security_groups,
+)
 from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike, LoginPoolLike
 
 
@@ -22,7 +28,7 @@ def render_login_pool(pool: LoginPoolLike, head: HeadNodeLike, hooks: Hooks, pol
         "Networking": pruned(
             {
                 "SubnetIds": [subnet_id] if subnet_id is not None else None,
-                "AdditionalSecurityGroups": list(pool.security_group_ids),
+                **render_security_groups(pool.security_group_ids, pool.overrides),
             }
         ),
         "Ssh": pruned({"AllowedIps": pool.allowed_ips}),
@@ -33,7 +39,7 @@ def render_login_pool(pool: LoginPoolLike, head: HeadNodeLike, hooks: Hooks, pol
                 "OnNodeUpdated": render_script(actions.on_node_updated),
             }
         ),
-        "Iam": render_policies(policies.login_pools.get(pool.name, ())),
+        "Iam": render_policies(policies.login_pools.get(pool.name, ()), pool.overrides),
         "Image": render_image(pool.image_id),
     }
     return merged(pruned(rendered), pool.overrides)

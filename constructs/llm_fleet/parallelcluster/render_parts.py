@@ -1,7 +1,7 @@
 """Sections of ParallelCluster's configuration that several kinds of nodes have. `pruned` drops what is `None`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet.parallelcluster.merge_overrides import pruned
 from llm_fleet.parallelcluster.node_script import NodeScript
@@ -76,9 +76,30 @@ def render_tags(tags: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
-def render_policies(arns: Sequence[str]) -> dict[str, Any]:
-    """Return `Iam` with the policies `arns`."""
+def render_policies(arns: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `Iam` with the policies `arns`.
+
+    Without them where `overrides` give a role or profile of the user's own: ParallelCluster takes no policies beside
+    it, and the role must hold what the nodes need.
+    """
+    own = _section(overrides, "Iam")
+    if own.get("InstanceRole") or own.get("InstanceProfile"):
+        return {}
     return pruned({"AdditionalIamPolicies": [{"Policy": arn} for arn in arns]})
+
+
+def render_security_groups(ids: Sequence[str], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of `Networking` with the security groups `ids`, beside ParallelCluster's own.
+
+    Where `overrides` give `SecurityGroups` in place of ParallelCluster's, these join them: it takes no others beside.
+    """
+    replaced = bool(_section(overrides, "Networking").get("SecurityGroups"))
+    return {"SecurityGroups" if replaced else "AdditionalSecurityGroups": list(ids)}
+
+
+def _section(overrides: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    given = overrides.get(name)
+    return cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
 
 
 def render_script(script: NodeScript | None) -> dict[str, Any] | None:

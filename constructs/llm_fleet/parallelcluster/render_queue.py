@@ -14,6 +14,7 @@ from llm_fleet.parallelcluster.render_parts import (
     render_policies,
     render_reservation,
     render_script,
+    render_security_groups,
     render_tags,
 )
 from llm_fleet.rules.parallelcluster.defaults import exclusive_of
@@ -32,7 +33,7 @@ def render_queue(queue: QueueLike, hooks: Hooks, policies: NodePolicies) -> dict
         "Networking": pruned(
             {
                 "SubnetIds": list(queue.subnet_ids),
-                "AdditionalSecurityGroups": list(queue.security_group_ids),
+                **render_security_groups(queue.security_group_ids, queue.overrides),
                 "AssignPublicIp": queue.assign_public_ip,
                 "PlacementGroup": render_placement_group(queue.placement_group),
             }
@@ -40,7 +41,7 @@ def render_queue(queue: QueueLike, hooks: Hooks, policies: NodePolicies) -> dict
         "CapacityReservationTarget": render_reservation(queue.capacity_reservation),
         "HealthChecks": render_gpu_health_check(queue.gpu_health_check),
         "CustomActions": pruned({"OnNodeConfigured": render_script(hooks.queues.get(queue.name))}),
-        "Iam": render_policies(policies.queues.get(queue.name, ())),
+        "Iam": render_policies(policies.queues.get(queue.name, ()), queue.overrides),
         "Image": render_image(queue.image_id),
         "CustomSlurmSettings": dict(queue.custom_slurm_settings),
         "Tags": render_tags(queue.tags),
