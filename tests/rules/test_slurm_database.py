@@ -84,6 +84,7 @@ def test_capacity(change: dict[str, Any], capacity: tuple[float, float]) -> None
 
 
 def test_family_follows_the_version() -> None:
+    assert replace(AURORA, engine_version="${Token[TOKEN.4]}").effective_family == "aurora-mysql8.0"
     assert AURORA.effective_family == "aurora-mysql8.0"
     assert replace(MARIADB, engine_version="10.11.16").effective_family == "mariadb10.11"
     assert (

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -118,11 +119,7 @@ class Accounting:
 
         ParallelCluster lets it read both secrets, but no key that encrypts them.
         """
-        keys = [key.key_arn for key in (secret.encryption_key for secret in self._secrets) if key is not None]
-        if not keys:
-            return []
-        arns = list(dict.fromkeys(keys))
-        return [iam.PolicyStatement(sid="AccountingSecretKey", actions=["kms:Decrypt"], resources=arns)]
+        return _decrypt(self._secrets, "AccountingSecretKey")
 
     def provider_statements(self) -> list[iam.PolicyStatement]:
         """Return what the provider must be allowed: its validators look the secrets up, and read the munge key."""
@@ -131,11 +128,7 @@ class Accounting:
             statements.append(_on(self.password_secret, "AccountingPassword", "secretsmanager:DescribeSecret"))
         if self.munge_key_secret is not None:
             statements.append(_on(self.munge_key_secret, "MungeKey", "secretsmanager:GetSecretValue"))
-            key = self.munge_key_secret.encryption_key
-            if key is not None:
-                statements.append(
-                    iam.PolicyStatement(sid="MungeKeyKey", actions=["kms:Decrypt"], resources=[key.key_arn])
-                )
+            statements += _decrypt([self.munge_key_secret], "MungeKeyKey")
         return statements
 
     @property
@@ -145,3 +138,14 @@ class Accounting:
 
 def _on(secret: secretsmanager.ISecret, sid: str, action: str) -> iam.PolicyStatement:
     return iam.PolicyStatement(sid=sid, actions=[action], resources=[secret.secret_arn])
+
+
+def _decrypt(secrets: Sequence[secretsmanager.ISecret], sid: str) -> list[iam.PolicyStatement]:
+    """Return the use of the keys of `secrets`, through Secrets Manager alone; nothing for keys of AWS's own."""
+    keys = [secret.encryption_key for secret in secrets]
+    arns = list(dict.fromkeys(key.key_arn for key in keys if key is not None))
+    if not arns:
+        return []
+    service = f"secretsmanager.{cdk.Stack.of(secrets[0]).region}.amazonaws.com"
+    conditions = {"StringEquals": {"kms:ViaService": service}}
+    return [iam.PolicyStatement(sid=sid, actions=["kms:Decrypt"], resources=arns, conditions=conditions)]

@@ -76,9 +76,10 @@ class SlurmDatabaseSettings:
 
     @property
     def effective_family(self) -> str:
-        """The parameter group family of that version."""
+        """The parameter group family of that version; of the default one where only the deployment knows it."""
         facts = slurm_database_facts().engines[self.engine]
-        return self.parameter_group_family or facts.families[major_of(self.effective_version) or ""]
+        known = facts.families.get(major_of(self.effective_version) or "")
+        return self.parameter_group_family or known or facts.families[major_of(facts.default) or ""]
 
     @property
     def effective_capacity(self) -> tuple[float, float]:

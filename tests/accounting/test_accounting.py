@@ -1,0 +1,121 @@
+"""Accounting of a ParallelCluster: what it is told, what it must be allowed, and the name of its schema."""
+
+import re
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from llm_fleet import Accounting, FleetKey, FleetNetwork, SlurmDatabase
+from llm_fleet.accounting.schema_name import parallelcluster_schema
+from llm_fleet.rules.accounting import check_accounting_fields
+from llm_fleet.rules.problem import FleetError
+from tests.accounting.conftest import Find
+
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
+KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
+GUID = re.compile(r"\{'Fn::Select': \[0, \{'Fn::Split': \['-', .*'AWS::StackId'.*\}\]\}")
+
+
+@pytest.fixture
+def database(stack: cdk.Stack, network: FleetNetwork) -> SlurmDatabase:
+    return SlurmDatabase(stack, "Database", network=network, encryption_key=FleetKey(stack, "Key"))
+
+
+def test_a_database(stack: cdk.Stack, database: SlurmDatabase) -> None:
+    accounting = Accounting.database(database)
+    assert check_accounting_fields(accounting) == []
+    assert stack.resolve(accounting.database_uri)["Fn::Join"][1] == [stack.resolve(database.endpoint), ":3306"]
+    assert accounting.user_name == "slurm"
+    assert accounting.password_secret_arn == database.password_secret.secret_arn
+    assert accounting.munge_key_secret_arn is None
+
+
+def test_a_schema_is_of_the_cluster_s_hash_and_of_its_stack(stack: cdk.Stack, database: SlurmDatabase) -> None:
+    name = Accounting.database(database).for_cluster(stack, cluster_name="Train-0123abcd").database_name
+    assert name is not None
+    (prefix, guid) = stack.resolve(name)["Fn::Join"][1]
+    assert prefix == "slurm_acct_db_train_0123abcd_"
+    assert GUID.search(str(guid))
+    assert re.fullmatch("[0-9a-z_]+", prefix)
+
+
+def test_a_schema_of_the_longest_name_fits(stack: cdk.Stack) -> None:
+    name = parallelcluster_schema(stack, "A" * 31 + "-0123abcd")
+    fixed = "".join(part for part in stack.resolve(name)["Fn::Join"][1] if isinstance(part, str))
+    assert len(fixed) + len("62dd2436") <= 64
+
+
+def test_a_schema_of_a_name_that_only_the_deployment_knows(stack: cdk.Stack) -> None:
+    one, other = (parallelcluster_schema(Construct(stack, id), cdk.Aws.STACK_NAME) for id in ("One", "Other"))
+    names = [stack.resolve(name)["Fn::Join"][1][0] for name in (one, other)]
+    assert names[0] != names[1]
+    assert all(re.fullmatch("slurm_acct_db_[0-9a-f]{8}_", name) for name in names)
+
+
+def test_a_schema_of_yours_is_left_alone(stack: cdk.Stack, database: SlurmDatabase) -> None:
+    accounting = Accounting.database(database, database_name="ours")
+    assert accounting.for_cluster(stack, cluster_name="train-0123abcd") is accounting
+
+
+def test_the_cluster_is_let_in_and_the_database_s_stack_needs_no_cluster(
+    app: cdk.App, stack: cdk.Stack, network: FleetNetwork, database: SlurmDatabase
+) -> None:
+    theirs = cdk.Stack(app, "Cluster", env=cdk.Environment(account=stack.account, region=stack.region))
+    own = ec2.SecurityGroup(theirs, "Own", vpc=network.vpc)
+    accounting = Accounting.database(database)
+    rules = accounting.open_ports(theirs, [network.security_group, own])
+    # The network's group is every cluster's: its rules stand beside the database, once. The cluster's own go with it.
+    assert [cdk.Stack.of(rule) for rule in rules] == [stack, theirs]
+    assert accounting.open_ports(theirs, [network.security_group])[0] is rules[0]
+    app.synth()
+    assert stack.dependencies == []
+
+
+def test_what_must_be_allowed_beside_what_parallelcluster_allows(stack: cdk.Stack, database: SlurmDatabase) -> None:
+    accounting = Accounting.database(database)
+    (decrypt,) = (stack.resolve(one.to_statement_json()) for one in accounting.head_node_statements())
+    assert decrypt["Action"] == "kms:Decrypt"
+    assert decrypt["Resource"]["Fn::GetAtt"][0].startswith("Key")
+    assert decrypt["Condition"] == {"StringEquals": {"kms:ViaService": "secretsmanager.us-west-2.amazonaws.com"}}
+    (look_up,) = (stack.resolve(one.to_statement_json()) for one in accounting.provider_statements())
+    assert look_up["Action"] == "secretsmanager:DescribeSecret"
+    assert look_up["Resource"] == stack.resolve(database.password_secret.secret_arn)
+
+
+def test_a_slurmdbd_elsewhere(stack: cdk.Stack, network: FleetNetwork, find: Find) -> None:
+    key = kms.Key.from_key_arn(stack, "Key", KEY)
+    munge = secretsmanager.Secret.from_secret_attributes(stack, "Munge", secret_complete_arn=SECRET, encryption_key=key)
+    accounting = Accounting.slurmdbd(
+        "slurmdbd.example.com", munge_key_secret=munge, connections=ec2.SecurityGroup(stack, "Dbd", vpc=network.vpc)
+    )
+    assert check_accounting_fields(accounting) == []
+    assert (accounting.slurmdbd_host, accounting.slurmdbd_port, accounting.database_uri) == (
+        "slurmdbd.example.com",
+        None,
+        None,
+    )
+    assert accounting.for_cluster(stack, cluster_name="train-0123abcd").database_name is None
+    actions = [one.to_statement_json()["Action"] for one in accounting.provider_statements()]
+    assert actions == ["secretsmanager:GetSecretValue", "kms:Decrypt"]
+    accounting.open_ports(stack, [network.security_group])
+    ports = [rule["Properties"].get("FromPort") for rule in find("AWS::EC2::SecurityGroupIngress").values()]
+    assert 6819 in ports
+
+
+def test_without_a_guard_and_a_key_there_is_nothing_to_do(stack: cdk.Stack, network: FleetNetwork) -> None:
+    secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Password", SECRET)
+    accounting = Accounting.database(SlurmDatabase.from_attributes(endpoint="db.example.com", password_secret=secret))
+    assert accounting.database_uri == "db.example.com:3306"
+    assert accounting.open_ports(stack, [network.security_group]) == []
+    assert accounting.head_node_statements() == []
+
+
+def test_a_secret_of_the_other_form_is_no_secret_for_parallelcluster(stack: cdk.Stack) -> None:
+    secret = secretsmanager.Secret.from_secret_complete_arn(stack, "Credentials", SECRET)
+    existing = SlurmDatabase.from_attributes(endpoint="db.example.com", credentials_secret=secret)
+    with pytest.raises(FleetError, match="LF693"):
+        Accounting.database(existing)
