@@ -22,6 +22,8 @@ from llm_fleet import (
 )
 from tests.clean import Finder, every_checker
 
+LINKED = {"DataRepositoryAssociations": [{"Name": "a", "DataRepositoryPath": "s3://corpus", "FileSystemPath": "/a"}]}
+
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
@@ -39,7 +41,8 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
         lustre=LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=4800, metadata_iops=12000),
         open_zfs=OpenZfsFileSystem(stack, "Home", network=network),
         shared_storage=[
-            SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=200, settings={"KmsKeyId": key.key_arn})
+            SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=200, settings={"KmsKeyId": key.key_arn}),
+            SharedStorage.managed_lustre("corpus", mount_dir="/corpus", capacity_gib=1200, settings=LINKED),
         ],
         head_node=HeadNode(instance_type="m5.2xlarge"),
         queues=[

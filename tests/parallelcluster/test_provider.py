@@ -93,6 +93,14 @@ def test_existing_file_systems_are_looked_up():
     assert allowed({"SharedStorage": [managed, other]}) == {}, "the provider may do that by itself"
 
 
+def test_linked_buckets_of_a_file_system_that_parallelcluster_makes():
+    associations = [{"Name": "a", "DataRepositoryPath": "s3://corpus/in"}, {"DataRepositoryPath": "s3://corpus/out"}]
+    settings = {"StorageCapacity": 1200, "DataRepositoryAssociations": associations}
+    found = allowed({"SharedStorage": [{"StorageType": "FsxLustre", "FsxLustreSettings": settings}]})
+    assert list(found) == ["LinkedBuckets", "LinkedBucketsRole"]
+    assert found["LinkedBuckets"].resources == ("arn:aws:s3:::corpus", "arn:aws:s3:::corpus/*")
+
+
 @pytest.mark.parametrize(
     ("written", "resource"),
     [(KEY, KEY), ("0123abcd", "arn:aws:kms:us-west-2:111122223333:key/0123abcd")],

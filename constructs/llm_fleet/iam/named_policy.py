@@ -6,7 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge_wildcards
+from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.iam.permission import Permission
 from llm_fleet.iam.statements import characters_of, reasons_of, statement_of
 from llm_fleet.rules.node_policy import policy_size
@@ -44,6 +44,10 @@ class NamedPolicy(Construct):
         )
         """The policy itself."""
         acknowledge_wildcards(self.policy, lambda: reasons_of(self.permissions))
+        for permission in self.permissions:
+            wide = [f"AwsSolutions-IAM5[Action::{action}]" for action in permission.actions if "*" in action]
+            if wide:
+                acknowledge(self.policy, permission.reason, *wide)
 
     @property
     def arn(self) -> str:

@@ -17,7 +17,7 @@ class Permission:
     sid: str
     """Statement id, letters and digits: what it is for, in a word."""
     actions: tuple[str, ...]
-    """IAM actions, spelt out: never a wildcard."""
+    """IAM actions, spelt out; a wildcard only where AWS tells no more, and never for nodes."""
     resources: tuple[str, ...]
     """ARNs; `*` only for actions that know no resource."""
     reason: str

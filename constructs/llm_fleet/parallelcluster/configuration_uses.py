@@ -6,6 +6,7 @@ from typing import Any, cast
 from llm_fleet.rules.tokens import is_unresolved
 
 _SCRIPT_KEYS = ("Script", "CustomSlurmSettingsIncludeFile")
+_REPOSITORY_KEYS = ("DataRepositoryPath", "ExportPath", "ImportPath")
 _FSX_KINDS = ("FsxLustre", "FsxOpenZfs", "FsxOntap", "FileCache")
 
 
@@ -23,6 +24,13 @@ def storage_keys(configuration: Mapping[str, Any]) -> list[str]:
     """Return the KMS keys of the shared storage that ParallelCluster makes, as they are written: id, ARN or alias."""
     storages = configuration.get("SharedStorage", ())
     return list(dict.fromkeys(str(value) for key, value in _items(storages) if key == "KmsKeyId"))
+
+
+def linked_buckets(configuration: Mapping[str, Any]) -> list[str]:
+    """Return the buckets that file systems made by ParallelCluster are linked to, each once; tokens left out."""
+    paths = [str(value) for key, value in _items(configuration.get("SharedStorage", ())) if key in _REPOSITORY_KEYS]
+    known = [path for path in paths if path.startswith("s3://") and not is_unresolved(path)]
+    return list(dict.fromkeys(path.removeprefix("s3://").split("/")[0] for path in known))
 
 
 def has_existing_fsx(configuration: Mapping[str, Any]) -> bool:

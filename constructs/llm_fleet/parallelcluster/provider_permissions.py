@@ -13,6 +13,7 @@ from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.parallelcluster.configuration_uses import (
     directory_password,
     has_existing_fsx,
+    linked_buckets,
     s3_objects,
     storage_keys,
 )
@@ -37,6 +38,7 @@ def provider_permissions(
         *_bundle(bundle),
         *_scripts(configuration, place),
         *_existing_fsx(configuration),
+        *_linked_buckets(configuration, place),
         *keys_of_storage(configuration, place, why="the provider makes encrypted file systems and volumes"),
         *_directory(configuration),
         *(_boundary(place) if boundary else ()),
@@ -125,6 +127,29 @@ def _existing_fsx(configuration: Mapping[str, Any]) -> tuple[Permission, ...]:
             resources=("*",),
             reason="its validators look existing file systems up; these actions know no resource in the service "
             "authorization reference, and the provider's own statement names ARNs; whether those suffice was not tried",
+        ),
+    )
+
+
+def _linked_buckets(configuration: Mapping[str, Any], place: Place) -> tuple[Permission, ...]:
+    """Link a file system to S3, as FSxS3AccessPolicy of parallelcluster-policies.yaml does; the provider lacks it."""
+    arns = [f"arn:{place.partition}:s3:::{bucket}" for bucket in linked_buckets(configuration)]
+    if not arns:
+        return ()
+    role = "role/aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/*"
+    return (
+        Permission(
+            sid="LinkedBuckets",
+            actions=("s3:Get*", "s3:List*", "s3:PutObject"),
+            resources=tuple(arn for bucket in arns for arn in (bucket, f"{bucket}/*")),
+            reason="FSx links a file system to a bucket with the rights of who makes it; which reads that takes, AWS "
+            "tells by these wildcards only",
+        ),
+        Permission(
+            sid="LinkedBucketsRole",
+            actions=("iam:AttachRolePolicy", "iam:CreateServiceLinkedRole", "iam:PutRolePolicy"),
+            resources=(f"arn:{place.partition}:iam::{place.account}:{role}",),
+            reason="FSx reaches each bucket by a service-linked role, whose name ends with the file system's id",
         ),
     )
 

@@ -1,0 +1,48 @@
+"""A ParallelCluster in a stack of your own: the fourteen lines between the markers, and the app around them.
+
+python examples/strangers_parallelcluster.py          synthesizes it to cdk.out, without an AWS account
+"""
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from llm_fleet import FleetNetwork, HeadNode, LoginPool, LustreFileSystem, OpenZfsFileSystem, ParallelCluster, Queue
+
+
+class ResearchStack(cdk.Stack):
+    """Whatever else a team has in its stack, with a cluster that its engineers may log in to."""
+
+    def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
+        """Make the stack."""
+        super().__init__(scope, id, env=env)
+        engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
+
+        # --- the fourteen lines ---
+        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"])
+        lustre = LustreFileSystem(self, "Fsx", network=network, storage_capacity_gib=4800)
+        home = OpenZfsFileSystem(self, "Home", network=network)
+        cluster = ParallelCluster(
+            self,
+            "Train",
+            network=network,
+            lustre=lustre,
+            open_zfs=home,
+            head_node=HeadNode(instance_type="m5.2xlarge"),
+            queues=[Queue.trainium("trn1", max_count=4), Queue.gpu("p5", instance_type="p5.48xlarge", max_count=2)],
+            login_pools=[LoginPool(name="login", instance_type="m5.large")],
+        )
+        cluster.grants.ssm_session(engineers)
+        # --- the end of them ---
+        cluster.add_outputs()
+
+
+def main(outdir: str = "cdk.out") -> None:
+    """Synthesize the stack for an account and region, into `outdir`."""
+    app = cdk.App(outdir=outdir)
+    ResearchStack(app, "Research", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()
