@@ -29,6 +29,7 @@ _OF_ZONES = frozenset(
     {Code.ZONE_WITHOUT_SUBNET, Code.MOUNT_ZONE, Code.TRAINING_PLAN_ZONE, Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA}
 )
 _OF_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC}) | _OF_ZONES
+_OF_ACCOUNTING = frozenset({Code.ACCOUNTING_PLACE, Code.ACCOUNTING_SECRET, Code.ACCOUNTING_MUNGE_KEY})
 _OF_PLACE = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
 _WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNET})
 _ZONES = ("az", "azs", "vpc")
@@ -58,6 +59,8 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
         return True
     if path[:1] == ("storage",) and len(path) == 3 and path[2] in _DECIDES_FILE_SYSTEM:
         return _within(finding.path, path[:2]) or finding.code in _OF_PLACE
+    if finding.code in _OF_ACCOUNTING and cause.code is Code.UNKNOWN_KEY and "accounting" in path:
+        return _within(finding.path, path[:-1])  # It may have been meant to name the database.
     if path == ("network",):
         return finding.code in _OF_NETWORK
     if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
