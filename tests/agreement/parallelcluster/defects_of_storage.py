@@ -1,6 +1,5 @@
-"""Mistakes in shared storage: names, mount directories, numbers, EBS, EFS, Lustre."""
+"""Mistakes in shared storage of any kind: names, mount directories, numbers, ids."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from llm_fleet.rules.codes import Code
@@ -8,21 +7,12 @@ from llm_fleet.rules.parallelcluster.terms import StorageKind
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import Cluster, Head, Partition, Resource, Storage, with_storage
 
-KEY = "0123abcd-0000-4000-8000-0123456789ab"
 FS = "fs-0123456789abcdef0"
+NVME = Partition(compute_resources=(Resource(instance_types=("c5d.4xlarge",)),))
 
 
 def _lustre(existing: str | None = None, **settings: Any) -> Cluster:
     return with_storage(kind=StorageKind.FSX_LUSTRE, existing_id=existing, settings=settings)
-
-
-def _persistent(**settings: Any) -> Cluster:
-    usual: Mapping[str, Any] = {
-        "StorageCapacity": 1200,
-        "DeploymentType": "PERSISTENT_2",
-        "PerUnitStorageThroughput": 250,
-    }
-    return _lustre(**{**usual, **settings})
 
 
 def _ebs(existing: str | None = None, **settings: Any) -> Cluster:
@@ -52,15 +42,6 @@ def _at(*mount_dirs: str, **attributes: Any) -> Cluster:
     storages = tuple(Storage(name=f"s{index}", mount_dir=place) for index, place in enumerate(mount_dirs))
     return Cluster(shared_storage=storages, **attributes)
 
-
-def _association(number: int, path: str = "s3://bucket/data") -> list[dict[str, str]]:
-    return [
-        {"Name": f"data-{index}", "DataRepositoryPath": path, "FileSystemPath": f"/data-{index}"}
-        for index in range(number)
-    ]
-
-
-NVME = Partition(compute_resources=(Resource(instance_types=("c5d.4xlarge",)),))
 
 PLACES = (
     Defect(
@@ -259,251 +240,4 @@ EXISTING = (
         good=_ebs(Raid={"Type": 1, "NumberOfVolumes": 2}),
     ),
 )
-EBS = (
-    Defect(
-        name="st1 of 499 GiB",
-        cluster=_ebs(VolumeType="st1", Size=499),
-        code=Code.PC_EBS,
-        validator="EbsVolumeTypeSizeValidator",
-        good=_ebs(VolumeType="st1", Size=500),
-    ),
-    Defect(
-        name="st1 of ParallelCluster's own size",
-        cluster=_ebs(VolumeType="st1"),
-        code=Code.PC_EBS,
-        validator="EbsVolumeTypeSizeValidator",
-    ),
-    Defect(
-        name="IOPS of gp2",
-        cluster=_ebs(VolumeType="gp2", Iops=3000),
-        code=Code.PC_EBS,
-        validator="EbsVolumeIopsValidator",
-        said="not supported",
-        good=_ebs(VolumeType="gp2"),
-    ),
-    Defect(
-        name="more IOPS than the size has",
-        cluster=_ebs(VolumeType="io1", Size=100, Iops=5001),
-        code=Code.PC_EBS,
-        validator="EbsVolumeIopsValidator",
-        said="ratio",
-        good=_ebs(VolumeType="io1", Size=100, Iops=5000),
-    ),
-    Defect(
-        name="gp3 too small for its IOPS",
-        cluster=_ebs(Size=5),
-        code=Code.PC_EBS,
-        validator="EbsVolumeIopsValidator",
-        said="ratio",
-        good=_ebs(Size=6),
-    ),
-    Defect(
-        name="gp3 of 1001 MiB/s",
-        cluster=_ebs(Throughput=1001, Iops=16000),
-        code=Code.PC_EBS,
-        validator="EbsVolumeThroughputValidator",
-        good=_ebs(Throughput=1000, Iops=16000),
-    ),
-    Defect(
-        name="more throughput than the IOPS carry",
-        cluster=_ebs(Throughput=1000, Iops=3999),
-        code=Code.PC_EBS,
-        validator="EbsVolumeThroughputIopsValidator",
-        good=_ebs(Throughput=1000, Iops=4000),
-    ),
-    Defect(
-        name="key of a volume that is not encrypted",
-        cluster=_ebs(KmsKeyId=KEY, Encrypted=False),
-        code=Code.PC_EBS,
-        validator="KmsKeyIdEncryptedValidator",
-        good=_ebs(KmsKeyId=KEY),
-    ),
-)
-EFS = (
-    Defect(
-        name="IAM without encryption in transit",
-        cluster=_efs(IamAuthorization=True),
-        code=Code.PC_EFS,
-        validator="EfsMountOptionsValidator",
-        good=_efs(IamAuthorization=True, EncryptionInTransit=True),
-    ),
-    Defect(
-        name="access point without encryption in transit",
-        cluster=_efs(FS, AccessPointId="fsap-0123456789abcdef0"),
-        code=Code.PC_EFS,
-        validator="EfsAccessPointOptionsValidator",
-        said="encryption in transit",
-        good=_efs(FS, AccessPointId="fsap-0123456789abcdef0", EncryptionInTransit=True),
-    ),
-    Defect(
-        name="access point of an EFS to be made",
-        cluster=_efs(AccessPointId="fsap-0123456789abcdef0", EncryptionInTransit=True),
-        code=Code.PC_EFS,
-        validator="EfsAccessPointOptionsValidator",
-        said="existing EFS",
-    ),
-    Defect(
-        name="key of an EFS that is not encrypted",
-        cluster=_efs(KmsKeyId=KEY),
-        code=Code.PC_EFS,
-        validator="KmsKeyIdEncryptedValidator",
-        good=_efs(KmsKeyId=KEY, Encrypted=True),
-    ),
-    Defect(
-        name="provisioned throughput in bursting mode",
-        cluster=_efs(ProvisionedThroughput=100),
-        code=Code.PC_KEYS_TOGETHER,
-        validator=SCHEMA,
-        good=_efs(ProvisionedThroughput=100, ThroughputMode="provisioned"),
-    ),
-)
-LUSTRE = (
-    Defect(
-        name="Lustre of 5000 GiB",
-        cluster=_persistent(StorageCapacity=5000),
-        code=Code.PC_FSX_CAPACITY,
-        validator="FsxStorageCapacityValidator",
-        good=_persistent(StorageCapacity=4800),
-    ),
-    Defect(
-        name="Lustre without a capacity",
-        cluster=_lustre(DeploymentType="SCRATCH_2"),
-        code=Code.PC_FSX_CAPACITY,
-        validator="FsxStorageCapacityValidator",
-        said="must be specified",
-    ),
-    Defect(
-        name="SCRATCH_1 of 4800 GiB",
-        cluster=_lustre(DeploymentType="SCRATCH_1", StorageCapacity=4800),
-        code=Code.PC_FSX_CAPACITY,
-        validator="FsxStorageCapacityValidator",
-        good=_lustre(DeploymentType="SCRATCH_1", StorageCapacity=3600),
-    ),
-    Defect(
-        name="HDD of 1800 GiB at 12 MB/s/TiB",
-        cluster=_persistent(
-            DeploymentType="PERSISTENT_1", StorageType="HDD", PerUnitStorageThroughput=12, StorageCapacity=1800
-        ),
-        code=Code.PC_FSX_CAPACITY,
-        validator="FsxStorageCapacityValidator",
-        good=_persistent(
-            DeploymentType="PERSISTENT_1", StorageType="HDD", PerUnitStorageThroughput=40, StorageCapacity=1800
-        ),
-    ),
-    Defect(
-        name="PERSISTENT_2 at 200 MB/s/TiB",
-        cluster=_persistent(PerUnitStorageThroughput=200),
-        code=Code.PC_FSX_THROUGHPUT,
-        validator="FsxStorageTypeOptionsValidator",
-        good=_persistent(PerUnitStorageThroughput=1000),
-    ),
-    Defect(
-        name="PERSISTENT_1 without a throughput",
-        cluster=_lustre(StorageCapacity=1200, DeploymentType="PERSISTENT_1"),
-        code=Code.PC_FSX_THROUGHPUT,
-        validator="FsxPersistentOptionsValidator",
-        good=_persistent(DeploymentType="PERSISTENT_1", PerUnitStorageThroughput=50),
-    ),
-    Defect(
-        name="SCRATCH_2 with a throughput",
-        cluster=_lustre(StorageCapacity=1200, DeploymentType="SCRATCH_2", PerUnitStorageThroughput=200),
-        code=Code.PC_FSX_THROUGHPUT,
-        validator="FsxPersistentOptionsValidator",
-    ),
-    Defect(
-        name="key of a scratch file system",
-        cluster=_lustre(StorageCapacity=1200, KmsKeyId=KEY),
-        code=Code.PC_FSX_OPTION,
-        validator="FsxPersistentOptionsValidator",
-        good=_persistent(KmsKeyId=KEY),
-    ),
-    Defect(
-        name="PERSISTENT_2 on HDD",
-        cluster=_persistent(StorageType="HDD", PerUnitStorageThroughput=12, StorageCapacity=6000),
-        code=Code.PC_FSX_OPTION,
-        validator="FsxStorageTypeOptionsValidator",
-    ),
-    Defect(
-        name="drive cache of SSD",
-        cluster=_persistent(DriveCacheType="READ"),
-        code=Code.PC_FSX_OPTION,
-        validator="FsxStorageTypeOptionsValidator",
-        said="Drive cache",
-        good=_persistent(
-            DeploymentType="PERSISTENT_1",
-            StorageType="HDD",
-            PerUnitStorageThroughput=12,
-            StorageCapacity=6000,
-            DriveCacheType="READ",
-        ),
-    ),
-    Defect(
-        name="backup time without backups",
-        cluster=_persistent(DailyAutomaticBackupStartTime="03:00"),
-        code=Code.PC_FSX_OPTION,
-        validator="FsxBackupOptionsValidator",
-        good=_persistent(DailyAutomaticBackupStartTime="03:00", AutomaticBackupRetentionDays=7, CopyTagsToBackups=True),
-    ),
-    Defect(
-        name="backups of a scratch file system",
-        cluster=_lustre(StorageCapacity=1200, AutomaticBackupRetentionDays=7),
-        code=Code.PC_FSX_OPTION,
-        validator="FsxBackupOptionsValidator",
-    ),
-    Defect(
-        name="backups of a file system that imports",
-        cluster=_persistent(
-            DeploymentType="PERSISTENT_1",
-            PerUnitStorageThroughput=50,
-            ImportPath="s3://bucket/data",
-            AutomaticBackupRetentionDays=7,
-        ),
-        code=Code.PC_FSX_OPTION,
-        validator="FsxBackupOptionsValidator",
-        said="S3-linked",
-        good=_persistent(AutomaticBackupRetentionDays=7, DataRepositoryAssociations=_association(1)),
-    ),
-    Defect(
-        name="size of a file system from a backup",
-        cluster=_lustre(BackupId="backup-0123456789abcdef0", StorageCapacity=1200),
-        code=Code.PC_KEYS_TOGETHER,
-        validator=SCHEMA,
-        good=_lustre(BackupId="backup-0123456789abcdef0"),
-    ),
-    Defect(
-        name="export without import",
-        cluster=_lustre(StorageCapacity=1200, ExportPath="s3://bucket/data"),
-        code=Code.PC_FSX_DATA_REPOSITORY,
-        validator="FsxS3Validator",
-        good=_lustre(StorageCapacity=1200, ImportPath="s3://bucket/data", ExportPath="s3://bucket/data/out"),
-    ),
-    Defect(
-        name="import from no bucket",
-        cluster=_lustre(StorageCapacity=1200, ImportPath="https://bucket/data"),
-        code=Code.PC_FSX_DATA_REPOSITORY,
-        validator="S3BucketUriValidator",
-    ),
-    Defect(
-        name="association with no bucket",
-        cluster=_persistent(DataRepositoryAssociations=_association(1, "bucket/data")),
-        code=Code.PC_FSX_DATA_REPOSITORY,
-        validator="S3BucketUriValidator",
-    ),
-    Defect(
-        name="associations beside an import path",
-        cluster=_lustre(
-            StorageCapacity=1200, ImportPath="s3://bucket/data", DataRepositoryAssociations=_association(1)
-        ),
-        code=Code.PC_FSX_DATA_REPOSITORY,
-        validator="FsxDraValidator",
-    ),
-    Defect(
-        name="9 associations",
-        cluster=_persistent(DataRepositoryAssociations=_association(9)),
-        code=Code.PC_FSX_DATA_REPOSITORY,
-        validator="FsxDraValidator",
-        said="8",
-        good=_persistent(DataRepositoryAssociations=_association(8)),
-    ),
-)
-DEFECTS = (*PLACES, *NUMBERS, *EXISTING, *EBS, *EFS, *LUSTRE)
+DEFECTS = (*PLACES, *NUMBERS, *EXISTING)

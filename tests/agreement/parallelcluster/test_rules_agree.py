@@ -9,11 +9,10 @@ from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
 from parallelcluster_oracle.client import Oracle
-from tests.agreement.parallelcluster import defects_of_clusters, defects_of_nodes, defects_of_storage
 from tests.agreement.parallelcluster.defect import GOOD, Defect
+from tests.agreement.parallelcluster.defects import DEFECTS
 from tests.rules.parallelcluster.shapes import Cluster, Partition
 
-DEFECTS = (*defects_of_clusters.DEFECTS, *defects_of_nodes.DEFECTS, *defects_of_storage.DEFECTS)
 HASH = "-0123abcd"
 
 

@@ -1,18 +1,19 @@
 """Every validator of the package has a defect, or a reason why not."""
 
+from tests.agreement.parallelcluster import defects, defects_of_accounting
 from tests.agreement.parallelcluster.not_ours import NOT_OURS
 from tests.agreement.parallelcluster.package import validators
-from tests.agreement.parallelcluster.test_rules_agree import DEFECTS
+
+OURS = {defect.validator for defect in (*defects.DEFECTS, *defects_of_accounting.DEFECTS)}
 
 
 def test_every_validator_is_ours_or_told_why_not():
-    ours = {defect.validator for defect in DEFECTS}
-    neither = {name: module for name, module in validators().items() if name not in ours and name not in NOT_OURS}
+    neither = {name: module for name, module in validators().items() if name not in OURS and name not in NOT_OURS}
     assert neither == {}
 
 
 def test_no_validator_is_both():
-    assert sorted({defect.validator for defect in DEFECTS} & set(NOT_OURS)) == []
+    assert sorted(OURS & set(NOT_OURS)) == []
 
 
 def test_nothing_is_told_of_validators_that_are_not_there():

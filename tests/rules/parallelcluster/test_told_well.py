@@ -7,11 +7,9 @@ import pytest
 
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.problem import PathPart
-from tests.agreement.parallelcluster import defects_of_clusters, defects_of_nodes, defects_of_storage
 from tests.agreement.parallelcluster.defect import Defect
+from tests.agreement.parallelcluster.defects import DEFECTS
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
-
-DEFECTS = (*defects_of_clusters.DEFECTS, *defects_of_nodes.DEFECTS, *defects_of_storage.DEFECTS)
 
 
 @pytest.mark.parametrize("defect", [*DEFECTS, *STRICTER], ids=str)
