@@ -52,7 +52,7 @@ class DeployedConfiguration:
         )
 
     @classmethod
-    def if_deployed(cls, path: str | Path, *, cluster: str) -> Self | None:
+    def if_deployed(cls, path: str | Path, *, cluster: str | None = None) -> Self | None:
         """Read as `from_file` does; return `None` where the template has no such cluster: it is not deployed yet."""
         return cls.from_file(path, cluster=cluster) if cls._candidates(path, cluster) else None
 

@@ -94,6 +94,17 @@ def test_a_file_that_is_none(capsys: Capture, old: str) -> None:
     assert "[LF680]" in told.err
 
 
+def test_before_the_first_deployment(capsys: Capture, old: str, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text('{"Resources": {}}')
+    assert main(["update-plan", "--deployed", str(empty), "--planned", old, "--cluster", "train"]) == 0
+    assert capsys.readouterr().out == "it is not deployed yet\n"
+    assert main(["update-plan", "--deployed", str(empty), "--planned", old, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"] == []
+    assert main(["update-plan", "--deployed", old, "--planned", old, "--cluster", "trian"]) == 1
+    assert "[LF682]" in capsys.readouterr().err
+
+
 # The template of a stack.
 
 

@@ -38,12 +38,15 @@ def update_plan(arguments: argparse.Namespace) -> int:
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
     from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
     from llm_fleet.rules.parallelcluster.update.check import check_plan, is_new_cluster
-    from llm_fleet.rules.parallelcluster.update.plan import plan_update
+    from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan, plan_update
     from llm_fleet.rules.parallelcluster.update.plan_text import new_cluster_text, plan_json, plan_text
     from llm_fleet.rules.problem import raise_problems
 
-    deployed = DeployedConfiguration.from_file(arguments.deployed, cluster=arguments.cluster)
     planned = DeployedConfiguration.from_file(arguments.planned, cluster=arguments.cluster)
+    deployed = DeployedConfiguration.if_deployed(arguments.deployed, cluster=arguments.cluster)
+    if deployed is None:
+        print(plan_json(UpdatePlan(changes=())) if arguments.json else "it is not deployed yet\n", end="")
+        return 0
     old, new = _compared(deployed, planned)
     plan = plan_update(
         old.configuration,

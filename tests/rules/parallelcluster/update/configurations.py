@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import yaml
@@ -84,9 +85,14 @@ MANAGED_LUSTRE: Configuration = {
 STRATEGIES = ("COMPUTE_FLEET_STOP", "DRAIN", "TERMINATE")
 
 
+@cache
+def _parsed() -> Configuration:
+    return yaml.safe_load(_BASE)
+
+
 def base(strategy: str = "DRAIN", *, login_nodes: int = 2) -> Configuration:
     """Return a cluster as deployed."""
-    configuration: Configuration = yaml.safe_load(_BASE)
+    configuration = deepcopy(_parsed())
     configuration["Scheduling"]["SlurmSettings"]["QueueUpdateStrategy"] = strategy
     configuration["LoginNodes"]["Pools"][0]["Count"] = login_nodes
     return configuration

@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, UpdatePlan, reasons_for_new_cluster
+from llm_fleet.rules.parallelcluster.update.value_text import value_text
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
-
-_WIDEST_VALUE = 60
 
 
 def plan_text(plan: UpdatePlan) -> str:
@@ -15,12 +14,12 @@ def plan_text(plan: UpdatePlan) -> str:
         return "nothing changes\n"
     width = max(len(change.verdict.value) for change in plan.changes)
     lines = [line for change in plan.changes for line in _lines(change, width)]
-    numbers = ", ".join(f"{number} {verdict.value}" for verdict, number in plan.numbers.items())
+    numbers = ", ".join(f"{verdict.value}: {number}" for verdict, number in plan.numbers.items())
     end = "the update passes" if plan.passes else "ParallelCluster would refuse the update"
     if plan.passes and Verdict.UNKNOWN in plan.numbers:
         end += ", unless what is known at deployment only differs"
     count = len(plan.changes)
-    return "\n".join([*lines, "", f"{count} change{'' if count == 1 else 's'}: {numbers}; {end}"]) + "\n"
+    return "\n".join([*lines, "", f"{count} change{'' if count == 1 else 's'} ({numbers}); {end}"]) + "\n"
 
 
 def new_cluster_text(plan: UpdatePlan, old_name: str | None, new_name: str | None) -> str:
@@ -59,17 +58,10 @@ def _entry(change: PlannedChange) -> dict[str, Any]:
 def _lines(change: PlannedChange, width: int) -> list[str]:
     lines = [
         f"{change.verdict.value:{width}}  {change.where}",
-        f"{'':{width}}    {_short(change.old)} -> {_short(change.new)}",
+        f"{'':{width}}    {value_text(change.old)} -> {value_text(change.new)}",
     ]
     if change.verdict is not Verdict.FREE:
         lines += [
             f"{'':{width}}    {text}" for text in (change.reason, change.remedy and f"remedy: {change.remedy}") if text
         ]
     return lines
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "(none)"
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"

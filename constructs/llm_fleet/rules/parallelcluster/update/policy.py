@@ -10,8 +10,8 @@ from llm_fleet.rules.parallelcluster.update.verdict import Judgement, Verdict
 
 FREE = Judgement(verdict=Verdict.FREE, reason="changed in place")
 STOP_FLEET = (
-    "stop the fleet (`pcluster update-compute-fleet --status STOP_REQUESTED`), wait until it is STOPPED, deploy with "
-    "`fleet_is_stopped`, start it again"
+    "stop the fleet (`pcluster update-compute-fleet --cluster-name NAME --status STOP_REQUESTED`), wait until it is "
+    "STOPPED, deploy with `fleet_is_stopped`, start it again"
 )
 STOP_LOGIN_NODES = "deploy with a count of 0 for the login pools first, wait until their nodes are gone"
 
