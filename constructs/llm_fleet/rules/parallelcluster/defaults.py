@@ -13,7 +13,7 @@ from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, Paral
 from llm_fleet.rules.parallelcluster.terms import CapacityType
 from llm_fleet.rules.tokens import is_unresolved
 
-HOME = "/home"
+_HOME = "home"
 
 
 def efa_of(resource: ComputeResourceLike) -> bool:
@@ -72,7 +72,7 @@ def has_home_of_its_own(cluster: ParallelClusterLike) -> bool:
 
     The default user then gets a home outside of it (`DefaultUserHome: Local`), else the mount would hide its keys.
     """
-    return any(storage.mount_dir == HOME for storage in cluster.shared_storage)
+    return any(storage.mount_dir.strip("/") == _HOME for storage in cluster.shared_storage)
 
 
 def instances_of(resource: ComputeResourceLike) -> Iterator[Ec2Instance | None]:
