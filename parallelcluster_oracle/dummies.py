@@ -131,7 +131,13 @@ def _plain(value: Any, path: tuple[str, ...]) -> Any:
 def _plain_text(text: str, path: tuple[str, ...]) -> Any:
     if _TOKEN.fullmatch(text):
         return dummy(path, text)
-    return _TOKEN.sub(lambda token: _part(token[0]), text)
+    return _whole(_TOKEN.sub(lambda token: _part(token[0]), text), path) if _TOKEN.search(text) else text
+
+
+def _whole(text: str, path: tuple[str, ...]) -> str:
+    """Return a text of known parts and dummies; where it must be a script's URI, its first part is a folder's."""
+    is_script = bool(path) and path[-1] == "Script" and not text.startswith(("s3://", "https://"))
+    return f"{_shaped('s3://bucket-{8}/', text)}{text}" if is_script else text
 
 
 def _called(function: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -144,7 +150,7 @@ def _called(function: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     if name == "Ref" and argument in PSEUDO_PARAMETERS:
         return PSEUDO_PARAMETERS[argument]
     if name == "Fn::Join" or (name == "Fn::Sub" and isinstance(argument, str)):
-        return _text(function)
+        return _whole(_text(function), path)
     return dummy(path, function)
 
 

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from botocore.model import OperationModel
 from botocore.validate import ParamValidator
-from pcluster.aws.aws_resources import CapacityReservationInfo
+from pcluster.aws.aws_resources import CapacityReservationInfo, FsxStorageInfo
 from pcluster.aws.common import AWSClientError, BadRequestError
 from pcluster.aws.ec2 import Ec2Client
 from pcluster.aws.fsx import FSxClient
@@ -21,14 +21,14 @@ from pcluster.constants import CAPACITY_RESERVATION_OS_MAP
 
 from parallelcluster_oracle import named
 from parallelcluster_oracle.inside.reservations import reservations
-from parallelcluster_oracle.inside.surroundings import Surroundings
+from parallelcluster_oracle.inside.surroundings import Surroundings, World
 from parallelcluster_oracle.inside.world_storage import volumes_file_system
 
 
 @contextmanager
-def answering(configuration: dict[str, Any], surroundings: Surroundings, vpc_id: str) -> Iterator[None]:
+def answering(configuration: dict[str, Any], surroundings: Surroundings, world: World) -> Iterator[None]:
     """Answer in the place of moto while a configuration is judged."""
-    answers = _Answers(configuration, surroundings, vpc_id)
+    answers = _Answers(configuration, surroundings, world)
     replaced: list[tuple[type, str, Callable[..., Any]]] = [
         # moto knows no capacity reservations and blocks, and cannot put them into groups.
         (Ec2Client, "describe_capacity_reservations", answers.capacity_reservations),
@@ -50,6 +50,7 @@ def answering(configuration: dict[str, Any], surroundings: Surroundings, vpc_id:
         (Route53Client, "get_hosted_zone", answers.hosted_zone),
         # moto's FSx knows neither volumes nor caches, and backups only of its own file systems.
         (FSxClient, "describe_volumes", answers.fsx_volumes),
+        (FSxClient, "describe_file_caches", answers.file_caches),
         (FSxClient, "describe_backup", answers.existing("backup")),
     ]
     with ExitStack() as stack:
@@ -68,17 +69,18 @@ def _method(answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Answers:
-    def __init__(self, configuration: dict[str, Any], surroundings: Surroundings, vpc_id: str) -> None:
+    def __init__(self, configuration: dict[str, Any], surroundings: Surroundings, world: World) -> None:
         self._configuration = configuration
         self._surroundings = surroundings
-        self._vpc_id = vpc_id
+        self._world = world
         os_name = str((configuration.get("Image") or {}).get("Os"))
         platform = CAPACITY_RESERVATION_OS_MAP.get(os_name, "Linux/UNIX")
         self._reservations = reservations(configuration, surroundings, platform)
 
     def existing(self, kind: str, code: str = "NotFound") -> Callable[..., dict[str, Any]]:
-        def look(name: str) -> dict[str, Any]:
-            self._must_exist(kind, name, code)
+        def look(*names: str, **named_names: str) -> dict[str, Any]:
+            for name in (*names, *named_names.values()):
+                self._must_exist(kind, name, code)
             return {}
 
         return look
@@ -124,16 +126,17 @@ class _Answers:
 
     def volume(self, volume_id: str) -> dict[str, Any]:
         self._must_exist("volume", volume_id)
-        zone = self._surroundings.zones.get(volume_id)
-        return {"VolumeId": volume_id, "State": "available", "Size": 100} | ({"AvailabilityZone": zone} if zone else {})
+        zone = self._surroundings.zones.get(volume_id, self._world.zone)
+        return {"VolumeId": volume_id, "State": "available", "Size": 100, "AvailabilityZone": zone}
 
     def snapshot(self, snapshot_id: str) -> dict[str, Any]:
         self._must_exist("snapshot", snapshot_id)
         return {"SnapshotId": snapshot_id, "State": "completed", "VolumeSize": 30}
 
     def launch_template(self, launch_template_id: str, version: str) -> dict[str, Any]:
+        """Return what a template overrides: nothing, since what is in one nobody has said."""
         self._must_exist("launch template", launch_template_id)
-        return {"LaunchTemplateId": launch_template_id, "VersionNumber": int(version), "LaunchTemplateData": {}}
+        return {}
 
     def secret_value(self, secret_arn: str) -> dict[str, str]:
         self._must_exist("secret", secret_arn, "ResourceNotFoundExceptionSecrets")
@@ -142,7 +145,16 @@ class _Answers:
     def hosted_zone(self, hosted_zone_id: str) -> dict[str, Any]:
         self._must_exist("hosted zone", hosted_zone_id)
         zone = {"Name": "fleet.internal.", "Config": {"PrivateZone": True}}
-        return {"HostedZone": zone, "VPCs": [{"VPCId": self._vpc_id}]}
+        return {"HostedZone": zone, "VPCs": [{"VPCId": self._world.vpc_id}]}
+
+    def file_caches(self, file_cache_ids: list[str]) -> list[FsxStorageInfo]:
+        for cache_id in file_cache_ids:
+            self._must_exist("file cache", cache_id)
+        facts = {"FileCacheType": "LUSTRE", "VpcId": self._world.vpc_id, "LustreConfiguration": {"MountName": "mount"}}
+        interface = self._world.caches_interface
+        return [
+            FsxStorageInfo(facts | {"FileCacheId": one, "NetworkInterfaceIds": [interface]}) for one in file_cache_ids
+        ]
 
     def fsx_volumes(self, volume_ids: list[str]) -> list[dict[str, Any]]:
         for volume_id in volume_ids:

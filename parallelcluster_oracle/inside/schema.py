@@ -1,32 +1,47 @@
 """Loads a configuration by ParallelCluster's own schema; what it says against it becomes a flat list."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from marshmallow import ValidationError
 from pcluster.aws.common import AWSClientError
+from pcluster.aws.ec2 import Ec2Client
+from pcluster.aws.resource_groups import ResourceGroupsClient
 from pcluster.config.cluster_config import SlurmClusterConfig
 from pcluster.schemas.cluster_schema import ClusterSchema
 
-_RESERVATION = "pcluster.aws.ec2.Ec2Client.get_instance_type_and_reservation_type_from_capacity_reservation"
+_ASKED = (
+    (Ec2Client, "describe_capacity_reservations"),
+    (Ec2Client, "get_instance_type_and_reservation_type_from_capacity_reservation"),
+    (ResourceGroupsClient, "get_capacity_reservation_ids_from_group_resources"),
+)
 
 
-def load(configuration: dict[str, Any], cluster_name: str, *, ask_aws: bool = False) -> SlurmClusterConfig:
+def load(configuration: dict[str, Any], cluster_name: str) -> SlurmClusterConfig:
     """Return ParallelCluster's object of a configuration, or raise its ValidationError.
 
     A configuration that names a capacity reservation makes the loader ask EC2 for it, and go on without an answer.
-    Without `ask_aws` it has none at once.
     """
+    return ClusterSchema(cluster_name=cluster_name).load(configuration)
+
+
+@contextmanager
+def _without_reservations() -> Iterator[None]:
+    """Have no answer at once, whether moto has been started or not."""
     none = AWSClientError("describe_capacity_reservations", "not asked")
-    with nullcontext() if ask_aws else patch(_RESERVATION, side_effect=none):
-        return ClusterSchema(cluster_name=cluster_name).load(configuration)
+    with ExitStack() as stack:
+        for client, name in _ASKED:
+            stack.enter_context(patch.object(client, name, side_effect=none))
+        yield
 
 
 def check_schema(configuration: dict[str, Any], cluster_name: str) -> list[dict[str, str]]:
     """Return what the schema says against a configuration, each with its path; nothing when it is good."""
     try:
-        load(configuration, cluster_name)
+        with _without_reservations():
+            load(configuration, cluster_name)
     except ValidationError as refused:
         return messages(refused)
     return []

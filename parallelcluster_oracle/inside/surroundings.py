@@ -22,3 +22,14 @@ class Surroundings:
     def exist(self, names: list[str]) -> list[str]:
         """Return those of the names that exist."""
         return [name for name in names if name not in self.missing]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What was made around a configuration, whatever it names."""
+
+    vpc_id: str
+    zone: str
+    """AZ of the head node."""
+    caches_interface: str
+    """The network interface of every file cache."""

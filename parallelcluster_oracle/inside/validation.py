@@ -19,7 +19,7 @@ from pcluster.validators.s3_validators import UrlValidator
 from parallelcluster_oracle.inside.answered import answering
 from parallelcluster_oracle.inside.closed_network import REGION
 from parallelcluster_oracle.inside.schema import load, messages
-from parallelcluster_oracle.inside.surroundings import Surroundings
+from parallelcluster_oracle.inside.surroundings import Surroundings, World
 from parallelcluster_oracle.inside.world_ec2 import furnish_ec2, make_official_images
 from parallelcluster_oracle.inside.world_iam import furnish_iam
 from parallelcluster_oracle.inside.world_storage import furnish_storage
@@ -37,10 +37,9 @@ LASTING = (
 def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dict[str, Any]) -> list[dict[str, str]]:
     """Return what schema and validators say of a configuration; the schema's words stand alone when it refuses."""
     facts = Surroundings(**surroundings)
-    vpc_id = _furnish(configuration, facts)
-    with answering(configuration, facts, vpc_id):
+    with answering(configuration, facts, _furnish(configuration, facts)):
         try:
-            cluster = load(configuration, cluster_name, ask_aws=True)
+            cluster = load(configuration, cluster_name)
         except ValidationError as refused:
             return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(refused)]
         try:
@@ -52,8 +51,7 @@ def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dic
 
 def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
     """Return what one validator says of arguments."""
-    vpc_id = _furnish({}, Surroundings())
-    with answering({}, Surroundings(), vpc_id):
+    with answering({}, Surroundings(), _furnish({}, Surroundings())):
         return _told(_validators()[validator]().execute(**validator_arguments))
 
 
@@ -65,16 +63,16 @@ def _error(validator: str, message: str) -> dict[str, str]:
     return {"validator": validator, "level": "ERROR", "message": message}
 
 
-def _furnish(configuration: dict[str, Any], facts: Surroundings) -> str:
+def _furnish(configuration: dict[str, Any], facts: Surroundings) -> World:
     _start_moto()
     region = str(configuration.get("Region") or REGION)
     os.environ["AWS_DEFAULT_REGION"] = region
     _forget()
     _official_images(region)
-    vpc_id = furnish_ec2(region, configuration, facts)
-    furnish_storage(region, configuration, facts, vpc_id)
+    vpc_id, zone = furnish_ec2(region, configuration, facts)
+    interface = furnish_storage(region, configuration, facts, vpc_id)
     furnish_iam(configuration, facts)
-    return vpc_id
+    return World(vpc_id=vpc_id, zone=zone, caches_interface=interface)
 
 
 def _forget() -> None:

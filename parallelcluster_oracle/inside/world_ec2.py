@@ -38,8 +38,8 @@ def make_official_images(region: str) -> None:
             _make_image(region, None, name=name, owner="amazon", os=os_name, architecture=architecture)
 
 
-def furnish_ec2(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> str:
-    """Make everything of EC2 that a configuration names; return the VPC's id."""
+def furnish_ec2(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> tuple[str, str]:
+    """Make everything of EC2 that a configuration names; return the VPC's id and the head node's AZ."""
     ec2 = backend(region)
     _clear(ec2)
     vpc = ec2.create_vpc(NETWORK)
@@ -50,7 +50,12 @@ def furnish_ec2(region: str, configuration: dict[str, Any], surroundings: Surrou
     _make_custom_images(region, configuration, surroundings)
     for name in surroundings.exist(named.values(configuration, "KeyName", under="Ssh")):
         ec2.create_key_pair(name, "ed25519", {})
-    return vpc.id
+    return vpc.id, _head_nodes_zone(ec2, region, configuration)
+
+
+def _head_nodes_zone(ec2: EC2Backend, region: str, configuration: dict[str, Any]) -> str:
+    head = named.values(named.section(configuration, "HeadNode"), "SubnetId")
+    return next((zone for zone, subnets in ec2.subnets.items() if head and head[0] in subnets), f"{region}a")
 
 
 def _clear(ec2: EC2Backend) -> None:
@@ -144,7 +149,7 @@ def _make_image(
         ec2,
         image_id or f"ami-{len(ec2.amis):017x}",
         name=name,
-        description=name,
+        description=f"AWS ParallelCluster AMI for {os}" if owner == "amazon" else name,
         owner_id=owner,
         architecture=architecture,
         virtualization_type="hvm",

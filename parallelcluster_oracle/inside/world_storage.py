@@ -41,13 +41,20 @@ class FileSystem:
         }
 
 
-def furnish_storage(region: str, configuration: dict[str, Any], surroundings: Surroundings, vpc_id: str) -> None:
-    """Make every file system and bucket, with its objects, that a configuration names."""
+def furnish_storage(region: str, configuration: dict[str, Any], surroundings: Surroundings, vpc_id: str) -> str:
+    """Make every file system and bucket, with its objects, that a configuration names.
+
+    Return the id of the network interface that file caches share; there is none without a subnet.
+    """
     ec2 = backend(region)
     make_security_group(ec2, vpc_id, FILE_SYSTEM_GROUP, cidr=NETWORK)
-    _make_fsx(region, configuration, surroundings, vpc_id)
+    subnet = next((subnet for zone in ec2.subnets.values() for subnet in zone.values()), None)
+    if subnet is not None:
+        interface = ec2.create_network_interface(subnet, None, group_ids=[FILE_SYSTEM_GROUP])
+        _make_fsx(region, configuration, surroundings, subnet)
     _make_efs(region, configuration, surroundings)
     _make_buckets(region, configuration, surroundings)
+    return interface.id if subnet is not None else ""
 
 
 def volumes_file_system(volume_id: str) -> str:
@@ -55,7 +62,7 @@ def volumes_file_system(volume_id: str) -> str:
     return f"fs-{volume_id.removeprefix('fsvol-')}"
 
 
-def _make_fsx(region: str, configuration: dict[str, Any], surroundings: Surroundings, vpc_id: str) -> None:
+def _make_fsx(region: str, configuration: dict[str, Any], surroundings: Surroundings, subnet: Any) -> None:
     fsx = fsx_backends[ACCOUNT][region]
     fsx.file_systems.clear()
     lustre = [one.get("FileSystemId") for one in named.shared_storage(configuration, "FsxLustre")]
@@ -64,21 +71,14 @@ def _make_fsx(region: str, configuration: dict[str, Any], surroundings: Surround
         for settings in named.shared_storage(configuration, storage):
             wanted[volumes_file_system(str(settings.get("VolumeId")))] = kind
     for file_system_id in surroundings.exist(list(wanted)):
-        subnet = _some_subnet(region)
-        if subnet is None:
-            return
         interface = backend(region).create_network_interface(subnet, None, group_ids=[FILE_SYSTEM_GROUP])
         fsx.file_systems[file_system_id] = FileSystem(
             file_system_id=file_system_id,
             kind=wanted[file_system_id],
-            vpc_id=surroundings.file_system_vpcs.get(file_system_id, vpc_id),
+            vpc_id=surroundings.file_system_vpcs.get(file_system_id, subnet.vpc_id),
             subnet_id=subnet.id,
             interface_id=interface.id,
         )
-
-
-def _some_subnet(region: str) -> Any:
-    return next((subnet for zone in backend(region).subnets.values() for subnet in zone.values()), None)
 
 
 def _make_efs(region: str, configuration: dict[str, Any], surroundings: Surroundings) -> None:
@@ -92,6 +92,7 @@ def _make_efs(region: str, configuration: dict[str, Any], surroundings: Surround
         file_system = efs.create_file_system(f"token-{file_system_id}", None, True, "", "bursting", 0, "", False, [])
         del efs.file_systems_by_id[file_system.file_system_id]
         file_system.file_system_id = file_system_id
+        file_system.availability_zone_name = None  # a name, be it empty, is that of a One Zone file system
         efs.file_systems_by_id[file_system_id] = file_system
         for zone in backend(region).subnets.values():
             for subnet in list(zone.values())[:1]:

@@ -65,15 +65,27 @@ def everything() -> dict[str, Any]:
     }
     zfs = {"Name": "home", "MountDir": "/shared_home", "StorageType": "FsxOpenZfs"}
     efs = {"Name": "apps", "MountDir": "/apps", "StorageType": "Efs", "EfsSettings": {"FileSystemId": {"Ref": "Efs"}}}
-    changed["SharedStorage"] += [zfs | {"FsxOpenZfsSettings": {"VolumeId": {"Ref": "Home"}}}, efs]
+    ebs = {"Name": "ebs", "MountDir": "/ebs", "StorageType": "Ebs", "EbsSettings": {"VolumeId": {"Ref": "Volume"}}}
+    made = {"Name": "made", "MountDir": "/made", "StorageType": "Ebs", "EbsSettings": {"KmsKeyId": {"Ref": "Key"}}}
+    changed["SharedStorage"] += [zfs | {"FsxOpenZfsSettings": {"VolumeId": {"Ref": "Home"}}}, efs, ebs, made]
     return changed
+
+
+def file_cache() -> dict[str, Any]:
+    cache = {"Name": "cache", "MountDir": "/cache", "StorageType": "FileCache"}
+    return with_change(working(), "SharedStorage/0", cache | {"FileCacheSettings": {"FileCacheId": {"Ref": "Cache"}}})
+
+
+def launch_template() -> dict[str, Any]:
+    overrides = {"LaunchTemplateId": {"Ref": "Template"}, "Version": 1}
+    return with_change(working(), f"{RESOURCE}/LaunchTemplateOverrides", overrides)
 
 
 def test_a_working_configuration_passes(oracle: Oracle) -> None:
     assert errors(oracle.validate(working())) == []
 
 
-@pytest.mark.parametrize("make", [everything, capacity_block])
+@pytest.mark.parametrize("make", [everything, capacity_block, file_cache, launch_template])
 def test_what_a_configuration_names_is_there(oracle: Oracle, make: Callable[[], dict[str, Any]]) -> None:
     assert errors(oracle.validate(make())) == []
 
@@ -171,3 +183,18 @@ def test_one_validator_alone(oracle: Oracle) -> None:
 def test_one_question_leaves_no_trace_in_the_next(oracle: Oracle) -> None:
     oracle.validate(everything(), around=Surroundings(missing=[SECRET, "ours"]))
     assert errors(oracle.validate(everything())) == []
+
+
+def test_a_reservation_without_a_type_is_read_also_after_a_validation(oracle: Oracle) -> None:
+    oracle.validate(working())
+    resource = {"Name": "p5", "MinCount": 4, "MaxCount": 4, "CapacityReservationTarget": RESERVATION}
+    changed = with_change(capacity_block(), RESOURCE, resource)
+    assert oracle.schema(changed) == []
+    assert errors(oracle.validate(changed)) == []
+
+
+def test_images_of_aws_are_known_as_such(oracle: Oracle) -> None:
+    changed = with_change(
+        working(), RESOURCE, {"Name": "old", "InstanceType": "p3dn.24xlarge", "Efa": {"Enabled": True}}
+    )
+    assert any("OpenRM" in error for error in errors(oracle.validate(changed)))
