@@ -1,7 +1,7 @@
 """The values of a cluster: what the rules ask of them, what they refuse by themselves."""
 
 from dataclasses import fields
-from inspect import getmembers
+from inspect import getmembers, signature
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster import part_protocols, protocols
 from llm_fleet.rules.parallelcluster.check import check_shared_storage
 from llm_fleet.rules.parallelcluster.configuration import check_section
+from llm_fleet.rules.parallelcluster.storage_arguments import STORAGE_ARGUMENTS
 from llm_fleet.rules.problem import FleetError
 from tests.parallelcluster.clusters import GROUP, SUBNET, group, subnet
 
@@ -176,6 +177,24 @@ def test_storage_that_cannot_be_does_not_construct(made: Any, code: Code) -> Non
     with pytest.raises(FleetError) as caught:
         made()
     assert code in {problem.code for problem in caught.value.problems}
+
+
+@pytest.mark.parametrize(("key", "argument"), STORAGE_ARGUMENTS.items())
+def test_what_has_an_argument_is_no_further_setting(key: str, argument: str) -> None:
+    made = (SharedStorage.managed_lustre, SharedStorage.managed_efs, SharedStorage.managed_ebs)
+    (first, *_) = (one for one in made if argument in signature(one).parameters)
+    numbers: dict[str, Any] = {
+        name: 100 for name in ("capacity_gib", "size_gib") if name in signature(first).parameters
+    }
+    with pytest.raises(FleetError) as caught:
+        first("name", mount_dir="/a", settings={key: 1}, **numbers)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.remedy) == (Code.PC_OVERRIDE_TYPED, f"use {argument}")
+
+
+def test_compression_can_be_left_out() -> None:
+    plain = SharedStorage.managed_lustre("fsx", capacity_gib=4800, compression=False)
+    assert "DataCompressionType" not in plain.settings
 
 
 def test_versions() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from llm_fleet.rules.parallelcluster.check import check_shared_storage
+from llm_fleet.rules.parallelcluster.storage_arguments import check_storage_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import raise_problems
 
@@ -88,24 +89,29 @@ class SharedStorage:
         capacity_gib: int,
         throughput_mb_s_per_tib: int | None = 250,
         deployment_type: Literal["SCRATCH_1", "SCRATCH_2", "PERSISTENT_1", "PERSISTENT_2"] = "PERSISTENT_2",
+        compression: bool = True,
         retain: bool = True,
         settings: Mapping[str, Any] | None = None,
     ) -> "SharedStorage":
-        """Return an FSx for Lustre that ParallelCluster makes: 1200 GiB or a multiple of 2400, LZ4-compressed.
+        """Return an FSx for Lustre that ParallelCluster makes: 1200 GiB or a multiple of 2400.
 
         `LustreFileSystem` with `lustre` is better: it can grow, and has EFA and metadata IOPS. PERSISTENT_2 with 250
-        MB/s for each TiB by default; a scratch one has no throughput (`None`). It is kept with the data when the
-        cluster goes, unless `retain` is off. `settings` are further keys of `FsxLustreSettings`.
+        MB/s for each TiB by default; a scratch one has no throughput (`None`). `compression` is LZ4's, which by
+        AWS's documents does not slow it down. It is kept with the data when the cluster goes, unless `retain` is off. `settings` are further keys
+        of `FsxLustreSettings`.
         """
         chosen: dict[str, Any] = {
             "StorageCapacity": capacity_gib,
             "DeploymentType": deployment_type,
-            "DataCompressionType": "LZ4",
             "DeletionPolicy": _deletion_policy(retain),
         }
+        if compression:
+            chosen["DataCompressionType"] = "LZ4"
         if throughput_mb_s_per_tib is not None:
             chosen["PerUnitStorageThroughput"] = throughput_mb_s_per_tib
-        return cls(name=name, kind=StorageKind.FSX_LUSTRE, mount_dir=mount_dir, settings={**chosen, **(settings or {})})
+        return cls(
+            name=name, kind=StorageKind.FSX_LUSTRE, mount_dir=mount_dir, settings=_joined(name, chosen, settings)
+        )
 
     @classmethod
     def managed_efs(
@@ -116,7 +122,7 @@ class SharedStorage:
         It is kept when the cluster goes, unless `retain` is off. `settings` are further keys of `EfsSettings`.
         """
         chosen = {"Encrypted": True, "EncryptionInTransit": True, "DeletionPolicy": _deletion_policy(retain)}
-        return cls(name=name, kind=StorageKind.EFS, mount_dir=mount_dir, settings={**chosen, **(settings or {})})
+        return cls(name=name, kind=StorageKind.EFS, mount_dir=mount_dir, settings=_joined(name, chosen, settings))
 
     @classmethod
     def managed_ebs(
@@ -140,7 +146,12 @@ class SharedStorage:
             "Encrypted": True,
             "DeletionPolicy": _deletion_policy(retain),
         }
-        return cls(name=name, kind=StorageKind.EBS, mount_dir=mount_dir, settings={**chosen, **(settings or {})})
+        return cls(name=name, kind=StorageKind.EBS, mount_dir=mount_dir, settings=_joined(name, chosen, settings))
+
+
+def _joined(name: str, chosen: Mapping[str, Any], settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    raise_problems(check_storage_settings(settings or {}), subject=f"SharedStorage {name}")
+    return {**chosen, **(settings or {})}
 
 
 def _deletion_policy(retain: bool) -> str:

@@ -162,6 +162,14 @@ def test_what_no_override_may_be(place: Place, overrides: dict[str, Any], code: 
     assert (problem.code, problem.where, problem.remedy) == (code, f"overrides.{where}", remedy)
 
 
+@pytest.mark.parametrize("wrong", [None, ["Networking"], "Networking", 3])
+def test_overrides_are_a_map(wrong: Any) -> None:
+    (problem,) = check_overrides(wrong, Place.QUEUE)
+    assert (problem.code, problem.where) == (Code.PC_KEY_TYPE, "overrides")
+    (problem,) = check_overrides({wrong if isinstance(wrong, int) else 7: 1}, Place.QUEUE)  # pyright: ignore[reportArgumentType]
+    assert problem.code is Code.PC_KEY_UNKNOWN
+
+
 def test_all_at_once() -> None:
     overrides = {
         "Name": "other",

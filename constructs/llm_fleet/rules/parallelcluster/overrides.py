@@ -17,6 +17,8 @@ def check_overrides(overrides: Mapping[str, Any], place: Place) -> list[Problem]
 
     Paths begin with `overrides`.
     """
+    if not isinstance(overrides, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has types
+        return [_no_map(overrides)]
     if not overrides:
         return []
     refused = list(_refused(overrides, place))
@@ -50,6 +52,17 @@ def _rendered_sections(place: Place) -> frozenset[str]:
 def _sections_of(key: str) -> Iterable[str]:
     parts = key.split("/")
     return ("/".join(parts[:length]) for length in range(1, len(parts)))
+
+
+def _no_map(value: object) -> Problem:
+    return Problem(
+        code=Code.PC_KEY_TYPE,
+        message="the overrides are no map of ParallelCluster's keys",
+        remedy="write a map, or leave them out",
+        path=("overrides",),
+        value="nothing" if value is None else value,
+        allowed="a map",
+    )
 
 
 def _has_attribute(path: tuple[str, ...], value: Any, attribute: str) -> Problem:
