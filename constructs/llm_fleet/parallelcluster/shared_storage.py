@@ -96,9 +96,9 @@ class SharedStorage:
         """Return an FSx for Lustre that ParallelCluster makes: 1200 GiB or a multiple of 2400.
 
         `LustreFileSystem` with `lustre` is better: it can grow, and has EFA and metadata IOPS. PERSISTENT_2 with 250
-        MB/s for each TiB by default; a scratch one has no throughput (`None`). `compression` is LZ4's, which by
-        AWS's documents does not slow it down. It is kept with the data when the cluster goes, unless `retain` is off. `settings` are further keys
-        of `FsxLustreSettings`.
+        MB/s for each TiB by default; a scratch one has no throughput (`None`). `compression` is LZ4's, which by AWS's
+        documents does not slow it down. It is kept with the data when the cluster goes, unless `retain` is off.
+        `settings` are further keys of `FsxLustreSettings`.
         """
         chosen: dict[str, Any] = {
             "StorageCapacity": capacity_gib,
