@@ -198,7 +198,9 @@ def test_numbers_as_text_are_mended(tmp_path: Path) -> None:
 
 def test_names_of_other_spellings_are_mended(tmp_path: Path) -> None:
     groups = [{"instance_group_name": "controller", "instanceType": "ml.m5.xlarge", "INSTANCECOUNT": 1}]
-    assert fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].groups["controller"].count == 1
+    assert (
+        fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].groups["controller"].count == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,10 @@ def test_controller_is_told_from_names_and_types(
         for name, kind in zip(names, types, strict=True)
     ]
     result = imported(tmp_path, groups)
-    roles = {group.name: group.role.value for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups.values()}
+    roles = {
+        group.name: group.role.value
+        for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups.values()
+    }
     assert [name for name, role in roles.items() if role == "controller"] == [controller]
     assert any(controller in note.text and "controller" in note.text for note in result.notes)
 

@@ -148,6 +148,13 @@ def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
     )
 
 
+def test_efa_without_a_word_on_placement_is_mended(tmp_path: Path) -> None:
+    mended = "SlurmQueues trn1 has EFA and says nothing of placement"
+    bare = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources[]/Efa/Enabled", True))
+    placed = imported(tmp_path, with_("Scheduling/SlurmQueues[]/Networking/PlacementGroup/Enabled", True))
+    assert [mended in str(bare.notes), mended in str(placed.notes)] == [True, False]
+
+
 def test_what_has_no_word_here_goes_to_the_overrides(tmp_path: Path) -> None:
     result = imported(tmp_path, with_("DevSettings/Timeouts/HeadNodeBootstrapTimeout", 3600))
     assert cluster_of(result).overrides == {"DevSettings": {"Timeouts": {"HeadNodeBootstrapTimeout": 3600}}}

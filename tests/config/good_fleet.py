@@ -18,7 +18,11 @@ clusters:
 
 def edited(*edits: str) -> str:
     """Return the good file with each first text replaced by the one after it; a text that is not there fails."""
-    text = GOOD
+    return edited_text(GOOD, *edits)
+
+
+def edited_text(text: str, *edits: str) -> str:
+    """Return `text`, likewise."""
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         assert old in text, f"the good fleet file has no {old!r}"
         text = text.replace(old, new)

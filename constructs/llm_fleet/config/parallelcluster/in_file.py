@@ -30,11 +30,8 @@ def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -
     queue = cluster.queues.get(name)
     if queue is None or path[0] != "compute_resources":
         return path
-    if len(path) > 1:
-        resource = next((each for each in queue.compute_resources if each.name == path[1]), None)
-        inner = [
-            "listed_types" if part == "instance_types" and resource and resource.listed_types else part
-            for part in path[2:]
-        ]
-        return ["compute_resources", path[1], *inner] if queue.resources else inner
-    return path if queue.resources else []
+    inner: list[PathPart] = path[2:]
+    resource = next((each for each in queue.compute_resources if path[1:2] == [each.name]), None)
+    if resource is not None and inner[:1] == ["instance_types"]:
+        inner = ["listed_types", *inner[1:]] if resource.listed_types else [*inner[:0], "instance_type"]
+    return [*path[:2], *inner] if queue.resources else inner

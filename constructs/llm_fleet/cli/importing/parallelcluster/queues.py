@@ -1,6 +1,6 @@
 """Turns the queues of a ParallelCluster configuration into those of a fleet file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
@@ -31,8 +31,12 @@ def queue(section: Section, resources: Sequence[Section], where: dict[str, Any],
     scripts_and_policies(section)
     buckets.add(section)
     kind = section.take("CapacityType")
+    instances = _instances(section, resources)
+    both = _said_of_both(section)
+    if "placement" not in both:
+        _tell_placement(section, instances)
     return {
-        **_instances(section, resources),
+        **instances,
         **told(
             capacity=_CAPACITY.get(str(kind), kind) if kind is not None else None,
             allocation=section.take("AllocationStrategy"),
@@ -44,7 +48,7 @@ def queue(section: Section, resources: Sequence[Section], where: dict[str, Any],
             security_groups=additional_groups(section),
             public_ip=truth(section.take("Networking/AssignPublicIp")),
         ),
-        **_said_of_both(section),
+        **both,
         **section.overrides(Place.QUEUE),
     }
 
@@ -62,6 +66,18 @@ def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]
     if name != queue_name:
         section.notes.chosen(f"the compute resource {name} of {queue_name} is called as its queue, and so are nodes")
     return only
+
+
+def _tell_placement(section: Section, instances: Mapping[str, Any]) -> None:
+    """Say that instances with EFA get the placement group which ParallelCluster asks to be explicit about."""
+    named: Mapping[str, Any] = instances.get("resources", {"": instances})
+    if any(each.get("efa") is not False and _has_efa(each) and "placement" not in each for each in named.values()):
+        section.notes.mended(f"{section.where} has EFA and says nothing of placement: its nodes get a placement group")
+
+
+def _has_efa(resource: Mapping[str, Any]) -> bool:
+    known = [ec2_instance(str(name)) for name in resource.get("types", [resource.get("type")])]
+    return all(facts is not None and facts.efa_interfaces for facts in known)
 
 
 def _resource(section: Section) -> dict[str, Any]:
@@ -106,8 +122,7 @@ def _said_of_both(section: Section) -> dict[str, Any]:
 
 def _efa(section: Section, types: Sequence[str]) -> bool | None:
     written = truth(section.take("Efa/Enabled"))
-    known = [ec2_instance(name) for name in types]
-    capable = bool(known) and all(facts is not None and facts.efa_interfaces for facts in known)
+    capable = bool(types) and _has_efa({"types": types})
     if written is None and capable:
         section.notes.chosen(
             f"{section.where} has EFA, the fleet's default: {', '.join(types)} can, and it costs nothing"
