@@ -1,0 +1,54 @@
+"""The page about accounting tells what the catalog tells, and its examples run."""
+
+import os
+import re
+
+import aws_cdk as cdk
+from aws_cdk.assertions import Template
+
+from llm_fleet.accounting.database_parameters import database_parameters
+from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.config.load import parse_fleet
+from llm_fleet.rules.slurm_database import SlurmDatabaseSettings
+from tools.synth_environment import ROOT
+
+PAGE = ROOT / "docs" / "constructs" / "accounting.md"
+
+
+def engines_table() -> str:
+    rows = ["| engine | default version | major versions | logs in CloudWatch |", "|---|---|---|---|"]
+    for name, engine in slurm_database_facts().engines.items():
+        majors, logs = ", ".join(engine.families), ", ".join(engine.logs)
+        rows.append(f"| `{name}` | `{engine.default}` | {majors} | {logs} |")
+    return "\n".join(rows)
+
+
+def test_the_table_of_engines_is_that_of_the_catalog():
+    marked = re.compile(r"(<!-- engines -->\n).*?(<!-- /engines -->)", re.DOTALL)
+    page = PAGE.read_text()
+    assert len(marked.findall(page)) == 1
+    right = marked.sub(lambda match: f"{match[1]}{engines_table()}\n{match[2]}", page)
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(right)
+    assert PAGE.read_text() == right, "the catalog has changed: run `make golden`"
+
+
+def test_examples_run(stack: cdk.Stack):
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    exec(compile(code, str(PAGE), "exec"), {"self": stack})
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::RDS::DBCluster", 1)
+    template.resource_count_is("AWS::SageMaker::Cluster", 1)
+
+
+def test_the_fleet_file_is_good():
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert parse_fleet(text).storage.slurm_database is not None
+
+
+def test_every_property_and_parameter_is_explained():
+    page = PAGE.read_text()
+    assert [name for name in SlurmDatabaseSettings.__dataclass_fields__ if f"`{name}`" not in page] == []
+    parameters = set(database_parameters(SlurmDatabaseSettings(), require_tls=True))
+    audit = {"server_audit_logging", "server_audit_events"}  # told as sign-ins that go to CloudWatch
+    assert [name for name in parameters - audit if f"`{name}`" not in page] == []
