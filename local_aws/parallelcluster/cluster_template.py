@@ -1,5 +1,6 @@
 """The template of the stack that a cluster is: its parts, each a stand-in, and its configuration as metadata."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -38,9 +39,15 @@ def cluster_template(configuration: Mapping[str, Any], *, version: str, log_grou
             "HeadNodeInstanceID": {"Value": {"Ref": "HeadNode"}},
             "HeadNodePrivateIP": {"Value": {"Fn::GetAtt": ["HeadNode", "PrivateIp"]}},
             "HeadNodePrivateDnsName": {"Value": {"Fn::GetAtt": ["HeadNode", "PrivateDnsName"]}},
+            # Metadata alone is no change to CloudFormation, and custom actions are in nothing else.
+            "ConfigurationSha256": {"Value": _sha256(configuration)},
         },
     }
     return json.dumps(template)
+
+
+def _sha256(configuration: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
 
 
 def _head_node(configuration: Mapping[str, Any]) -> dict[str, Any]:
