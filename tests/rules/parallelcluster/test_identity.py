@@ -76,6 +76,7 @@ def test_what_can_come_and_go_does_not_count(edit: Any) -> None:
         put("HeadNode/Networking/ElasticIp", False),
         put("DevSettings/Cookbook/ExtraChefAttributes", '{"cluster": {"nvidia": {"enabled": false}}}'),
         put("HeadNode/SharedStorageType", "Efs"),
+        put("HeadNode", {"Fn::If": ["Big", {}, {}]}),
         drop("Monitoring/Logs"),
     ],
 )

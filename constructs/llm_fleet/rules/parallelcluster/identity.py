@@ -13,7 +13,7 @@ from typing import Any
 from llm_fleet.rules.parallelcluster.update.chef_attributes import fixed_attributes
 from llm_fleet.rules.parallelcluster.update.keys import Key, top_level_keys
 from llm_fleet.rules.parallelcluster.update.storage_policies import HOME_DIRS
-from llm_fleet.rules.parallelcluster.update.values import Section, is_intrinsic, items_at, normal
+from llm_fleet.rules.parallelcluster.update.values import Section, is_intrinsic, items_at, normal, section_at
 from llm_fleet.rules.tokens import is_unresolved
 
 HASH_SUFFIX_LENGTH = 9
@@ -48,8 +48,11 @@ def immutable_parts(configuration: Section) -> dict[str, Any]:
     the old one removed. Nor are the head node's scripts, whose places hold the name.
     """
     parts: dict[str, Any] = {}
-    _collect(top_level_keys(), normal(configuration), "", parts)
-    for home in items_at(normal(configuration), "SharedStorage"):
+    # Queues are left out before anything else: they are the bulk of a configuration, and nothing of them counts.
+    scheduling = {**section_at(configuration, "Scheduling"), "SlurmQueues": None}
+    told = normal({**configuration, "Scheduling": scheduling} if "Scheduling" in configuration else configuration)
+    _collect(top_level_keys(), told, "", parts)
+    for home in items_at(told, "SharedStorage"):
         if home.get("MountDir") in HOME_DIRS:
             _collect(top_level_keys()["SharedStorage"].children, home, "SharedStorage[/home]/", parts)
     unknown = [path for path, value in parts.items() if is_unresolved(json.dumps(value))]
@@ -76,7 +79,9 @@ def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None
             place = f"{path}[{item.get(key.item_key or 'Name')}]"
             parts[place] = "there"
             _collect(key.children, item, f"{place}/", parts)
-    elif not key.is_section or is_intrinsic(value):
+    elif is_intrinsic(value) and key.is_section:
+        parts[path] = value  # What is in it is known at deployment only.
+    elif not key.is_section:
         if fixed:
             parts[path] = value
     elif value and not key.is_list:

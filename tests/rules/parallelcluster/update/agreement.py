@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from llm_fleet.rules.parallelcluster.update.plan import PlannedChange
+from llm_fleet.rules.parallelcluster.update.plan import LOST_DATA, PlannedChange
 from llm_fleet.rules.parallelcluster.update.values import normal
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
 from parallelcluster_oracle.answers import Change
@@ -29,6 +29,7 @@ def ours(changes: Iterable[PlannedChange]) -> Told:
     return Counter(
         (_place(change.where), change.old is None, change.new is None, change.policy, _OURS.get(change.verdict, PASSES))
         for change in changes
+        if change.policy != LOST_DATA  # Of that they know nothing; see test_plan.py.
     )
 
 

@@ -24,6 +24,7 @@ from tests.rules.parallelcluster.update.configurations import (
 
 _TRN1 = "Scheduling/SlurmQueues/trn1"
 _RESOURCE = f"{_TRN1}/ComputeResources/trn1"
+_SUBNETS = "Networking/SubnetIds"
 
 
 def planned(edit: Edit, old: Configuration | None = None, **how: Any) -> PlannedChange:
@@ -187,6 +188,46 @@ def test_a_placement_group_is_judged_by_the_graver_of_two_readings(
     old, new = edited(base(), put(place, old_group)), edited(base(), put(place, new_group))
     rows = [*oracle.update(old, new), *oracle.update(normal(old), normal(new))]
     assert plan_update(old, new).passes is all(row.verdict == "SUCCEEDED" for row in rows)
+
+
+def test_queues_that_come_with_other_subnets_would_cost_a_lustre_its_data(oracle: Oracle) -> None:
+    old = edited(base("TERMINATE"), append("SharedStorage", MANAGED_LUSTRE))
+    new = edited(old, put(f"{_TRN1}/Name", "other"), put(f"Scheduling/SlurmQueues/other/{_SUBNETS}", ["subnet-c"]))
+    assert {row.verdict for row in oracle.update(old, new)} == {"SUCCEEDED"}
+    plan = plan_update(old, new)
+    assert (plan.changes[0].where, plan.changes[0].verdict) == ("SharedStorage[scratch]", Verdict.NEEDS_NEW_CLUSTER)
+    stays = edited(old, put(f"{_TRN1}/Name", "other"))
+    assert plan_update(old, stays).passes
+    given = edited(base("TERMINATE"), put(f"{_TRN1}/{_SUBNETS}", ["subnet-c"]), put(f"{_TRN1}/Name", "other"))
+    assert plan_update(base("TERMINATE"), given).passes
+    # Nor is another name offered to the queue whose subnets their check guards.
+    guarded = planned(put(f"{_TRN1}/{_SUBNETS}", ["subnet-c"]), old)
+    assert guarded.verdict is Verdict.NEEDS_NEW_CLUSTER
+
+
+# Sections that are known at deployment only, and malformed ones.
+
+
+def test_a_section_known_at_deployment_only_is_compared_as_a_whole() -> None:
+    chosen = {"Fn::If": ["Big", {"InstanceType": "m5.4xlarge"}, {"InstanceType": "m5.large"}]}
+    old = edited(base(), put("HeadNode", chosen))
+    assert plan_update(old, old).changes == ()
+    assert plan_update(old, base()).verdict is Verdict.UNKNOWN
+    assert plan_update(old, edited(old, put("HeadNode", {"Ref": "Head"}))).verdict is Verdict.NEEDS_NEW_CLUSTER
+    volumes = edited(base(), put("HeadNode/LocalStorage", {"Ref": "Volumes"}))
+    assert plan_update(base(), volumes).verdict is Verdict.UNKNOWN
+    queues = edited(base(), put("Scheduling/SlurmQueues", {"Fn::If": ["Big", [], []]}))
+    (change,) = plan_update(base(), queues).changes
+    assert (change.where, change.verdict) == ("Scheduling/SlurmQueues", Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize("value", ["text", 4, [], ["text"], {}, [{"Name": {"Ref": "Name"}}], [{}]])
+@pytest.mark.parametrize("place", ["HeadNode", "Scheduling/SlurmQueues", "LoginNodes", "SharedStorage", "Tags"])
+def test_malformed_configurations_are_compared_without_falling_over(place: str, value: Any) -> None:
+    odd = edited(base(), put(place, value))
+    assert plan_update(odd, odd).changes == ()
+    assert plan_update(base(), odd).changes
+    assert plan_update(odd, base()).changes
 
 
 # Written down.

@@ -1,11 +1,12 @@
 """Tells two configurations apart, key by key, as ParallelCluster's update does (its config/config_patch.py)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from llm_fleet.rules.parallelcluster.update.change import Change
 from llm_fleet.rules.parallelcluster.update.keys import Key, top_level_keys
-from llm_fleet.rules.parallelcluster.update.values import Section, items_at, may_be_equal, normal
+from llm_fleet.rules.parallelcluster.update.values import Section, is_intrinsic, items_at, may_be_equal, normal
 
 
 def compare(old: Section, new: Section) -> tuple[Change, ...]:
@@ -28,20 +29,33 @@ def _in_section(
 
 
 def _subsection(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[Change]:
+    if _is_opaque(old, Mapping) or _is_opaque(new, Mapping):
+        return _opaque(key, old, new, section)
     if (old and new) or (key.policy == "IGNORED" and (old or new)):
         return _in_section(key.children, old or None, new or None, (*section, key.name))
-    if old or new:
-        return [Change(section=section, key=key.name, old=old or None, new=new or None, policy=key.policy)]
-    return []
+    return _whole(key, old or None, new or None, section)
+
+
+def _is_opaque(value: Any, shape: type) -> bool:
+    """Tell whether what should be a section, or a list of them, is known at deployment only, or malformed."""
+    return bool(value) and (is_intrinsic(value) or not isinstance(value, shape))
+
+
+def _opaque(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[Change]:
+    """Compare as a whole; what may be in it may be what never changes."""
+    return [replace(change, policy="UNKNOWN") for change in _whole(key, old, new, section)]
+
+
+def _whole(key: Key, old: Any, new: Any, section: tuple[str, ...]) -> list[Change]:
+    if old == new:
+        return []
+    return [Change(section=section, key=key.name, old=old, new=new, policy=key.policy)]
 
 
 def _plain(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
     if key.name == "Script" and "Sequence" in {*(old or {}), *(new or {})}:
         return _scripts(key, old, new, section)
-    old_value, new_value = _value(old, key), _value(new, key)
-    if old_value == new_value:
-        return []
-    return [Change(section=section, key=key.name, old=old_value, new=new_value, policy=key.policy)]
+    return _whole(key, _value(old, key), _value(new, key), section)
 
 
 def _scripts(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
@@ -56,6 +70,9 @@ def _scripts(key: Key, old: Section | None, new: Section | None, section: tuple[
 
 
 def _items(key: Key, old: Section | None, new: Section | None, section: tuple[str, ...]) -> list[Change]:
+    old_items, new_items = _value(old, key), _value(new, key)
+    if _is_opaque(old_items, list) or _is_opaque(new_items, list):
+        return _opaque(key, old_items, new_items, section)
     changes: list[Change] = []
     name_key = key.item_key or "Name"
     gone = items_at(old, key.name)

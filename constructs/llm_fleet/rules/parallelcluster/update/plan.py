@@ -10,12 +10,15 @@ from llm_fleet.rules.parallelcluster.update.circumstances import Circumstances
 from llm_fleet.rules.parallelcluster.update.compare import compare
 from llm_fleet.rules.parallelcluster.update.new_name import under_new_name
 from llm_fleet.rules.parallelcluster.update.policies import POLICIES
+from llm_fleet.rules.parallelcluster.update.storage_policies import lustre_made_anew
 from llm_fleet.rules.parallelcluster.update.values import Section, may_be_equal, normal
 from llm_fleet.rules.parallelcluster.update.verdict import Judgement, Verdict
 
 VERSION = "Version"
 """Path and policy of a changed version of ParallelCluster, which is no key of its configuration."""
 
+LOST_DATA = "LostData"
+"""Policy of what ParallelCluster would let pass, and lose data by."""
 _PLACES_OF_SCRIPTS = ("HeadNode", "CustomActions")
 
 
@@ -87,7 +90,11 @@ def plan_update(
         fleet_runs=not fleet_is_stopped,
         region=region or str(new.get("Region", "")),
     )
-    planned = [*_version(version_old, version_new), *(_planned(change, around) for change in changes)]
+    planned = [
+        *_version(version_old, version_new),
+        *_lost_data(around),
+        *(_planned(change, around) for change in changes),
+    ]
     return UpdatePlan(changes=tuple(sorted(planned, key=lambda one: -one.verdict.rank)))
 
 
@@ -113,6 +120,18 @@ def _version(old: str | None, new: str | None) -> Sequence[PlannedChange]:
         remedy=f"keep {old}, or make a new cluster beside the old one (`immutable_changes: new-cluster`)",
     )
     return (_told((VERSION,), old, new, VERSION, judged),)
+
+
+def _lost_data(around: Circumstances) -> Sequence[PlannedChange]:
+    judged = Judgement(
+        verdict=Verdict.NEEDS_NEW_CLUSTER,
+        reason="with queues in other subnets ParallelCluster makes the file system anew, without its data",
+        remedy="keep all queues in the subnets that they are in; a file system that is handed over by its id stays",
+    )
+    return [
+        _told((f"SharedStorage[{name}]",), "with its data", "without", LOST_DATA, judged)
+        for name in lustre_made_anew(around)
+    ]
 
 
 def _planned(change: Change, around: Circumstances) -> PlannedChange:

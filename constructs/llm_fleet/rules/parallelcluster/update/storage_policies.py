@@ -76,7 +76,7 @@ def _moves_home(change: Change) -> bool:
 def _is_live(change: Change) -> bool:
     if not change.is_item:
         return False
-    item: Section = change.new or change.old
+    item: Section = change.old if change.new is None else change.new
     kind = item.get("StorageType")
     return kind in _LIVE_KINDS and any(key in section_at(item, f"{kind}Settings") for key in _EXISTING)
 
@@ -108,6 +108,23 @@ def _only_adds(change: Change) -> bool:
 def kept_managed_lustre(around: Circumstances) -> list[str]:
     """Return the names of the Lustre file systems that ParallelCluster made and that stay."""
     return sorted(_managed_lustre(around.old) & _managed_lustre(around.new))
+
+
+def lustre_made_anew(around: Circumstances) -> list[str]:
+    """Return the names of the Lustre file systems that other compute subnets would replace, data and all.
+
+    ParallelCluster puts such a file system into a subnet of the queues (its templates/cluster_stack.py), and guards
+    the subnets of each queue; but not against queues that come and go with other subnets.
+    """
+    guarded = any(change.policy == "MANAGED_FSX" for change in around.changes)
+    if guarded or _queue_subnets(around.old) == _queue_subnets(around.new):
+        return []
+    return kept_managed_lustre(around)
+
+
+def _queue_subnets(configuration: Section) -> set[str]:
+    queues = items_at(section_at(configuration, "Scheduling"), "SlurmQueues")
+    return {str(one) for queue in queues for one in as_list(section_at(queue, "Networking").get("SubnetIds"))}
 
 
 def _managed_lustre(configuration: Section) -> set[str]:

@@ -43,7 +43,7 @@ def section_at(configuration: Section, *path: str) -> Section:
 
 def items_at(section: Section | None, name: str) -> list[Section]:
     """Return the sections of the list `name`, none where there is no such list."""
-    return [cast("Section", item) for item in as_list((section or {}).get(name))]
+    return [cast("Section", item) for item in as_list((section or {}).get(name)) if isinstance(item, Mapping)]
 
 
 def as_list(value: Any) -> list[Any]:
