@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 FULL = [
     ROOT / "examples/hyperpod-full.yaml",
     ROOT / "examples/hyperpod-existing-network.yaml",
+    ROOT / "examples/parallelcluster-full.yaml",
     ROOT / "tests/data/good/lustre-tiering.yaml",
 ]
 WRONG: list[Any] = [True, 4, -1, 4.5, 10**17, "", "x", "\u0000", "4", "none", "2026-12-01", [], [1], [[]], {}, {"x": 1}]

@@ -18,3 +18,7 @@ def test_the_page_has_a_section_for_every_kind_of_mapping():
     text = page()
     for path in ("network.vpc", "storage.fsx", "storage.home", "clusters.NAME", "clusters.NAME.groups.NAME.auto_patch"):
         assert f"## `{path}`" in text
+    for path in ("head", "head.root_volume", "queues.NAME", "queues.NAME.resources.NAME", "login.NAME", "slurm"):
+        assert f"## `clusters.NAME.{path}`" in text
+    for kind in ("hyperpod", "parallelcluster"):
+        assert f"## `clusters.NAME` of `kind: {kind}`" in text

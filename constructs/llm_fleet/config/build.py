@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from llm_fleet.config.explain import explain
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.repair import repair
-from llm_fleet.config.shape import without_kinds
 from llm_fleet.config.short_forms import in_long_form
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
@@ -47,6 +46,6 @@ def build(data: dict[str, Any], problems: list[Problem]) -> Built:
         except ValidationError as error:
             details = error.errors(include_url=False)
             told = {problem.path for problem in found}
-            found += [explain(detail) for detail in details if without_kinds(Fleet, tuple(detail["loc"])) not in told]
+            found += [problem for problem in map(explain, details) if problem.path not in told]
             data = repair(data, details)
     return Built(fleet=None, problems=found)

@@ -8,6 +8,8 @@ from llm_fleet.rules.problem import PathPart, Problem
 _DECIDED_BY: dict[str, tuple[str, ...]] = {
     "role": ("partition",),
     "count": ("min_count",),
+    "max": ("min",),
+    "capacity": ("reservation", "allocation", "min"),
     "type": ("types",),
     "types": ("type",),
     "ebs": ("ebs_key",),
@@ -24,11 +26,12 @@ _DECIDED_BY: dict[str, tuple[str, ...]] = {
 _DECIDES_FILE_SYSTEM = frozenset({"deployment", "storage"})
 """Keys of a file system without which nothing else of it can be judged."""
 
-_OF_REGION = frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION})
+_OF_REGION = frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION, Code.PC_REGION})
 _OF_ZONES = frozenset(
     {Code.ZONE_WITHOUT_SUBNET, Code.MOUNT_ZONE, Code.TRAINING_PLAN_ZONE, Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA}
 )
-_OF_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC}) | _OF_ZONES
+_OF_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC, Code.PARALLELCLUSTER_NETWORK}) | _OF_ZONES
+_OF_HEAD_NODE = frozenset({Code.PC_ARCHITECTURE, Code.PC_HEAD_MEMORY})
 _OF_ACCOUNTING = frozenset({Code.ACCOUNTING_PLACE, Code.ACCOUNTING_SECRET, Code.ACCOUNTING_MUNGE_KEY})
 _OF_PLACE = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
 _WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNET})
@@ -63,6 +66,8 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
         return _within(finding.path, path[:-1])  # It may have been meant to name the database.
     if path == ("network",):
         return finding.code in _OF_NETWORK
+    if path[2:3] == ("head",) and finding.path[:2] == path[:2]:
+        return finding.code in _OF_HEAD_NODE
     if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
         return finding.code in _OF_ZONES  # It may have been meant to name the AZs.
     return _within(("storage", "buckets"), path[:2]) and finding.code is Code.UNKNOWN_REFERENCE
@@ -74,6 +79,8 @@ def _follows(finding: Problem, cause: Problem) -> bool:
         return finding.code in _OF_REGION
     if path[:1] == ("network",) and (len(path) == 1 or path[1] in _ZONES) and cause.code not in _OF_PLACE:
         return finding.code in _OF_ZONES
+    if cause.code is Code.ZONE_REGION and finding.path == path:
+        return finding.code is Code.ZONE_WITHOUT_SUBNET
     if cause.code in _WRONG_ZONE and path[-1:] == ("az",):
         return finding.code in _OF_ZONES - {Code.ZONE_WITHOUT_SUBNET} and _stands_by(finding.path, path)
     return path[:1] == ("storage",) and finding.code in _OF_PLACE

@@ -21,8 +21,8 @@ def check_place(*, has_network: bool, internet: str | None) -> list[Problem]:
     return [
         Problem(
             code=Code.PARALLELCLUSTER_CLOSED,
-            message="the head node writes the names of nodes to Route 53 and calls DynamoDB and CloudFormation, none of "
-            "which it reaches from a closed network",
+            message="the head node writes the names of nodes to Route 53, and calls DynamoDB and CloudFormation: it "
+            "reaches none of them from a closed network",
             value=str(internet),
             allowed=f"{InternetAccess.NAT}, {InternetAccess.SHARED_NAT}",
             remedy=f"write `{InternetAccess.NAT}`: nodes have no public address with it, and nobody reaches them",

@@ -1,0 +1,169 @@
+"""A ParallelCluster in the fleet file: its own words, hints for ParallelCluster's, and one error for one slip."""
+
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.config.load import load_fleet, parse_fleet
+from llm_fleet.config.located import LocatedProblem
+from llm_fleet.rules.parallelcluster.defaults import efa_of, exclusive_of, placement_group_of
+from llm_fleet.rules.problem import FleetError, Problem
+from tests.config.good_parallelcluster import GOOD, edited
+
+QUEUE = "type: trn1.32xlarge, max: 4"
+KIND = "kind: parallelcluster"
+PC = "clusters.pc"
+TRN1 = f"{PC}.queues.trn1"
+
+
+def problems_of(*edits: str, directory: Path | None = None) -> list[Problem]:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(edited(*edits), directory=directory)
+    return list(caught.value.problems)
+
+
+SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "no kind": ((f"    {KIND}\n", ""), "LF111", f"{PC}.kind"),
+    "a kind without a value": ((KIND, "kind:"), "LF112", f"{PC}.kind"),
+    "another kind": ((KIND, "kind: pcs"), "LF114", f"{PC}.kind"),
+    "ParallelCluster's own name": ((KIND, "kind: pcluster"), "LF114", f"{PC}.kind"),
+    "a kind that is no text": ((KIND, "kind: [parallelcluster]"), "LF114", f"{PC}.kind"),
+    "no cluster at all": ((GOOD[GOOD.index("  pc:") :], "  pc: [parallelcluster]\n"), "LF113", PC),
+    "HyperPod's type": ((QUEUE, "type: ml.trn1.32xlarge, max: 4"), "LF623", f"{TRN1}.type"),
+    "a size without its unit": (("m5.xlarge", "m5.xlarge, root_volume: 200"), "LF113", f"{PC}.head.root_volume"),
+    "a size with a wrong unit": (
+        ("m5.xlarge", "m5.xlarge, root_volume: 200 GB"),
+        "LF115",
+        f"{PC}.head.root_volume.size",
+    ),
+    "a placement that is none": ((QUEUE, f"{QUEUE}, placement: 4"), "LF113", f"{TRN1}.placement"),
+    "a reservation that is none": ((QUEUE, f"{QUEUE}, reservation: mine"), "LF116", f"{TRN1}.reservation"),
+    "an address that is none": (("m5.xlarge", "m5.xlarge, elastic_ip: 4"), "LF113", f"{PC}.head.elastic_ip"),
+    "a time without its unit": ((KIND, f"{KIND}\n    slurm: {{scaledown: 10}}"), "LF115", f"{PC}.slurm.scaledown"),
+    "one kind of instances and several": (
+        (QUEUE, "type: trn1.32xlarge, resources: {a: {type: trn1.32xlarge}}"),
+        "LF117",
+        f"{TRN1}.type",
+    ),
+    "a bucket that is none": ((KIND, f"{KIND}\n    reads: [corpus]"), "LF119", f"{PC}.reads[0]"),
+    "an AZ of another region": ((QUEUE, f"{QUEUE}, az: use1-az4"), "LF209", f"{TRN1}.az"),
+    "a name of its own that is none": ((KIND, f"{KIND}\n    name: p_c"), "LF610", f"{PC}.name"),
+    "a key that is none": (("  pc:", "  p_c:"), "LF610", "clusters.p_c"),
+    "no network": (
+        ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"),
+        "LF121",
+        "network",
+    ),
+    "a network without an AZ": (("network: {az: usw2-az4, ", "network: {"), "LF207", "network"),
+    "a network of a wrong form": (("{az: usw2-az4, compute_cidr: 10.1.0.0/24}", "usw2-az4"), "LF113", "network"),
+    "a number that is none, with a minimum": ((QUEUE, f"{QUEUE}0s, min: 20"), "LF113", f"{TRN1}.max"),
+    "a head node that is none, with queues of arm": (
+        ("type: m5.xlarge", "type: 4", QUEUE, "type: c7g.xlarge, max: 4"),
+        "LF113",
+        f"{PC}.head.type",
+    ),
+    "a region without ParallelCluster": (("us-west-2", "us-west-22"), "LF558", "region"),
+    "two mounts in one place": (
+        (
+            "clusters:",
+            "storage: {fsx: {}}\nclusters:",
+            KIND,
+            f"{KIND}\n    storage: {{data: {{type: Ebs, mount: /fsx}}}}",
+        ),
+        "LF651",
+        f"{PC}.storage.data.mount",
+    ),
+    "a file system where ParallelCluster has its own": (
+        ("clusters:", "storage: {fsx: {mount: /opt/slurm}}\nclusters:"),
+        "LF650",
+        "storage.fsx.mount",
+    ),
+    "a type among several that is none": (
+        (QUEUE, "types: [trn1.32xlarge, trn1.33xlarge], max: 4"),
+        "LF622",
+        f"{TRN1}.types[1]",
+    ),
+    "a mistake in one of several": (
+        (QUEUE, "resources: {a: {type: trn1.2xlarge, efa: true}}"),
+        "LF626",
+        f"{TRN1}.resources.a.efa",
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_one_slip_is_told_once_where_it_is(slip: str) -> None:
+    edits, code, where = SLIPS[slip]
+    problems = problems_of(*edits)
+    assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)], problems
+    assert problems[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("queues:", "SlurmQueues:", "write `queues`"),
+        ("head:", "HeadNode:", "write `head`"),
+        ("type: m5.xlarge", "InstanceType: m5.xlarge", "write `type`"),
+        ("max: 4", "MaxCount: 4", "write `max`"),
+        ("max: 4", "max: 4, MinCount: 1", "write `min`"),
+        ("max: 4", "max: 4, CapacityType: SPOT", "write `capacity`"),
+        ("max: 4", "max: 4, scratsh: /scratch", "write 'scratch'"),
+        (KIND, f"{KIND}\n    groups: {{}}", "`groups` are HyperPod's"),
+        (KIND, f"{KIND}\n    SharedStorage: []", "write `storage`"),
+    ],
+)
+def test_the_words_of_others_are_understood(old: str, new: str, hint: str) -> None:
+    told = [problem for problem in problems_of(old, new) if problem.code.value == "LF110"]
+    assert len(told) == 1
+    assert hint in told[0].remedy
+
+
+@pytest.mark.parametrize(("kind", "likely"), [("pcluster", "parallelcluster"), ("sagemaker", "hyperpod")])
+def test_a_kind_by_another_name_is_told_the_right_one(kind: str, likely: str) -> None:
+    (problem, *_) = [each for each in problems_of(KIND, f"kind: {kind}") if each.code.value == "LF114"]
+    assert problem.allowed == "hyperpod, parallelcluster"
+    assert likely in problem.remedy
+
+
+def test_a_short_root_volume_is_a_size() -> None:
+    head = parse_fleet(edited("m5.xlarge", "m5.xlarge, root_volume: 1 TiB")).parallelclusters["pc"].head_node
+    assert head.root_volume is not None
+    assert head.root_volume.size_gib == 1024
+
+
+def test_a_queue_of_one_kind_is_its_own_compute_resource() -> None:
+    queue = parse_fleet(edited(QUEUE, f"{QUEUE}, hyperthreading: false")).parallelclusters["pc"].queues["trn1"]
+    (resource,) = queue.compute_resources
+    assert (resource.name, resource.instance_types, resource.max_count) == ("trn1", ("trn1.32xlarge",), 4)
+    assert resource.disable_simultaneous_multithreading
+    assert resource.placement_group is None
+    assert efa_of(resource)
+    assert exclusive_of(queue)
+    group = placement_group_of(queue, resource)
+    assert group is not None
+    assert group.enabled
+
+
+def test_a_node_with_efa_takes_one_address() -> None:
+    """A /28 has 11 addresses to give: 8 nodes, the head node and a spare fit, though each has 9 interfaces."""
+    assert parse_fleet(edited("10.1.0.0/24", "10.1.0.0/28", "max: 4", "max: 8"))
+    too_many = problems_of("10.1.0.0/24", "10.1.0.0/28", "max: 4", "max: 12")
+    assert [problem.code.value for problem in too_many] == ["LF220"]
+
+
+def test_a_file_of_what_is_deployed_that_is_not_there_is_told(tmp_path: Path) -> None:
+    (problem,) = problems_of(KIND, f"{KIND}\n    deployed: nowhere.json", directory=tmp_path)
+    assert (problem.code.value, problem.where) == ("LF680", f"{PC}.deployed")
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.yaml"
+    path.write_text(edited(QUEUE, "type: trn1.2xlarge, efa: true, max: 4"))
+    with pytest.raises(FleetError) as caught:
+        load_fleet(path)
+    (problem,) = caught.value.problems
+    assert isinstance(problem, LocatedProblem)
+    assert (
+        problem.line == path.read_text().splitlines().index("      trn1: {type: trn1.2xlarge, efa: true, max: 4}") + 1
+    )
