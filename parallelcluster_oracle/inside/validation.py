@@ -10,6 +10,7 @@ from typing import Any
 import pcluster.validators
 from marshmallow import ValidationError
 from moto import mock_aws
+from moto.iam.models import iam_backends
 from pcluster.aws.aws_api import AWSApi
 from pcluster.aws.common import AWSClientError, Cache
 from pcluster.aws.ec2 import Ec2Client
@@ -20,7 +21,7 @@ from parallelcluster_oracle.inside.answered import answering
 from parallelcluster_oracle.inside.closed_network import REGION
 from parallelcluster_oracle.inside.schema import load, messages
 from parallelcluster_oracle.inside.surroundings import Surroundings, World
-from parallelcluster_oracle.inside.world_ec2 import furnish_ec2, make_official_images
+from parallelcluster_oracle.inside.world_ec2 import ACCOUNT, furnish_ec2, make_official_images
 from parallelcluster_oracle.inside.world_iam import furnish_iam
 from parallelcluster_oracle.inside.world_storage import furnish_storage
 
@@ -87,7 +88,10 @@ def _forget() -> None:
 @cache
 def _start_moto() -> None:
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
-    mock_aws(config={"iam": {"load_aws_managed_policies": True}}).start()
+    mock_aws().start()
+    # Only now: moto resets IAM several times when it starts, and would read AWS's policies each time.
+    os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
+    iam_backends[ACCOUNT]["aws"].reset()
     # A client that was made before moto started would go past it.
     AWSApi.reset()
     for name in LASTING:

@@ -1,5 +1,6 @@
 """FSx: what was asked for is kept and told, FSx's own rules are applied, updates change what the API can change."""
 
+import re
 from typing import Any
 
 import pytest
@@ -177,3 +178,7 @@ def test_a_data_repository_is_recorded_and_checked(deployer: Deployer, network: 
     assert deployer.provider.exists(kind, created.physical_id)
     deployer.delete(kind, created, **asked)
     assert not deployer.client("fsx").describe_data_repository_associations()["Associations"]
+
+
+def test_ids_are_as_long_as_fsxs(deployer: Deployer, network: Network) -> None:
+    assert re.fullmatch(r"fs-[0-9a-f]{17}", deployer.create(TYPE, **network.lustre()).physical_id)
