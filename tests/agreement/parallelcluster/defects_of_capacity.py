@@ -75,7 +75,7 @@ QUEUES = (
     ),
     Defect(
         name="security group of a queue that is none",
-        cluster=with_queue(security_group_ids=("default",)),
+        cluster=with_queue(security_group_ids=("sg-1",)),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
         good=with_queue(security_group_ids=("sg-0123456789abcdef0",)),

@@ -87,7 +87,7 @@ POOLS = (
         name="type of a login pool that EC2 does not have",
         cluster=with_pool(instance_type="m5.3xlarge"),
         code=Code.PC_INSTANCE_TYPE,
-        validator="ConfigValidationError",
+        validator="InstanceTypeValidator",
     ),
     Defect(
         name="-1 login nodes",

@@ -77,7 +77,6 @@ NOT_OURS: dict[str, tuple[Reason, str]] = {
     "SingleInstanceTypeSubnetValidator": ("cannot happen", "one type in several subnets is rendered as `Instances`"),
     # What another rule refuses before, or with it.
     "InstanceTypeOSCompatibleValidator": ("another rule of ours", "PC_INSTANCE_OS; see test_old_systems_of_gb200"),
-    "InstanceTypeValidator": ("another rule of ours", "PC_INSTANCE_TYPE: ParallelCluster ends before it comes to this"),
     "IntelHpcArchitectureValidator": ("another rule of ours", "PC_SETTING: Intel's platform is refused everywhere"),
     "RootVolumeSizeValidator": ("another rule of ours", "PC_ROOT_VOLUME, by the size told in the release notes"),
     "SchedulerValidator": ("another rule of ours", "PC_SCHEDULER: the schema refuses before"),

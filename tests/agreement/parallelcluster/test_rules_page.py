@@ -1,0 +1,59 @@
+"""The page of the rules says what the tests hold: it is made of their tables."""
+
+import os
+from collections import defaultdict
+
+from llm_fleet.rules.codes import Code
+from tests.agreement.parallelcluster import defects_of_accounting
+from tests.agreement.parallelcluster.defect import SCHEMA
+from tests.agreement.parallelcluster.defects import DEFECTS
+from tests.agreement.parallelcluster.not_ours import NOT_OURS
+from tests.agreement.parallelcluster.stricter import STRICTER
+from tools.synth_environment import ROOT
+
+PAGE = ROOT / "docs" / "constructs" / "parallelcluster-rules.md"
+HEAD = """# What is refused of a ParallelCluster before it is deployed
+
+Every mistake below is told at synth, in the fleet file and in the construct alike. Of each the tests hold that
+ParallelCluster's own validator, from the package `aws-parallelcluster` 3.16.1 with AWS answered by moto, refuses the
+same cluster, and that it takes the nearest legal one. This page is generated (`make golden`) from the tables of those
+tests, and checked by one.
+
+| code | what is refused | who refuses it in ParallelCluster |
+|---|---|---|
+"""
+STRICTER_HEAD = """
+## Where llm-fleet is stricter
+
+ParallelCluster takes these, and what follows is worse than a message.
+
+| code | what is refused | why |
+|---|---|---|
+"""
+NOT_OURS_HEAD = """
+## What ParallelCluster alone can tell
+
+These validators have no rule here. Those that ask AWS speak when the cluster is created, in its provider.
+
+| validator | why | what it looks at |
+|---|---|---|
+"""
+_WORDS = {SCHEMA: "its schema", "ConfigValidationError": "the look-up of instance types"}
+
+
+def page() -> str:
+    """The page as the tables say it."""
+    theirs: defaultdict[Code, dict[str, None]] = defaultdict(dict)
+    for defect in (*DEFECTS, *defects_of_accounting.DEFECTS):
+        theirs[defect.code][_WORDS.get(defect.validator, f"`{defect.validator}`")] = None
+    rules = [f"| {code.value} | {code.title_} | {', '.join(said)} |" for code, said in sorted(theirs.items())]
+    stricter = [f"| {each.code.value} | {each.name} | {each.why} |" for each in STRICTER]
+    others = [f"| `{name}` | {reason} | {what} |" for name, (reason, what) in sorted(NOT_OURS.items())]
+    parts = [HEAD, *rules, STRICTER_HEAD, *stricter, NOT_OURS_HEAD, *others]
+    return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
+
+
+def test_generated_page_says_what_the_tables_say():
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(page(), encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page(), "rules have changed: run `make golden`"
