@@ -13,7 +13,7 @@ from typing import Any, cast
 import yaml
 
 from drill.cluster import DrillCluster
-from drill.embedded_aws import EmbeddedAws
+from drill.embedded_aws import EmbeddedAws, NotDeployed
 from drill.journal import Entry, Journal
 from drill.nodes.choose import make_backend
 from drill.work_folder import work_folder
@@ -36,6 +36,8 @@ def open_cluster(
     """
     journal = Journal(run_folder() / "journal.jsonl", listener)
     with TemporaryDirectory(prefix="drill-fleet-") as folder, EmbeddedAws() as aws:
+        if first_kind(fleet_file) == "parallelcluster":
+            raise NotDeployed(f"{fleet_file} is of ParallelCluster, which only `show` and the scenarios bring up")
         journal.note("deploy", f"deploying {fleet_file.name} to the embedded AWS")
         aws.deploy(fleet_file if workers is None else with_workers(fleet_file, workers, Path(folder)))
         with open_on(aws, aws.clusters()[0], journal, backend=backend) as cluster:
@@ -59,6 +61,12 @@ def open_on(
 
 def _note(journal: Journal, text: str) -> None:
     journal.note("machine", text)
+
+
+def first_kind(fleet_file: Path) -> str:
+    """Return the `kind` of the fleet's first cluster, empty where the file does not say one."""
+    fleet = cast("dict[str, dict[str, dict[str, Any]]]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
+    return next((str(cluster.get("kind", "")) for cluster in fleet.get("clusters", {}).values()), "")
 
 
 def with_workers(fleet_file: Path, workers: int, folder: Path) -> Path:

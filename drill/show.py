@@ -9,14 +9,17 @@ from rich.console import Console
 from drill.cluster import DrillCluster
 from drill.live import LiveView
 from drill.nodes.node import NodeError
+from drill.parallelcluster.show import show as show_parallelcluster
 from drill.report.collect import collect, write
 from drill.report.text import summary
-from drill.session import open_cluster
+from drill.session import first_kind, open_cluster
 from drill.story import lose_a_worker_in_a_job
 
 
 def show(fleet_file: Path, *, workers: int | None, backend: str, console: Console) -> int:
-    """Tell the story with a cluster of its own; return the exit code."""
+    """Tell the story with a cluster of its own; return the exit code. One of ParallelCluster has a story of its own."""
+    if first_kind(fleet_file) == "parallelcluster":
+        return show_parallelcluster(fleet_file, backend=backend, console=console)
     view = LiveView(console)
     with view, open_cluster(fleet_file, workers=workers, backend=backend, listener=view.hear) as cluster:
         view.watch(cluster)
