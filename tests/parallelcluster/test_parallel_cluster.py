@@ -1,6 +1,7 @@
 """The cluster: what stands in the template, and what is refused before anything does."""
 
 import re
+from datetime import date
 from typing import Any
 
 import aws_cdk as cdk
@@ -24,6 +25,7 @@ from llm_fleet import (
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
+    SlurmSettings,
 )
 from parallelcluster_oracle.client import Oracle
 from tests.conftest import ENVIRONMENT
@@ -187,6 +189,14 @@ def test_mount_paths_are_told_of_by_their_parameters(make: Make, stack: cdk.Stac
     with pytest.raises(FleetError) as error:
         make(lustre=lustre, lustre_mount_path="fsx data")
     assert {where for _, where in codes(error)} == {"lustre_mount_path"}
+
+
+def test_a_date_that_yaml_has_made_of_text(make: Make):
+    """The provider would fall over it, an hour later."""
+    with pytest.raises(FleetError) as error:
+        make(slurm=SlurmSettings(custom_settings=[{"Comment": date(2026, 11, 20)}]))
+    (problem,) = error.value.problems
+    assert (problem.code.value, problem.value, problem.path[-1]) == ("LF672", "2026-11-20", "Comment")
 
 
 def test_zone_without_a_subnet(make: Make):

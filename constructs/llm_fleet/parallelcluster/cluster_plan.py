@@ -19,11 +19,14 @@ from llm_fleet.parallelcluster.iam_settings import check_resource_prefix
 from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.parallelcluster.resolve_nodes import resolve_head_node, resolve_pool, resolve_queues
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
+from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.place import check_place
+from llm_fleet.rules.parallelcluster.plain_values import check_plain_values
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.storage.mountable import MountableLustre
 
@@ -100,6 +103,8 @@ class ClusterPlan:
         problems += check_resource_prefix(iam_resource_prefix)
         problems += check_place(has_network=True, internet=network.internet)
         problems += cluster_problems(shape, scripts, setup)
+        # The schema has its say only on what the rules take: both would tell most mistakes.
+        problems = problems or _rendered_problems(shape)
         if not problems:
             # Only a cluster that can exist takes addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(
@@ -121,6 +126,11 @@ class ClusterPlan:
             scripts=scripts,
             setup=setup,
         )
+
+
+def _rendered_problems(shape: ClusterShape) -> list[Problem]:
+    configuration = render_configuration(shape)
+    return [*check_plain_values(configuration), *check_configuration(configuration)]
 
 
 def _zone(network: Network, lustre: MountableLustre | None) -> str:

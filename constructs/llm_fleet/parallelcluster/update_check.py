@@ -10,7 +10,7 @@ from constructs import Construct, IValidation
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
 from llm_fleet.rules.parallelcluster.update.check import check_update
 from llm_fleet.rules.parallelcluster.update.plan import plan_update
-from llm_fleet.rules.parallelcluster.update.plan_text import plan_text
+from llm_fleet.rules.parallelcluster.update.plan_text import new_cluster_text, plan_text
 from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
 
 
@@ -63,7 +63,8 @@ class UpdateCheck:
 
     def _plan(self, configuration: Mapping[str, Any], name: str) -> str:
         known = self._deployed.cluster_name
-        what = f"a new cluster {name} beside {known}" if known not in (None, name) else f"an update of {name}"
+        is_new = known not in (None, name)
+        what = f"a new cluster {name} beside {known}" if is_new else f"an update of {name}"
         plan = plan_update(
             self._deployed.configuration,
             configuration,
@@ -71,4 +72,5 @@ class UpdateCheck:
             version_new=self._version,
             fleet_is_stopped=self._fleet_is_stopped,
         )
-        return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{plan_text(plan)}"
+        text = new_cluster_text(plan, known, name) if is_new else plan_text(plan)
+        return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{text}"
