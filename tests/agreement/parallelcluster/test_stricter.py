@@ -1,5 +1,7 @@
 """What we refuse beyond ParallelCluster is told, and is beyond it: none of it hides a rule that both have."""
 
+from dataclasses import replace
+
 import pytest
 
 from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
@@ -10,7 +12,7 @@ from llm_fleet.rules.parallelcluster.terms import StorageKind
 from parallelcluster_oracle.client import Oracle
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
 from tests.agreement.parallelcluster.test_rules_agree import errors_of_theirs
-from tests.rules.parallelcluster.shapes import TRN1, Cluster, Placement, with_queue, with_resource, with_storage
+from tests.rules.parallelcluster.shapes import TRN1, Cluster, Head, Placement, with_queue, with_resource, with_storage
 
 ONLY_EC2_KNOWS = {
     "reservation id of another form",
@@ -49,10 +51,10 @@ def test_old_systems_of_gb200(oracle: Oracle):
     said = oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="rhel8")
     assert [finding.level for finding in said] == ["ERROR"]
     assert oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="alinux2023") == []
-    newer = Ec2InstanceType.of(name, architecture="x86_64", vcpus=144, memory_gib=960, network_cards=17)
-    queues = with_resource(instance_types=(newer,)).queues
-    assert {each.code for each in check_parallelcluster(Cluster(os="rhel8", queues=queues))} == {Code.PC_INSTANCE_OS}
-    assert check_parallelcluster(Cluster(queues=queues)) == []
+    newer = Ec2InstanceType.of(name, architecture="arm64", vcpus=144, memory_gib=960, threads_per_core=1)
+    good = Cluster(head_node=Head(instance_type="m7g.2xlarge"), queues=with_resource(instance_types=(newer,)).queues)
+    assert {each.code for each in check_parallelcluster(replace(good, os="rhel8"))} == {Code.PC_INSTANCE_OS}
+    assert check_parallelcluster(good) == []
 
 
 FALLEN_OVER = {
