@@ -85,6 +85,14 @@ def test_another_version_needs_a_new_cluster() -> None:
     assert plan_update(base(), base(), version_old=None, version_new="3.16.1").changes == ()
 
 
+def test_tags_stay_in_isolated_regions() -> None:
+    tags = put("Tags/0/Value", "other")
+    assert planned(tags).verdict is Verdict.FREE
+    isolated = planned(tags, region="us-iso-east-1")
+    assert isolated.verdict is Verdict.NEEDS_NEW_CLUSTER
+    assert "isolated regions" in isolated.reason
+
+
 # Literals against references.
 
 

@@ -40,7 +40,12 @@ class Policy:
 
 
 def replaced(where: str, around: Circumstances) -> Judgement:
-    """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing where the fleet is stopped."""
+    """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing where the fleet is stopped.
+
+    The head node replaces nodes of queues with a change of the policy of that name (aws-parallelcluster-cookbook,
+    update_head_node.rb, of an earlier 3.x). Unverified: whether 3.16 does so for placement groups, subnets and storage
+    of its own as well, or leaves it to the next start of each node.
+    """
     if not around.fleet_runs:
         return Judgement(verdict=Verdict.FREE, reason="the fleet is stopped")
     if around.strategy == QueueUpdateStrategy.TERMINATE:
