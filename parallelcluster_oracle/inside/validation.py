@@ -11,6 +11,7 @@ import pcluster.validators
 from marshmallow import ValidationError
 from moto import mock_aws
 from moto.iam.models import iam_backends
+from pcluster.aws import common
 from pcluster.aws.aws_api import AWSApi
 from pcluster.aws.common import AWSClientError, Cache
 from pcluster.aws.ec2 import Ec2Client
@@ -92,10 +93,16 @@ def _start_moto() -> None:
     # Only now: moto resets IAM several times when it starts, and would read AWS's policies each time.
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
     iam_backends[ACCOUNT]["aws"].reset()
+    # Its log makes a session of boto3 for every call, which takes longer than all the rest.
+    common._log_boto3_calls = _say_nothing
     # A client that was made before moto started would go past it.
     AWSApi.reset()
     for name in LASTING:
         setattr(Ec2Client, name, _kept(getattr(Ec2Client, name)))
+
+
+def _say_nothing(**_: Any) -> None:
+    """Log nothing."""
 
 
 def _kept(method: Any) -> Any:
