@@ -84,10 +84,6 @@ def assert_survives(old: dict[str, Any], new: dict[str, Any], oracle: Oracle) ->
     assert {change.verdict for change in changes} == {"SUCCEEDED"}
 
 
-def test_an_unchanged_cluster_changes_nothing(deployed: dict[str, Any], deploy: Deploy):
-    assert deploy() == deployed
-
-
 def test_what_each_node_starts_with(deployed: dict[str, Any]):
     for node, group in zip(lasting(deployed), ("HeadNode", "LoginNodes-login"), strict=True):
         first = node["CustomActions"]["OnNodeConfigured"]
