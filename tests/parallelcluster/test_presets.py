@@ -113,7 +113,15 @@ FILE_SYSTEMS = {
         SharedStorage.lustre("fsx", file_system_id="fs-0123456789abcdef0"),
         SharedStorage.open_zfs("home", volume_id="fsvol-0123456789abcdef0"),
         SharedStorage.ontap("nas", mount_dir="/nas", volume_id="fsvol-0123456789abcdef1"),
-        SharedStorage.efs("efs", mount_dir="/efs", file_system_id="fs-0123456789abcdef1"),
+        SharedStorage.efs(
+            "efs",
+            mount_dir="/efs",
+            file_system_id="fs-0123456789abcdef1",
+            access_point_id="fsap-0123456789abcdef0",
+            iam_authorization=True,
+        ),
+        SharedStorage.ebs("apps", mount_dir="/apps", volume_id="vol-0123456789abcdef0"),
+        SharedStorage.file_cache("cache", mount_dir="/cache", file_cache_id="fc-0123456789abcdef0"),
     ],
     "managed": lambda: [
         SharedStorage.managed_lustre("fsx", capacity_gib=4800),
