@@ -7,7 +7,10 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet import (
+    CapacityReservation,
+    CapacityType,
     ClusterUser,
+    ComputeResource,
     FleetError,
     HeadNode,
     LoginPool,
@@ -108,3 +111,12 @@ def test_names_that_only_the_deployment_knows_name_no_place_in_the_bucket(stack:
     assert told["fleet"] == "<Fleet>"
     assert told["reports"]["s3_uri"].endswith(f"/{cluster.cluster_name}/")
     assert "<Fleet>" not in told["reports"]["s3_uri"]
+
+
+def test_nodes_of_a_type_that_only_the_reservation_knows(stack: cdk.Stack, make: Make):
+    block = ComputeResource(
+        name="block", min_count=2, max_count=2, capacity_reservation=CapacityReservation.id("cr-0123456789abcdef0")
+    )
+    make(queues=[Queue(name="block", compute_resources=[block], capacity_type=CapacityType.CAPACITY_BLOCK)])
+    types = {group["name"]: group["instance_types"] for group in told_manifest(stack)["groups"]}
+    assert types["block"] == []
