@@ -1,5 +1,7 @@
 """`make demo` shows a ParallelCluster as its stack tells it."""
 
+from typing import Any
+
 from rich.console import Console
 
 from tests.local_aws.parallelcluster.clusters import Clusters
@@ -7,10 +9,18 @@ from tools.demo.parallel_clusters import ParallelClusters
 
 
 def test_the_demo_shows_nodes_storage_hooks_and_the_stand_in(clusters: Clusters):
-    pool = {"Name": "login", "InstanceType": "c5.large", "Count": 2, "Networking": {"SubnetIds": [clusters.subnet]}}
-    apps = {"Name": "apps", "MountDir": "/apps", "StorageType": "Ebs", "EbsSettings": {"Size": 200}}
-    configuration = clusters.configuration() | {"LoginNodes": {"Pools": [pool]}, "SharedStorage": [apps]}
-    script = {"OnNodeConfigured": {"Script": "s3://scripts/entry.sh", "Args": []}}
+    pool: dict[str, Any] = {
+        "Name": "login",
+        "InstanceType": "c5.large",
+        "Count": 2,
+        "Networking": {"SubnetIds": [clusters.subnet]},
+    }
+    apps: dict[str, Any] = {"Name": "apps", "MountDir": "/apps", "StorageType": "Ebs", "EbsSettings": {"Size": 200}}
+    configuration: dict[str, Any] = clusters.configuration() | {
+        "LoginNodes": {"Pools": [pool]},
+        "SharedStorage": [apps],
+    }
+    script: dict[str, Any] = {"OnNodeConfigured": {"Script": "s3://scripts/entry.sh", "Args": []}}
     configuration["Scheduling"]["SlurmQueues"][0] |= {"CustomActions": script, "JobExclusiveAllocation": True}
     assert clusters.deploy("shown", clusters.template("shown-1", configuration)) == "CREATE_COMPLETE"
 
