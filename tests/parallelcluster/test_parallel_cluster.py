@@ -62,7 +62,10 @@ def test_parallelcluster_takes_what_cloudformation_makes_of_the_properties(
 ):
     make(login_pools=[LoginPool(name="login", instance_type="m5.large")], tags={"team": "llm"})
     given = properties()
-    assert oracle.schema(stringified(given["ClusterConfiguration"]), given["ClusterName"]) == []
+    configuration = stringified(given["ClusterConfiguration"])
+    assert oracle.schema(configuration, given["ClusterName"]) == []
+    found = oracle.validate(configuration, given["ClusterName"])
+    assert [finding for finding in found if finding.level == "ERROR"] == []
 
 
 def test_a_name_made_of_the_path_has_room_for_the_names_of_nodes_and_does_not_follow_them():
