@@ -36,9 +36,11 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    (text,) = samples("yaml")
-    in_folder(tmp_path, monkeypatch, text)
-    assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
+    whole, parallelcluster = samples("yaml")
+    fleet, _, _ = whole.partition("clusters:\n")
+    for text in (whole, fleet + parallelcluster):
+        in_folder(tmp_path, monkeypatch, text)
+        assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
 
 
 def test_mistakes_are_told_as_it_shows(
