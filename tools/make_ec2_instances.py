@@ -14,6 +14,10 @@ _CHECKED = "2026-11-20"
 _SOURCE = "EC2 DescribeInstanceTypes as bundled with moto 5.2.5, by tools/make_ec2_instances.py"
 
 
+_WITHOUT_NEURON_INFO = {"trn2u.48xlarge": {"accelerator": "neuron", "accelerators": 16}}
+"""EC2's page of Trn2 instances says 16 Trainium2; the answer as moto has it says nothing."""
+
+
 def ec2_facts_of(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the catalog's facts from one of EC2's answers; what is zero or false is left out."""
     usage = answer["SupportedUsageClasses"]
@@ -30,7 +34,9 @@ def ec2_facts_of(answer: dict[str, Any]) -> dict[str, Any]:
 
 def document() -> str:
     """Return the data file's text: one type a line, so that a change reads well in a diff."""
-    facts = {name: ec2_facts_of(answer) for name, answer in sorted(ec2_types().items())}
+    facts = {
+        name: ec2_facts_of(answer) | _WITHOUT_NEURON_INFO.get(name, {}) for name, answer in sorted(ec2_types().items())
+    }
     lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(told)}" for name, told in facts.items())
     head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
     return f"{head}{lines}\n  }}\n}}\n"

@@ -20,4 +20,10 @@ def is_unresolved(value: Any) -> bool:
         return value <= _NUMBER_TOKEN_CEILING
     if isinstance(value, list | tuple):
         return any(map(is_unresolved, value))  # pyright: ignore[reportUnknownArgumentType]
-    return hasattr(value, "resolve") and hasattr(value, "creation_stack")
+    if not hasattr(value, "resolve"):
+        return False
+    try:
+        return hasattr(value, "creation_stack")
+    except RuntimeError:
+        # jsii's answer of a token that has the property, without a value.
+        return True

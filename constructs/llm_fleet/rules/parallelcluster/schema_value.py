@@ -20,12 +20,10 @@ class _WrongTypeError(Exception):
 
 def is_known_later(value: Any) -> bool:
     """Return whether `value` is a CDK token or one of CloudFormation's functions, which nothing can be said of."""
-    if value is None or isinstance(value, str | int | float | list | tuple):
-        return is_unresolved(value)
     if isinstance(value, Mapping):
         names = list(cast("Mapping[str, Any]", value))
         return len(names) == 1 and str(names[0]).startswith(_INTRINSIC)
-    return hasattr(value, "resolve")
+    return is_unresolved(value)
 
 
 def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
