@@ -25,7 +25,7 @@ tests, and checked by one.
 STRICTER_HEAD = """
 ## Where llm-fleet is stricter
 
-ParallelCluster takes these, and what follows is worse than a message.
+ParallelCluster takes these or leaves them to EC2, and what follows is worse than a message.
 
 | code | what is refused | why |
 |---|---|---|
