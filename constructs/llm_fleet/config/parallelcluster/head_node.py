@@ -36,7 +36,7 @@ class HeadNodeConfig(FleetModel):
     key_name: str | None = Field(default=None, alias="key")
     """Name of the EC2 key pair of the image's user. Default: none; people come by Session Manager."""
     allowed_ips: str | None = Field(default=None, alias="allowed_from")
-    """From where SSH may reach it: a CIDR block, or a prefix list by id. Default: as ParallelCluster has it."""
+    """From where SSH may reach it: a CIDR block, or a prefix list by id. Default: from nowhere; SSM needs no port."""
     hyperthreading: bool = True
     """Whether it has two threads for each core, where the processor has them. Default: yes."""
     internal_storage: InternalStorage = InternalStorage.EBS

@@ -35,7 +35,7 @@ class LoginPoolConfig(NamedModel):
     gracetime_minutes: GraceMinutes | None = Field(default=None, alias="grace_time")
     """How long people are warned before a node goes, e.g. `30 min`. Default: 10 minutes."""
     allowed_ips: str | None = Field(default=None, alias="allowed_from")
-    """From where SSH may reach them: a CIDR block, or a prefix list by id. Default: as ParallelCluster has it."""
+    """From where SSH may reach them: a CIDR block, or a prefix list by id. Default: from nowhere; SSM needs no port."""
     image_id: str | None = Field(default=None, alias="image")
     """An image of its own, `ami-…`. Default: the cluster's."""
     dcv: DcvConfig | None = None

@@ -1,6 +1,7 @@
 """Reads a configuration of ParallelCluster, in YAML or JSON, and knows one when it sees it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 
 _NOUN = "configuration"
+_LOOKS_LIKE_ONE = re.compile(r"^(HeadNode|Scheduling|SharedStorage|LoginNodes)[ \t]*:", re.M)
 
 
 def read_parallelcluster(path: Path, notes: Notes) -> dict[str, Any] | None:
@@ -23,7 +25,7 @@ def read_parallelcluster(path: Path, notes: Notes) -> dict[str, Any] | None:
     given = _json(text)
     if given is not None:
         return cast("dict[str, Any]", given) if is_parallelcluster(given) else None
-    if text.lstrip()[:1] in ("{", "["):  # JSON with a mistake, which the reader of requests tells best.
+    if not _LOOKS_LIKE_ONE.search(text):  # The reader of requests tells best what is wrong with it.
         return None
     document = parse(text, subject=str(path), noun=_NOUN)
     if not is_parallelcluster(document.data):
