@@ -11,4 +11,4 @@ class DcvConfig(FleetModel):
     port: int | None = None
     """The port it listens on. Default: 8443."""
     allowed_ips: str | None = Field(default=None, alias="allowed_from")
-    """From where it may be reached: a CIDR block, or a prefix list's id. Default: from nowhere; SSM forwards its port."""
+    """From where it may be reached: a CIDR block, or a prefix list's id. Default: nowhere; SSM forwards its port."""
