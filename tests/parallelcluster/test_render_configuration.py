@@ -114,6 +114,7 @@ def test_the_cluster_of_the_talk(trainium: Queue) -> None:
         "HeadNode": {
             "InstanceType": "c5.4xlarge",
             "Networking": {"SubnetId": SUBNET},
+            "Ssh": {"AllowedIps": "127.0.0.1/32"},
             "LocalStorage": {"RootVolume": {"Encrypted": True}},
             "SharedStorageType": "Ebs",
             "Imds": {"Secured": True},

@@ -10,4 +10,4 @@ class Dcv:
     port: int | None = None
     """`Port`. Default of ParallelCluster: 8443."""
     allowed_ips: str | None = None
-    """`AllowedIps`, a CIDR or the id of a prefix list. ParallelCluster's own default is the whole internet."""
+    """`AllowedIps`, a CIDR or the id of a prefix list. Default: nobody; SSM forwards its port without."""

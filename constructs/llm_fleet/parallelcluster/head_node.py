@@ -30,10 +30,8 @@ class HeadNode:
     key_name: str | None = None
     """Key pair of the default user. Default: none; SSM's sessions need none."""
     allowed_ips: str | None = None
-    """Who may reach port 22, a CIDR or the id of a prefix list.
-
-    ParallelCluster's own default is the whole internet, which a node in a private subnet is not reached from.
-    """
+    """Who may reach port 22, a CIDR or the id of a prefix list. Default: nobody but the cluster's own nodes; SSM's
+    sessions need no port. ParallelCluster's own default is the whole internet."""
     root_volume: RootVolume | None = None
     """What it boots from. Default: gp3 of the image's size, encrypted."""
     scratch_mount_dir: str | None = None

@@ -29,7 +29,7 @@ class LoginPool:
     gracetime_minutes: int | None = None
     """How long users are warned before a node ends, 3 to 120. Default of ParallelCluster: 10."""
     allowed_ips: str | None = None
-    """Who may reach port 22, a CIDR or the id of a prefix list. Default: as the head node."""
+    """Who may reach port 22, also that of their load balancer: a CIDR or the id of a prefix list. Default: nobody."""
     image_id: str | None = None
     """An image of your own. Default: the cluster's."""
     dcv: Dcv | None = None

@@ -12,6 +12,7 @@ from llm_fleet.parallelcluster.render_parts import (
     render_policies,
     render_script,
     render_security_groups,
+    render_ssh,
 )
 from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
@@ -30,7 +31,7 @@ def render_head_node(head: HeadNodeLike, hooks: Hooks, policies: NodePolicies) -
                 **render_security_groups(head.security_group_ids, head.overrides),
             }
         ),
-        "Ssh": pruned({"KeyName": head.key_name, "AllowedIps": head.allowed_ips}),
+        "Ssh": render_ssh(head.allowed_ips, head.key_name),
         "LocalStorage": render_local_storage(head.root_volume, head.scratch_mount_dir),
         "SharedStorageType": head.internal_storage.value,
         "SharedStorageEfsSettings": {"Encrypted": True} if on_efs else None,

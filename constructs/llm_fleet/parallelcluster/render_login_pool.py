@@ -12,6 +12,7 @@ from llm_fleet.parallelcluster.render_parts import (
     render_policies,
     render_script,
     render_security_groups,
+    render_ssh,
 )
 from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike, LoginPoolLike
 
@@ -31,7 +32,7 @@ def render_login_pool(pool: LoginPoolLike, head: HeadNodeLike, hooks: Hooks, pol
                 **render_security_groups(pool.security_group_ids, pool.overrides),
             }
         ),
-        "Ssh": pruned({"AllowedIps": pool.allowed_ips}),
+        "Ssh": render_ssh(pool.allowed_ips),
         "Dcv": render_dcv(pool.dcv),
         "CustomActions": pruned(
             {

@@ -12,6 +12,9 @@ from llm_fleet.rules.parallelcluster.part_protocols import (
     RootVolumeLike,
 )
 
+_NOBODY = "127.0.0.1/32"
+"""A block that no packet comes from: without one, ParallelCluster lets the whole internet in."""
+
 
 def render_local_storage(root_volume: RootVolumeLike | None, scratch_mount_dir: str | None) -> dict[str, Any]:
     """Return `LocalStorage`. It says that the root volume is encrypted, so that whoever audits need not know."""
@@ -41,7 +44,12 @@ def render_dcv(dcv: DcvLike | None) -> dict[str, Any] | None:
     """Return `Dcv`."""
     if dcv is None:
         return None
-    return pruned({"Enabled": True, "Port": dcv.port, "AllowedIps": dcv.allowed_ips})
+    return pruned({"Enabled": True, "Port": dcv.port, "AllowedIps": dcv.allowed_ips or _NOBODY})
+
+
+def render_ssh(allowed_ips: str | None, key_name: str | None = None) -> dict[str, Any]:
+    """Return `Ssh`."""
+    return pruned({"KeyName": key_name, "AllowedIps": allowed_ips or _NOBODY})
 
 
 def render_placement_group(group: PlacementGroupLike | None) -> dict[str, Any] | None:

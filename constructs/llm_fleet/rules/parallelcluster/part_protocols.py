@@ -73,7 +73,7 @@ class DcvLike(Protocol):
 
     @property
     def allowed_ips(self) -> str | None:
-        """`AllowedIps`, a CIDR or prefix list."""
+        """`AllowedIps`, a CIDR or prefix list; `None` lets nobody in."""
         ...
 
 

@@ -50,7 +50,7 @@ class HeadNodeLike(Protocol):
 
     @property
     def allowed_ips(self) -> str | None:
-        """`Ssh/AllowedIps`."""
+        """`Ssh/AllowedIps`; `None` lets nobody in."""
         ...
 
     @property
@@ -307,7 +307,7 @@ class LoginPoolLike(Protocol):
 
     @property
     def allowed_ips(self) -> str | None:
-        """`Ssh/AllowedIps`."""
+        """`Ssh/AllowedIps`; `None` lets nobody in."""
         ...
 
     @property
