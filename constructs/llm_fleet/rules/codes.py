@@ -1,6 +1,7 @@
 """The stable codes of everything that llm-fleet refuses at synth. A code is never reused for another mistake.
 
-LF1xx the fleet file itself · LF2xx network · LF3xx storage · LF4xx roles and the lifecycle bundle · LF5xx HyperPod
+LF1xx the fleet file itself · LF2xx network · LF3xx storage · LF4xx roles and the lifecycle bundle · LF5xx HyperPod ·
+LF6xx ParallelCluster, LF69x Slurm's accounting database
 """
 
 from enum import StrEnum
