@@ -83,6 +83,30 @@ SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
         "LF622",
         f"{TRN1}.types[1]",
     ),
+    "a volume's size with a unit, where ParallelCluster has none": (
+        (KIND, f"{KIND}\n    storage: {{a: {{type: Ebs, mount: /a, settings: {{Size: 200 GiB, VolumeType: io2}}}}}}"),
+        "LF601",
+        f"{PC}.storage.a.settings.Size",
+    ),
+    "a volume's type that is no text": (
+        (KIND, f"{KIND}\n    storage: {{a: {{type: Ebs, mount: /a, settings: {{VolumeType: [gp3]}}}}}}"),
+        "LF601",
+        f"{PC}.storage.a.settings.VolumeType",
+    ),
+    "a Lustre's size with a unit, where ParallelCluster has none": (
+        (KIND, f"{KIND}\n    storage: {{a: {{type: FsxLustre, mount: /a, settings: {{StorageCapacity: 1 TiB}}}}}}"),
+        "LF601",
+        f"{PC}.storage.a.settings.StorageCapacity",
+    ),
+    "a Lustre's throughput as text, which is none": (
+        (
+            KIND,
+            f"{KIND}\n    storage: {{a: {{type: FsxLustre, mount: /a, settings: {{StorageCapacity: '1200', "
+            "DeploymentType: PERSISTENT_2, PerUnitStorageThroughput: '300'}}}",
+        ),
+        "LF654",
+        f"{PC}.storage.a.settings.PerUnitStorageThroughput",
+    ),
     "a mistake in one of several": (
         (QUEUE, "resources: {a: {type: trn1.2xlarge, efa: true}}"),
         "LF626",
@@ -97,6 +121,11 @@ def test_one_slip_is_told_once_where_it_is(slip: str) -> None:
     problems = problems_of(*edits)
     assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)], problems
     assert problems[0].remedy
+
+
+def test_numbers_may_be_texts_where_the_schema_takes_them() -> None:
+    settings = "{Size: '200', VolumeType: io1, Iops: '4000'}"
+    assert parse_fleet(edited(KIND, f"{KIND}\n    storage: {{a: {{type: Ebs, mount: /a, settings: {settings}}}}}"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """EBS volumes, shared ones and those that nodes boot from: size, IOPS and throughput by volume type."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from llm_fleet.catalog.parallelcluster import image_size_gib
 from llm_fleet.catalog.parallelcluster_storage import (
@@ -16,6 +18,7 @@ from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.parallelcluster.part_protocols import RootVolumeLike, SharedStorageLike
 from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
+from llm_fleet.rules.parallelcluster.read_settings import read_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -36,12 +39,12 @@ class _Volume:
 
 def check_shared_ebs(storage: SharedStorageLike) -> list[Problem]:
     """Check a shared EBS volume that ParallelCluster is to make; the type itself is judged by the schema."""
-    settings = storage.settings
-    if storage.kind != StorageKind.EBS or storage.existing_id is not None or is_unresolved(settings):
+    if storage.kind != StorageKind.EBS or storage.existing_id is not None or is_unresolved(storage.settings):
         return []
+    settings = read_settings(storage)
     name = settings.get("VolumeType", DEFAULT_EBS_TYPE)
     kind = None if is_unresolved(name) else ebs_volume_type(name)
-    problems = _check_key(storage)
+    problems = _check_key(settings)
     if kind is None:
         return problems
     volume = _Volume(
@@ -174,9 +177,9 @@ def _check_throughput(volume: _Volume, kind: EbsVolumeType) -> list[Problem]:
     ]
 
 
-def _check_key(storage: SharedStorageLike) -> list[Problem]:
+def _check_key(settings: Mapping[str, Any]) -> list[Problem]:
     """KmsKeyIdEncryptedValidator: volumes are encrypted unless someone says no."""
-    if storage.settings.get("KmsKeyId") is None or storage.settings.get("Encrypted", True) is not False:
+    if settings.get("KmsKeyId") is None or settings.get("Encrypted", True) is not False:
         return []
     return [
         Problem(

@@ -5,6 +5,7 @@ from typing import Any
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
+from llm_fleet.rules.parallelcluster.read_settings import read_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -12,9 +13,9 @@ from llm_fleet.rules.tokens import is_unresolved
 
 def check_efs(storage: SharedStorageLike) -> list[Problem]:
     """Check an EFS's options (EfsMountOptionsValidator, EfsAccessPointOptionsValidator, KmsKeyIdEncryptedValidator)."""
-    settings = storage.settings
-    if storage.kind != StorageKind.EFS or is_unresolved(settings):
+    if storage.kind != StorageKind.EFS or is_unresolved(storage.settings):
         return []
+    settings = read_settings(storage)
     return [
         *_check_mount(settings, exists=storage.existing_id is not None),
         *(_check_new(settings) if storage.existing_id is None else []),

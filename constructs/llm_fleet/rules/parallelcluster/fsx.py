@@ -9,6 +9,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import nearest_of, words
 from llm_fleet.rules.parallelcluster.fsx_options import check_backups, check_links, check_persistent
 from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
+from llm_fleet.rules.parallelcluster.read_settings import read_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -16,9 +17,9 @@ from llm_fleet.rules.tokens import is_unresolved
 
 def check_lustre(storage: SharedStorageLike) -> list[Problem]:
     """Check a Lustre file system that is to be made; one that exists has no settings."""
-    settings = storage.settings
-    if storage.kind != StorageKind.FSX_LUSTRE or storage.existing_id is not None or is_unresolved(settings):
+    if storage.kind != StorageKind.FSX_LUSTRE or storage.existing_id is not None or is_unresolved(storage.settings):
         return []
+    settings = read_settings(storage)
     problems = [*check_links(settings), *check_backups(settings)]
     if settings.get("BackupId") is not None:
         return problems  # size and throughput are the backup's

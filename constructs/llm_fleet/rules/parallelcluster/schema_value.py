@@ -14,7 +14,7 @@ _TRUE, _FALSE = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0"
 _INTRINSIC = ("Ref", "Fn::")
 
 
-class _WrongTypeError(Exception):
+class WrongTypeError(Exception):
     """The value is of another type than its key."""
 
 
@@ -34,8 +34,8 @@ def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[
     if is_known_later(value) or key.kind == "any":
         return []
     try:
-        read = _read(value, key.kind)
-    except _WrongTypeError:
+        read = read_value(value, key.kind)
+    except WrongTypeError:
         return [wrong_type(value, key, path, _KINDS[key.kind])]
     return _told(read, value, key, path)
 
@@ -52,7 +52,8 @@ def wrong_type(value: Any, key: SchemaKey, path: tuple[PathPart, ...], wanted: s
     )
 
 
-def _read(value: Any, kind: str) -> Any:
+def read_value(value: Any, kind: str) -> Any:
+    """Return `value` as the schema reads it for a key of `kind`. Raises `WrongTypeError`."""
     if kind == "str":
         return _checked(value, isinstance(value, str))
     if kind == "map":
@@ -60,13 +61,13 @@ def _read(value: Any, kind: str) -> Any:
     if kind == "bool":
         return _truth(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise _WrongTypeError
+        raise WrongTypeError
     return _number(value, kind)
 
 
 def _checked(value: Any, good: bool) -> Any:
     if not good:
-        raise _WrongTypeError
+        raise WrongTypeError
     return value
 
 
@@ -74,16 +75,16 @@ def _truth(value: Any) -> bool:
     text = str(value).lower()
     if isinstance(value, bool | int | str) and text in (*_TRUE, *_FALSE):
         return text in _TRUE
-    raise _WrongTypeError
+    raise WrongTypeError
 
 
 def _number(value: float | str, kind: str) -> float:
     try:
         number = float(value)
         if kind == "int" and number != int(number):
-            raise _WrongTypeError
+            raise WrongTypeError
     except (ValueError, OverflowError):
-        raise _WrongTypeError from None
+        raise WrongTypeError from None
     return int(number) if kind == "int" else number
 
 
