@@ -6,34 +6,27 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 import pcluster.validators
 from marshmallow import ValidationError
 from moto import mock_aws
 from moto.iam.models import iam_backends
+from moto.utilities.utils import get_partition
 from pcluster.aws import common
 from pcluster.aws.aws_api import AWSApi
 from pcluster.aws.common import AWSClientError, Cache
-from pcluster.aws.ec2 import Ec2Client
 from pcluster.validators.common import ValidationResult, Validator, ValidatorContext
 from pcluster.validators.s3_validators import UrlValidator
 
 from parallelcluster_oracle.inside.answered import answering
 from parallelcluster_oracle.inside.closed_network import REGION
+from parallelcluster_oracle.inside.kept import keep
 from parallelcluster_oracle.inside.schema import load, messages
 from parallelcluster_oracle.inside.surroundings import Surroundings, World
 from parallelcluster_oracle.inside.world_ec2 import ACCOUNT, furnish_ec2, make_official_images
 from parallelcluster_oracle.inside.world_iam import furnish_iam
 from parallelcluster_oracle.inside.world_storage import furnish_storage
-
-# What EC2 says of its instance types and official images does not depend on a configuration: kept, where the rest of
-# ParallelCluster's caches is emptied for each question.
-LASTING = (
-    "get_instance_type_info",
-    "list_instance_types",
-    "get_official_image_id",
-    "get_supported_az_for_instance_types",
-)
 
 
 def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dict[str, Any]) -> list[dict[str, str]]:
@@ -71,6 +64,7 @@ def _furnish(configuration: dict[str, Any], facts: Surroundings) -> World:
     os.environ["AWS_DEFAULT_REGION"] = region
     _forget()
     _official_images(region)
+    _policies_of_aws(get_partition(region))
     vpc_id, zone = furnish_ec2(region, configuration, facts)
     interface = furnish_storage(region, configuration, facts, vpc_id)
     furnish_iam(configuration, facts)
@@ -90,36 +84,27 @@ def _forget() -> None:
 def _start_moto() -> None:
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
     mock_aws().start()
-    # Only now: moto resets IAM several times when it starts, and would read AWS's policies each time.
-    os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
-    iam_backends[ACCOUNT]["aws"].reset()
     # Its log makes a session of boto3 for every call, which takes longer than all the rest.
     common._log_boto3_calls = _say_nothing
     # A client that was made before moto started would go past it.
     AWSApi.reset()
-    for name in LASTING:
-        setattr(Ec2Client, name, _kept(getattr(Ec2Client, name)))
+    keep()
 
 
 def _say_nothing(**_: Any) -> None:
     """Log nothing."""
 
 
-def _kept(method: Any) -> Any:
-    answers: dict[str, Any] = {}
-
-    def answer(client: Ec2Client, *arguments: Any, **named_arguments: Any) -> Any:
-        key = repr((os.environ["AWS_DEFAULT_REGION"], arguments, named_arguments))
-        if key not in answers:
-            answers[key] = method(client, *arguments, **named_arguments)
-        return answers[key]
-
-    return answer
-
-
 @cache
 def _official_images(region: str) -> None:
     make_official_images(region)
+
+
+@cache
+def _policies_of_aws(partition: str) -> None:
+    # Only here: moto makes the IAM of every partition, and would read AWS's policies for each.
+    with patch.dict(os.environ, MOTO_IAM_LOAD_MANAGED_POLICIES="true"):
+        iam_backends[ACCOUNT][partition].reset()
 
 
 @cache
