@@ -155,6 +155,35 @@ def test_efa_without_a_word_on_placement_is_mended(tmp_path: Path) -> None:
     assert [mended in str(bare.notes), mended in str(placed.notes)] == [True, False]
 
 
+def test_a_lustre_beside_one_called_as_the_fleets_stays_the_clusters(tmp_path: Path) -> None:
+    made = {"Name": "new", "StorageType": "FsxLustre", "MountDir": "/new"} | {
+        "FsxLustreSettings": {"StorageCapacity": 1200}
+    }
+    there = {"Name": "fsx", "StorageType": "FsxLustre", "MountDir": "/fsx"} | {
+        "FsxLustreSettings": {"FileSystemId": "fs-0123456789abcdef0"}
+    }
+    result = imported(tmp_path, {**PLAIN, "SharedStorage": [made, there]})
+    assert parse_fleet(result.text).storage.fsx is None
+    assert [each.existing_id for each in cluster_of(result).shared_storage.values()] == [None, "fs-0123456789abcdef0"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("HeadNode/Ssh/AllowedIps", "10.0.0.0/8", "HeadNode is reached by SSH from nowhere"),
+        ("HeadNode/Dcv/AllowedIps", "10.0.0.0/8", "HeadNode.Dcv is reached from nowhere"),
+        ("LoginNodes/Pools[]/Ssh/AllowedIps", "10.0.0.0/8", "people is reached by SSH from nowhere"),
+        ("Scheduling/SlurmQueues[]/JobExclusiveAllocation", False, "trn1 gives each job whole nodes"),
+    ],
+)
+def test_a_default_that_is_another_than_parallelclusters_is_told(
+    tmp_path: Path, path: str, value: Any, told: str
+) -> None:
+    plain = with_("HeadNode/Dcv/Enabled", True)
+    unsaid, said = imported(tmp_path, plain), imported(tmp_path, with_(path, value, plain))
+    assert [told in str(unsaid.notes), told in str(said.notes)] == [True, False]
+
+
 def test_what_has_no_word_here_goes_to_the_overrides(tmp_path: Path) -> None:
     result = imported(tmp_path, with_("DevSettings/Timeouts/HeadNodeBootstrapTimeout", 3600))
     assert cluster_of(result).overrides == {"DevSettings": {"Timeouts": {"HeadNodeBootstrapTimeout": 3600}}}

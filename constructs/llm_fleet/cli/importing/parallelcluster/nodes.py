@@ -32,7 +32,7 @@ def head_node(section: Section, subnet: str | None, buckets: Buckets) -> dict[st
             elastic_ip=unless(truth(section.take("Networking/ElasticIp")), False),
             security_groups=additional_groups(section),
             key=section.take("Ssh/KeyName"),
-            allowed_from=section.take("Ssh/AllowedIps"),
+            allowed_from=_allowed_from(section),
             hyperthreading=False if multithreading is True else None,
             internal_storage=unless(section.take("SharedStorageType"), "Ebs"),
             image=section.take("Image/CustomAmi"),
@@ -53,12 +53,22 @@ def login_pool(section: Section, subnet: str | None) -> dict[str, Any]:
             subnet=subnet,
             security_groups=additional_groups(section),
             grace_time=amount(unless(number(section.take("GracetimePeriod")), 10), "min"),
-            allowed_from=section.take("Ssh/AllowedIps"),
+            allowed_from=_allowed_from(section),
             image=section.take("Image/CustomAmi"),
         ),
         **_desktop(section),
         **section.overrides(Place.LOGIN_POOL),
     }
+
+
+def _allowed_from(section: Section) -> Any:
+    given = section.take("Ssh/AllowedIps")
+    if given is None:
+        section.notes.chosen(
+            f"{section.where} is reached by SSH from nowhere, the fleet's default, and by Session Manager; "
+            "ParallelCluster's default is from everywhere: say with `allowed_from` from where"
+        )
+    return given
 
 
 def _desktop(section: Section) -> dict[str, Any]:

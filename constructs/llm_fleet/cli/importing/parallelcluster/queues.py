@@ -40,7 +40,7 @@ def queue(section: Section, resources: Sequence[Section], where: dict[str, Any],
         **told(
             capacity=_CAPACITY.get(str(kind), kind) if kind is not None else None,
             allocation=section.take("AllocationStrategy"),
-            exclusive=truth(section.take("JobExclusiveAllocation")),
+            exclusive=_exclusive(section, instances),
             root_volume=root_volume(section, "ComputeSettings/LocalStorage/RootVolume"),
             scratch=section.take("ComputeSettings/LocalStorage/EphemeralVolume/MountDir"),
             image=section.take("Image/CustomAmi"),
@@ -73,6 +73,22 @@ def _tell_placement(section: Section, instances: Mapping[str, Any]) -> None:
     named: Mapping[str, Any] = instances.get("resources", {"": instances})
     if any(each.get("efa") is not False and _has_efa(each) and "placement" not in each for each in named.values()):
         section.notes.mended(f"{section.where} has EFA and says nothing of placement: its nodes get a placement group")
+
+
+def _exclusive(section: Section, instances: Mapping[str, Any]) -> bool | None:
+    written = truth(section.take("JobExclusiveAllocation"))
+    named: Mapping[str, Any] = instances.get("resources", {"": instances})
+    if written is None and any(map(_has_accelerator, named.values())):
+        section.notes.chosen(
+            f"{section.where} gives each job whole nodes, the fleet's default with accelerators; "
+            "write `exclusive: false` where jobs share nodes"
+        )
+    return written
+
+
+def _has_accelerator(resource: Mapping[str, Any]) -> bool:
+    known = [ec2_instance(str(name)) for name in resource.get("types", [resource.get("type")])]
+    return any(facts is not None and facts.accelerator is not None for facts in known)
 
 
 def _has_efa(resource: Mapping[str, Any]) -> bool:

@@ -56,6 +56,11 @@ def dcv(section: Section) -> dict[str, Any] | None:
     enabled = truth(section.take("Dcv/Enabled"))
     port, allowed = number(section.take("Dcv/Port")), section.take("Dcv/AllowedIps")
     if enabled:
+        if allowed is None:
+            section.notes.chosen(
+                f"{section.say('Dcv')} is reached from nowhere, the fleet's default, but by Session Manager's forwarding; "
+                "ParallelCluster's default is from everywhere: say with `dcv: {allowed_from: …}` from where"
+            )
         return told(port=unless(port, 8443), allowed_from=allowed)
     if enabled is not None or port is not None or allowed is not None:
         section.notes.left_out(f"{section.say('Dcv')}: it is off")
