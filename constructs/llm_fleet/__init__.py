@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from llm_fleet.storage.fleet_key import FleetKey as FleetKey
     from llm_fleet.storage.lustre_file_system import LustreFileSystem as LustreFileSystem
     from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem as OpenZfsFileSystem
+    from llm_fleet.storage.open_zfs_volume import OpenZfsVolume as OpenZfsVolume
 
 _HOMES = {
     "accounting.accounting": ("Accounting",),
@@ -138,6 +139,7 @@ _HOMES = {
     "storage.fleet_key": ("FleetKey",),
     "storage.lustre_file_system": ("LustreFileSystem",),
     "storage.open_zfs_file_system": ("OpenZfsFileSystem",),
+    "storage.open_zfs_volume": ("OpenZfsVolume",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

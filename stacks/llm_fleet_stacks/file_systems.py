@@ -14,6 +14,7 @@ from llm_fleet.rules.terms import LustreDeploymentType
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.open_zfs_volume import OpenZfsVolume
 from llm_fleet_stacks.imported import imported_key, imported_log_group, imported_security_group
 
 _TAKES_A_KEY = (LustreDeploymentType.PERSISTENT_1, LustreDeploymentType.PERSISTENT_2)
@@ -98,3 +99,13 @@ def open_zfs_from(
         encryption_key=imported_key(scope, "HomeKey", config.kms_key_arn) or key,
         **asdict(config.settings),
     )
+
+
+def volumes_from(file_system: MountableOpenZfs | None, config: HomeConfig | None) -> dict[str, OpenZfsVolume]:
+    """Return the volumes that `config` asks for beside the home directories, made on `file_system`, by name."""
+    if config is None or not isinstance(file_system, OpenZfsFileSystem):
+        return {}
+    return {
+        name: file_system.add_volume(f"Volume-{name}", volume_name=name, quota_gib=volume.quota_gib)
+        for name, volume in config.volumes.items()
+    }

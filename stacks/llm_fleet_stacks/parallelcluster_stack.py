@@ -65,7 +65,10 @@ class ParallelClusterStack(cdk.Stack):
             head_node=head_node_from(self, config.head_node),
             queues=[queue_from(self, queue) for queue in config.queues.values()],
             login_pools=[login_pool_from(self, pool) for pool in config.login_pools.values()],
-            shared_storage=[_shared_storage(each) for each in config.shared_storage.values()],
+            shared_storage=[
+                *_volumes(mounts, storage),
+                *(_shared_storage(each) for each in config.shared_storage.values()),
+            ],
             lustre=storage.lustre,
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
             open_zfs=storage.open_zfs,
@@ -102,6 +105,14 @@ def _deployed(config: ParallelClusterConfig) -> DeployedConfiguration | None:
     """Return the cluster as it was deployed last; `None` where nobody tells, or it is not there yet."""
     path = config.deployed_path
     return None if path is None else DeployedConfiguration.if_deployed(path, cluster=config.cluster_name)
+
+
+def _volumes(mounts: StorageConfig, storage: StorageStack) -> list[SharedStorage]:
+    """Return the volumes of the fleet's OpenZFS file system beside its home directories."""
+    return [
+        SharedStorage.open_zfs(name, mount_dir=volume.mount_path, volume=storage.volumes[name])
+        for name, volume in (mounts.home.volumes.items() if mounts.home else ())
+    ]
 
 
 def _shared_storage(config: SharedStorageConfig) -> SharedStorage:

@@ -16,8 +16,9 @@ from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.open_zfs_volume import OpenZfsVolume
 from llm_fleet_stacks.existing_network import network_for
-from llm_fleet_stacks.file_systems import lustre_from, open_zfs_from
+from llm_fleet_stacks.file_systems import lustre_from, open_zfs_from, volumes_from
 from llm_fleet_stacks.imported import imported_key
 
 
@@ -63,6 +64,8 @@ class StorageStack(cdk.Stack):
         """The Lustre file system, if there is one."""
         self.open_zfs = open_zfs_from(self, config.home, network=here, key=self.key)
         """The OpenZFS file system, if there is one."""
+        self.volumes: Mapping[str, OpenZfsVolume] = volumes_from(self.open_zfs, config.home)
+        """Volumes of the OpenZFS file system, by their names in the fleet file."""
         self.lifecycle_bucket = LifecycleBucket(
             self,
             "LifecycleBucket",
@@ -85,5 +88,7 @@ class StorageStack(cdk.Stack):
             cdk.CfnOutput(self, "LustreId", value=self.lustre.file_system_id, description="Id of FSx for Lustre")
         if isinstance(self.open_zfs, OpenZfsFileSystem):
             cdk.CfnOutput(self, "OpenZfsId", value=self.open_zfs.file_system_id, description="Id of FSx for OpenZFS")
+        for name, volume in self.volumes.items():
+            cdk.CfnOutput(self, f"VolumeId-{name}", value=volume.volume_id, description=f"Id of OpenZFS volume {name}")
         for name, bucket in self.buckets.items():
             cdk.CfnOutput(self, f"BucketName-{name}", value=bucket.bucket_name, description=f"Name of bucket {name}")

@@ -29,7 +29,7 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     LustreFileSystem(stack, "Scratch", network=network, deployment_type="SCRATCH_2")
     LustreFileSystem(stack, "Cold", network=network, storage_type="INTELLIGENT_TIERING", encryption_key=key)
     LustreFileSystem(stack, "Slow", network=network, deployment_type="PERSISTENT_1", storage_type="HDD")
-    OpenZfsFileSystem(stack, "Home", network=network, encryption_key=key)
+    OpenZfsFileSystem(stack, "Home", network=network, encryption_key=key).add_volume("apps", quota_gib=200)
     return stack
 
 

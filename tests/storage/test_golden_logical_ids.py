@@ -21,7 +21,7 @@ def test_golden_logical_ids(app: cdk.App, stack: cdk.Stack, network: FleetNetwor
     fsx = LustreFileSystem(storage, "Fsx", network=network)
     fsx.add_data_repository("Corpus", data_repository_path="s3://corpus", file_system_path="/corpus")
     LustreFileSystem(storage, "Efa", network=network, storage_capacity_gib=19200)
-    OpenZfsFileSystem(storage, "Home", network=network)
+    OpenZfsFileSystem(storage, "Home", network=network).add_volume("apps")
     key = FleetKey(storage, "Key", alias="alias/fleet")
     DataBucket(storage, "Data", encryption_key=key, access_log_bucket=AccessLogBucket(storage, "AccessLogs"))
     resources = Template.from_stack(storage).to_json()["Resources"]

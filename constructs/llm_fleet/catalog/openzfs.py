@@ -26,6 +26,9 @@ class OpenZfsLimits:
     """Port ranges, TCP and UDP, that NFS clients use."""
     root_export_path: str
     """The path under which clients mount the root volume."""
+    volume_name: str
+    """A pattern of the names of other volumes: the characters of the API's `VolumePath`, without the slash."""
+    volume_name_length: int
 
 
 @cache

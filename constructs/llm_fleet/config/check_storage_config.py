@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.check_volumes import check_volumes
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.fsx import FsxConfig
 from llm_fleet.config.home import HomeConfig
@@ -30,6 +31,7 @@ def check_storage_config(fleet: Fleet) -> Iterator[Problem]:
         yield from (_in_file(problem).under("storage", "fsx") for problem in _check_fsx(storage.fsx, fleet.region))
     if storage.home is not None:
         yield from (_in_file(problem).under("storage", "home") for problem in _check_home(storage.home))
+        yield from (problem.under("storage", "home", "volumes") for problem in check_volumes(fleet, storage.home))
     for name, bucket in storage.buckets.items():
         yield from (p.under("storage", "buckets", name) for p in check_bucket_name(bucket.bucket_name))
 

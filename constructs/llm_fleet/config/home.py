@@ -1,13 +1,16 @@
 """The FSx for OpenZFS file system for home directories."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.config.backups import BackupsConfig
 from llm_fleet.config.existing_home import ExistingHomeConfig
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.named import name_entries
+from llm_fleet.config.open_zfs_volume import OpenZfsVolumeConfig
 from llm_fleet.config.values import Gibibytes, KeyArn, Kibibytes, MegabytesPerSecond
 from llm_fleet.rules.openzfs import OpenZfsSettings
 
@@ -43,8 +46,15 @@ class HomeConfig(FleetModel):
     """Where nodes mount it. Default: `/home`."""
     availability_zone_id: str | None = Field(default=None, alias="az")
     """AZ id where it stands. Default: the network's first."""
+    volumes: Mapping[str, OpenZfsVolumeConfig] = Field(default={}, examples=[{"apps": {"mount": "/apps"}}])
+    """Volumes of it that every ParallelCluster mounts elsewhere, e.g. at `/apps`, by name. Default: none."""
     existing: ExistingHomeConfig | None = None
     """A file system that exists already. Then only `mount` may stand next to it."""
+
+    @model_validator(mode="after")
+    def _tell_volumes(self) -> Self:
+        name_entries(self.volumes)
+        return self
 
     @property
     def settings(self) -> OpenZfsSettings:

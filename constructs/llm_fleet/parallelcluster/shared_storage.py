@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_shared_storage
 from llm_fleet.rules.parallelcluster.storage_arguments import check_storage_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.storage.mountable import VolumeToMount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,21 @@ class SharedStorage:
         return cls(name=name, kind=StorageKind.FSX_LUSTRE, mount_dir=mount_dir, existing_id=file_system_id)
 
     @classmethod
-    def open_zfs(cls, name: str, *, mount_dir: str = "/home", volume_id: str) -> "SharedStorage":
-        """Return a volume (`fsvol-…`) of an FSx for OpenZFS that exists."""
-        return cls(name=name, kind=StorageKind.FSX_OPEN_ZFS, mount_dir=mount_dir, existing_id=volume_id)
+    def open_zfs(
+        cls,
+        name: str,
+        *,
+        mount_dir: str = "/home",
+        volume_id: str | None = None,
+        volume: VolumeToMount | None = None,
+    ) -> "SharedStorage":
+        """Return a volume of an FSx for OpenZFS that exists: by its id (`fsvol-…`), or the construct that knows it.
+
+        E.g. `OpenZfsFileSystem.add_volume(…)`; CloudFormation then deletes the cluster before the volume.
+        """
+        told = [known for known in (volume_id, volume and volume.volume_id) if known is not None]
+        raise_problems(_one_volume(len(told)), subject=f"SharedStorage {name}")
+        return cls(name=name, kind=StorageKind.FSX_OPEN_ZFS, mount_dir=mount_dir, existing_id=told[0])
 
     @classmethod
     def ontap(cls, name: str, *, mount_dir: str, volume_id: str) -> "SharedStorage":
@@ -147,6 +161,19 @@ class SharedStorage:
             "DeletionPolicy": _deletion_policy(retain),
         }
         return cls(name=name, kind=StorageKind.EBS, mount_dir=mount_dir, settings=_joined(name, chosen, settings))
+
+
+def _one_volume(told: int) -> list[Problem]:
+    if told == 1:
+        return []
+    return [
+        Problem(
+            code=Code.PC_OPEN_ZFS_VOLUME,
+            path=("volume_id",),
+            message="the volume is told twice, by its id and by a construct" if told else "nobody told which volume",
+            remedy="give either volume_id or volume, one that knows its id",
+        )
+    ]
 
 
 def _joined(name: str, chosen: Mapping[str, Any], settings: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -94,6 +94,9 @@ class Code(StrEnum):
     OPEN_ZFS_CAPACITY = "LF331", "an OpenZFS capacity that is not sold"
     OPEN_ZFS_THROUGHPUT = "LF332", "an OpenZFS throughput that is not sold"
     OPEN_ZFS_OPTION = "LF333", "an OpenZFS volume option that FSx refuses"
+    OPEN_ZFS_VOLUME_NAME = "LF334", "an OpenZFS volume's name that FSx refuses or that is taken"
+    OPEN_ZFS_QUOTA = "LF335", "an OpenZFS volume's quota that limits nothing or everything"
+    OPEN_ZFS_VOLUME_UNMOUNTED = "LF336", "an OpenZFS volume that no cluster of the fleet can mount"
     BUCKET_NAME = "LF340", "a bucket name that S3 refuses"
     BUCKET_LIFECYCLE = "LF341", "a bucket lifecycle that S3 refuses"
 

@@ -12,17 +12,16 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.file_systems import check_has_network
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.openzfs import OpenZfsSettings, check_open_zfs
+from llm_fleet.rules.openzfs_volumes import check_volume
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.storage.file_system_access import FileSystemAccess
 from llm_fleet.storage.file_system_ports import open_zfs_ports
 from llm_fleet.storage.imported_open_zfs import ImportedOpenZfs
 from llm_fleet.storage.mountable import MountableOpenZfs
+from llm_fleet.storage.open_zfs_volume import EXPORT_OPTIONS, OpenZfsVolume
 
 _KIND = "FSx for OpenZFS"
 _DEFAULTS = OpenZfsSettings()
-# Lifecycle scripts make home directories as root and hand them to their users: with root squashed they could not.
-# `crossmnt` shows snapshots, and `sync` (which the service adds) keeps what was said to be written.
-_EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
 
 
 @jsii.implements(ec2.IConnectable)
@@ -81,6 +80,9 @@ class OpenZfsFileSystem(Construct):
             problems = network.reserve_addresses([claim])
         raise_problems(problems, subject=path)
         super().__init__(scope, id)
+        self._settings = settings
+        self._removal_policy = removal_policy
+        self._volume_names: list[str] = []
         self._access = FileSystemAccess(
             self,
             "Access",
@@ -105,6 +107,37 @@ class OpenZfsFileSystem(Construct):
         )
         """The L1 beneath."""
         self._access.carry(self.resource)
+
+    def add_volume(self, id: str, *, volume_name: str | None = None, quota_gib: int | None = None) -> OpenZfsVolume:
+        """Make a volume beside the root volume's own files, e.g. for `/apps`: exported, compressed and kept as that is.
+
+        `volume_name`: the last part of its export path, `/fsx/<name>`. Default: `id`. Who mounts the root volume finds
+        it there under this name too, so that no home directory may have it. `quota_gib`: how much of the file system it
+        may take. Default: all.
+
+        Raises `FleetError` with what FSx would refuse of it beside the earlier ones.
+        """
+        name = id if volume_name is None else volume_name
+        problems = check_volume(
+            name=name,
+            quota_gib=quota_gib,
+            capacity_gib=self._settings.storage_capacity_gib,
+            taken=dict.fromkeys(self._volume_names, "the file system has a volume of this name already"),
+        )
+        raise_problems(problems, subject=f"{self.node.path}/{id}")
+        self._volume_names.append(name)
+        return OpenZfsVolume(
+            self,
+            id,
+            parent_volume_id=self.resource.attr_root_volume_id,
+            dns_name=self.dns_name,
+            export_path=f"{self.export_path}/{name}",
+            volume_name=name,
+            quota_gib=quota_gib,
+            compression=self._settings.compression,
+            record_size_kib=self._settings.record_size_kib,
+            removal_policy=self._removal_policy,
+        )
 
     @staticmethod
     def from_attributes(
@@ -174,7 +207,7 @@ class OpenZfsFileSystem(Construct):
 def _configuration(settings: OpenZfsSettings) -> fsx.CfnFileSystem.OpenZFSConfigurationProperty:
     properties = fsx.CfnFileSystem
     days, iops = settings.backup_retention_days, settings.disk_iops
-    export = properties.ClientConfigurationsProperty(clients="*", options=list(_EXPORT_OPTIONS))
+    export = properties.ClientConfigurationsProperty(clients="*", options=list(EXPORT_OPTIONS))
     return properties.OpenZFSConfigurationProperty(
         deployment_type=settings.deployment_type,
         throughput_capacity=settings.effective_throughput_capacity,

@@ -25,7 +25,8 @@ def check_parallelclusters(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the ParallelClusters of `fleet`, by attribute names."""
     for name, cluster in fleet.parallelclusters.items():
         view = ParallelClusterView(fleet=fleet, config=cluster)
-        yield from (in_file(problem, cluster) for problem in check_parallelcluster(view))
+        volumes = fleet.storage.home.volumes if fleet.storage.home else ()
+        yield from (in_file(problem, cluster, volumes) for problem in check_parallelcluster(view))
         yield from _check_place(fleet)
         yield from _check_volume_of_home(view)
         yield from (problem.under("clusters", name) for problem in _check_own(view))

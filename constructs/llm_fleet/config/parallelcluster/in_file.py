@@ -1,5 +1,6 @@
 """Where the fleet file has what a rule of ParallelCluster found."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
@@ -10,14 +11,20 @@ _OF_FLEET = {"mount_dir": "mount_path"}
 """What the rules ask of a shared storage, by what the fleet's own file systems call it."""
 
 
-def in_file(problem: Problem, cluster: ParallelClusterConfig) -> Problem:
-    """Return a problem of `cluster` by the attributes of the fleet: region and file systems are the fleet's."""
+def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collection[str] = ()) -> Problem:
+    """Return a problem of `cluster` by the attributes of the fleet: region and file systems are the fleet's.
+
+    `volumes`: names of the volumes of the fleet's `home`.
+    """
     first, *rest = problem.path or ("",)
     if first == "region":
         return problem
-    if first == "shared_storage" and rest and rest[0] in (FSX, HOME) and rest[0] not in cluster.shared_storage:
+    if first == "shared_storage" and rest and rest[0] not in cluster.shared_storage:
         inner = [_OF_FLEET[str(part)] for part in rest[1:2] if part in _OF_FLEET]
-        return replace(problem, path=("storage", rest[0], *inner))
+        if rest[0] in (FSX, HOME):
+            return replace(problem, path=("storage", rest[0], *inner))
+        if rest[0] in volumes:
+            return replace(problem, path=("storage", HOME, "volumes", rest[0], *inner))
     if first == "queues" and len(rest) > 1:
         problem = replace(problem, path=("queues", rest[0], *_in_queue(rest[1:], cluster, str(rest[0]))))
     if first == "cluster_name" and cluster.own_name is None:

@@ -142,4 +142,13 @@ class ParallelClusterView:
             storages.append(
                 StorageView(name=HOME, kind=StorageKind.FSX_OPEN_ZFS, mount_dir=home.mount_path, existing_id=volume)
             )
+            storages += [
+                StorageView(
+                    name=each.name,
+                    kind=StorageKind.FSX_OPEN_ZFS,
+                    mount_dir=each.mount_path,
+                    existing_id=_MADE_VOLUME[: -len(str(place))] + str(place),
+                )
+                for place, each in enumerate(home.volumes.values(), start=1)
+            ]
         return storages
