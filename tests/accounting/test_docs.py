@@ -39,6 +39,9 @@ def test_examples_run(stack: cdk.Stack):
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::RDS::DBCluster", 1)
     template.resource_count_is("AWS::SageMaker::Cluster", 1)
+    (server,) = template.find_resources("AWS::RDS::DBInstance")
+    (cluster,) = template.find_resources("AWS::SageMaker::Cluster").values()
+    assert server in cluster["DependsOn"], "its address answers only once a server stands behind it"
 
 
 def test_the_fleet_file_is_good():

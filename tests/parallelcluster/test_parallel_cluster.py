@@ -1,6 +1,7 @@
 """The cluster: what stands in the template, and what is refused before anything does."""
 
 import re
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -221,6 +222,13 @@ def test_closed_network_is_refused(stack: cdk.Stack, make: Make):
     with pytest.raises(FleetError) as error:
         make(network=closed)
     assert codes(error) == [("LF122", "network.internet")]
+
+
+def test_it_waits_for_the_servers_of_its_accounting(stack: cdk.Stack, make: Make):
+    server = cdk.CfnResource(stack, "Server", type="AWS::RDS::DBInstance")
+    elsewhere = Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=_secret(stack))
+    cluster = make(accounting=replace(elsewhere, servers=[server]))
+    assert server.node.path in [each.node.path for each in cluster.resource.node.dependencies]
 
 
 def test_accounting_is_named_after_the_cluster_and_its_port_is_opened(stack: cdk.Stack, make: Make, properties: Read):

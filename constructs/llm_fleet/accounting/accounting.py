@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from llm_fleet.accounting.let_in import let_in
 from llm_fleet.accounting.reachable_database import ReachableSlurmDatabase
@@ -43,6 +43,8 @@ class Accounting:
     """What lets the cluster in to `port`; `None` when it is let in already."""
     port: int | None = None
     """The port that the head node opens connections to."""
+    servers: Sequence[IDependable] = ()
+    """What the cluster waits for: ParallelCluster gives up on a database that does not answer within minutes."""
 
     @classmethod
     def database(cls, database: ReachableSlurmDatabase, *, database_name: str | None = None) -> "Accounting":
@@ -61,6 +63,7 @@ class Accounting:
             database_name=database_name,
             guard=database.guard,
             port=database.port,
+            servers=database.servers,
         )
 
     @classmethod

@@ -1,9 +1,11 @@
 """A database of the user's own for Slurm's accounting."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import IDependable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,9 @@ class AccountingDatabase:
 
     Clusters of several stacks that import one and the same guard: give it to one of them, as EC2 takes a rule once.
     """
+
+    servers: Sequence[IDependable] = ()
+    """What the cluster waits for besides `endpoint`. Default: nothing; the database is there."""
 
     @property
     def secret_arn(self) -> str:

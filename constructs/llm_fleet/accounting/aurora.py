@@ -65,6 +65,8 @@ def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
         resource=cluster,
         endpoint=cluster.attr_endpoint_address,
         dimensions={"DBClusterIdentifier": cluster.ref},
+        # The cluster and its address are there minutes before the first server is.
+        servers=tuple(servers),
     )
 
 

@@ -33,3 +33,5 @@ class DatabaseServer:
     endpoint: str
     dimensions: Mapping[str, str]
     """Of its CloudWatch metrics."""
+    servers: tuple[cdk.CfnResource, ...] = ()
+    """What must run beside `resource` before anybody can sign in."""

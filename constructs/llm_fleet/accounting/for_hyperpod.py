@@ -18,4 +18,5 @@ def for_hyperpod(database: ReachableSlurmDatabase, *, database_name: str | None)
         port=None if database.port == hyperpod_facts().accounting_port else database.port,
         database_name=database_name,
         connections=database.guard,
+        servers=database.servers,
     )

@@ -1,7 +1,10 @@
 """A database for accounting that exists already."""
 
+from collections.abc import Sequence
+
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import IDependable
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.for_hyperpod import for_hyperpod
@@ -27,6 +30,7 @@ class ImportedSlurmDatabase:
         self.password_secret = password_secret
         self.credentials_secret = credentials_secret
         self.guard = guard
+        self.servers: Sequence[IDependable] = ()
 
     def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
         """Return it as a HyperPod cluster takes it; raise `FleetError` (LF693) without `credentials_secret`."""

@@ -1,9 +1,11 @@
 """What clusters need to know of a database for Slurm's accounting."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import IDependable
 
 
 class ReachableSlurmDatabase(Protocol):
@@ -37,4 +39,9 @@ class ReachableSlurmDatabase(Protocol):
     @property
     def guard(self) -> ec2.IConnectable | None:
         """Its security groups, into which clusters are let; `None` when their nodes are let in already."""
+        ...
+
+    @property
+    def servers(self) -> Sequence[IDependable]:
+        """What must stand before slurmdbd signs in, besides what `endpoint` refers to."""
         ...

@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.aurora import aurora
@@ -195,6 +195,11 @@ class SlurmDatabase(Construct):
     def connections(self) -> ec2.Connections:
         """The connections of `security_group`, with the database's port as default."""
         return self._connections
+
+    @property
+    def servers(self) -> Sequence[IDependable]:
+        """What clusters wait for: an address of Aurora's answers only once a server stands behind it."""
+        return self._server.servers
 
     @property
     def guard(self) -> ec2.IConnectable:

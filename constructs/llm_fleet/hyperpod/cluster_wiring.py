@@ -59,6 +59,8 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
     yield from _beside_primary(role)
+    if plan.shape.accounting_database is not None:
+        yield from plan.shape.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
             yield from _beside_primary(file_system)

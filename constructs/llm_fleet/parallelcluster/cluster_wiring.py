@@ -42,6 +42,8 @@ def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDep
 def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     yield plan.network.connectivity
     yield plan.network.security_group_rules
+    if plan.shape.accounting is not None:
+        yield from plan.shape.accounting.servers
     for file_system in plan.mounts.file_systems:
         if isinstance(file_system, Construct):
             yield from _beside_primary(file_system)
