@@ -58,7 +58,7 @@ def dcv(section: Section) -> dict[str, Any] | None:
     if enabled:
         if allowed is None:
             section.notes.chosen(
-                f"{section.say('Dcv')} is reached from nowhere, the fleet's default, but by Session Manager's forwarding; "
+                f"{section.say('Dcv')} is reached from nowhere but by Session Manager, the fleet's default; "
                 "ParallelCluster's default is from everywhere: say with `dcv: {allowed_from: …}` from where"
             )
         return told(port=unless(port, 8443), allowed_from=allowed)
