@@ -39,6 +39,8 @@ class LocalAws:
         self.region = region
         self._endpoint = endpoint
         self._server: ServerProcess | None = None
+        self._clients: dict[tuple[str, str], Any] = {}
+        self._session = boto3.session.Session()
 
     def __enter__(self) -> "LocalAws":
         if self._endpoint is None:
@@ -61,6 +63,7 @@ class LocalAws:
             self._server.stop()
             self._server = None
             self._endpoint = None
+            self._clients.clear()
 
     @property
     def endpoint(self) -> str:
@@ -80,8 +83,11 @@ class LocalAws:
         return self._server.log if self._server else ""
 
     def client(self, service: str, region: str | None = None) -> Any:
-        """Return a boto3 client that may do everything."""
-        return self._client(service, region, "testing", "testing", None)
+        """Return a boto3 client that may do everything; one each, for to make it takes longer than to ask."""
+        wanted = (service, region or self.region)
+        if wanted not in self._clients:
+            self._clients[wanted] = self._client(*wanted, "testing", "testing", None)
+        return self._clients[wanted]
 
     def bootstrap(self, region: str | None = None) -> None:
         """Make what `cdk bootstrap` makes, as far as `deploy` needs it: the asset bucket, roles, the version."""
@@ -155,11 +161,14 @@ class LocalAws:
         return AssemblyDeployer(self.client, endpoint=self.endpoint, account=self.account, region=self.region)
 
     def _client(self, service: str, region: str | None, key: str, secret: str, token: str | None) -> Any:
-        session: Any = boto3.session.Session(
+        settings = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0})
+        session: Any = self._session
+        return session.client(
+            service,
+            region_name=region or self.region,
             aws_access_key_id=key,
             aws_secret_access_key=secret,
             aws_session_token=token,
-            region_name=region or self.region,
+            endpoint_url=self.endpoint,
+            config=settings,
         )
-        settings = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0})
-        return session.client(service, endpoint_url=self.endpoint, config=settings)

@@ -1,13 +1,11 @@
 """Answers, from the emulated services, what templates ask of them."""
 
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from local_aws.parallelcluster.provider_template import provider_template
+from local_aws.resources.services import Services
 from local_aws.template.values import TemplateError
 
 
@@ -16,7 +14,7 @@ class ServiceLookups:
 
     def __init__(self, endpoint: str) -> None:
         """Ask the services at one endpoint."""
-        self._endpoint = endpoint
+        self._client = Services(endpoint).client
 
     def ssm_parameter(self, region: str, name: str, version: str | None = None) -> str:
         """Return the value of a Systems Manager parameter, decrypted."""
@@ -66,13 +64,3 @@ class ServiceLookups:
         except ClientError as error:
             raise TemplateError(f"S3 error for {url}: {error}") from error
         return found["Body"].read().decode()
-
-    def _client(self, service: str, region: str) -> Any:
-        # One session a client: sessions are not safe to share between threads.
-        session: Any = boto3.session.Session(
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",  # noqa: S106 - moto takes anything
-            region_name=region,
-        )
-        settings = Config(s3={"addressing_style": "path"})
-        return session.client(service, endpoint_url=self._endpoint, config=settings)
