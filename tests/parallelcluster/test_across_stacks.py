@@ -1,9 +1,10 @@
 """A cluster in a stack of its own, beside a stack of what outlives it."""
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import aws_cdk as cdk
+import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet import (
@@ -14,8 +15,11 @@ from llm_fleet import (
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
+    SharedStorage,
 )
+from llm_fleet.rules.problem import FleetError
 from tests.conftest import ENVIRONMENT
+from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS
 from tools.synth_environment import cdk_context
 
 
@@ -23,12 +27,14 @@ def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path / f"out{max_count}"))
     lasting = cdk.Stack(app, "Lasting", env=ENVIRONMENT)
     network = FleetNetwork(lasting, "Network", availability_zone_ids=["usw2-az4"])
+    home = OpenZfsFileSystem(lasting, "Home", network=network)
     cluster = ParallelCluster(
         cdk.Stack(app, "Train", env=ENVIRONMENT),
         "Cluster",
         network=network,
         lustre=LustreFileSystem(lasting, "Fsx", network=network, storage_capacity_gib=1200),
-        open_zfs=OpenZfsFileSystem(lasting, "Home", network=network),
+        open_zfs=home,
+        shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=home.add_volume("apps"))],
         read_buckets=[s3.Bucket(lasting, "Data")],
         head_node=HeadNode(instance_type="m5.2xlarge"),
         queues=[Queue.trainium("trn1", max_count=max_count)],
@@ -70,3 +76,27 @@ def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
         for name in ("One", "Two")
     }
     assert len(names) == 2
+
+
+def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
+
+    def make(id: str, stack: cdk.Stack, **options: Any) -> str:
+        network = FleetNetwork.from_ids(
+            stack, f"Network{id}", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP
+        )
+        head = HeadNode(instance_type="m5.2xlarge")
+        queues = [Queue.trainium("trn1", max_count=4)]
+        defaults: dict[str, Any] = {"cluster_name": "train", "network": network, "head_node": head, "queues": queues}
+        return ParallelCluster(stack, id, **{**defaults, **options}).cluster_name
+
+    one, other = (cdk.Stack(app, id, env=ENVIRONMENT) for id in ("One", "Other"))
+    name = make("Train", one)
+    for stack in (one, other):
+        with pytest.raises(FleetError, match="the cluster at One/Train is in the same account and region") as error:
+            make("Second", stack)
+        assert [problem.code for problem in error.value.problems] == ["LF610"]
+    assert make("Green", one, head_node=HeadNode(instance_type="m5.4xlarge")) != name, "side by side"
+    assert make("Abroad", cdk.Stack(app, "Abroad", env=cdk.Environment(account="444455556666", region="us-west-2")))
+    agnostic = (cdk.Stack(app, id) for id in ("Anywhere", "Elsewhere"))
+    assert len({make("Train", stack) for stack in agnostic}) == 1, "nobody knows where they will be"

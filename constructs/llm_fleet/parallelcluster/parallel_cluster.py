@@ -19,6 +19,7 @@ from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.network.network import Network
+from llm_fleet.parallelcluster.claimed_names import claim_name
 from llm_fleet.parallelcluster.cluster import Cluster
 from llm_fleet.parallelcluster.cluster_base import ClusterBase
 from llm_fleet.parallelcluster.cluster_identity import ClusterIdentity
@@ -178,6 +179,7 @@ class ParallelCluster(ClusterBase):
             iam_resource_prefix=iam_resource_prefix,
         )
         identity = ClusterIdentity.of(self, plan)
+        claim_name(self, identity.cluster_name)
         resources = ClusterResources(
             self,
             plan,
