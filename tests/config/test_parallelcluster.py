@@ -30,7 +30,15 @@ SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "a kind that is no text": ((KIND, "kind: [parallelcluster]"), "LF114", f"{PC}.kind"),
     "no cluster at all": ((GOOD[GOOD.index("  pc:") :], "  pc: [parallelcluster]\n"), "LF113", PC),
     "HyperPod's type": ((QUEUE, "type: ml.trn1.32xlarge, max: 4"), "LF623", f"{TRN1}.type"),
-    "a size without its unit": (("m5.xlarge", "m5.xlarge, root_volume: 200"), "LF113", f"{PC}.head.root_volume"),
+    "a size without its unit": (("m5.xlarge", "m5.xlarge, root_volume: 200"), "LF115", f"{PC}.head.root_volume.size"),
+    "a misspelt type": ((QUEUE, "typ: trn1.32xlarge, max: 4"), "LF110", f"{TRN1}.typ"),
+    "ParallelCluster's word for the type": ((QUEUE, "InstanceType: trn1.32xlarge"), "LF110", f"{TRN1}.InstanceType"),
+    "one type and several": ((QUEUE, "type: trn1.32xlarge, types: [trn1n.32xlarge]"), "LF117", f"{TRN1}.types"),
+    "one type and several in one of several": (
+        (QUEUE, "resources: {a: {type: trn1.32xlarge, types: [trn1n.32xlarge]}}"),
+        "LF117",
+        f"{TRN1}.resources.a.types",
+    ),
     "a size with a wrong unit": (
         ("m5.xlarge", "m5.xlarge, root_volume: 200 GB"),
         "LF115",
@@ -146,6 +154,29 @@ def test_the_words_of_others_are_understood(old: str, new: str, hint: str) -> No
     told = [problem for problem in problems_of(old, new) if problem.code.value == "LF110"]
     assert len(told) == 1
     assert hint in told[0].remedy
+
+
+def test_a_misspelt_key_beside_no_type_hides_nothing() -> None:
+    told = problems_of(QUEUE, "max: 4, scratsh: /scratch")
+    assert [problem.code.value for problem in told] == ["LF622", "LF110"]
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "remedy"),
+    [
+        ("min: 5, max: 4", "write 5 or more as max, or 4 or fewer as min"),
+        ("max: 4, capacity: capacity-block, reservation: cr-0123456789abcdef0", "for both min and max"),
+        ("spot_price: 3", "write spot as the queue's capacity"),
+        ("overrides: {CapacityType: SPOT}", "use capacity"),
+        ("overrides: {ComputeResources: []}", "use resources and their overrides"),
+        ("memory: 480", "write `480 GiB`"),
+        ("memory: 4800 GiB", "write 498073 MiB"),
+    ],
+)
+def test_remedies_are_in_the_words_of_the_file(spoilt: str, remedy: str) -> None:
+    (problem,) = problems_of(QUEUE, f"type: trn1.32xlarge, {spoilt}")
+    assert remedy in problem.remedy
+    assert "_" not in problem.remedy
 
 
 @pytest.mark.parametrize(("kind", "likely"), [("pcluster", "parallelcluster"), ("sagemaker", "hyperpod")])

@@ -64,6 +64,8 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
         return _within(finding.path, path[:2]) or finding.code in _OF_PLACE
     if finding.code in _OF_ACCOUNTING and cause.code is Code.UNKNOWN_KEY and "accounting" in path:
         return _within(finding.path, path[:-1])  # It may have been meant to name the database.
+    if finding.code is Code.PC_INSTANCE_TYPE and finding.value is None and cause.code is Code.UNKNOWN_KEY:
+        return finding.path[:-1] == path[:-1] and "type" in cause.remedy  # It was meant to name the type.
     if path == ("network",):
         return finding.code in _OF_NETWORK
     if path[2:3] == ("head",) and finding.path[:2] == path[:2]:

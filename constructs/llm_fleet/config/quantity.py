@@ -22,6 +22,8 @@ class Quantity:
     units: Mapping[str, int]
     """The first is the API's own, and worth 1."""
     example: str
+    usual: str = ""
+    """The unit that who forgets it most likely means. Default: the API's own."""
 
     def parse(self, written: Any) -> int:
         """Return `written` in the API's unit; a bare number is refused with the unit offered."""
@@ -56,8 +58,8 @@ class Quantity:
         return Decimal(amount), unit
 
     def _no_unit(self, number: str) -> Exception:
-        own = next(iter(self.units))
-        return self._refusal(f"a {self.noun} needs its unit", f"write `{number} {own}`")
+        unit = self.usual or next(iter(self.units))
+        return self._refusal(f"a {self.noun} needs its unit", f"write `{number} {unit}`")
 
     def _refusal(self, message: str, remedy: str) -> Exception:
         allowed = f"a number and one of {', '.join(self.units)}, e.g. `{self.example}`"
@@ -101,7 +103,7 @@ SECONDS = Quantity(
 
 DAYS = Quantity(noun="time", units={"days": 1, "day": 1}, example="30 days")
 
-MEMORY = Quantity(noun="size", units={"MiB": 1, "GiB": 1024}, example="480 GiB")
+MEMORY = Quantity(noun="size", units={"MiB": 1, "GiB": 1024}, example="480 GiB", usual="GiB")
 
 RATE_OF_VOLUME = Quantity(noun="throughput", units={"MiB/s": 1}, example="250 MiB/s")
 """EBS counts in MiB, where FSx counts in MB."""

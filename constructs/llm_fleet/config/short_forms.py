@@ -25,7 +25,12 @@ def _cluster(cluster: Any) -> Any:
 
 
 def _root_volume(node: Any) -> Any:
-    return _under(node, "root_volume", lambda written: {"size": written} if isinstance(written, str) else written)
+    return _under(node, "root_volume", lambda written: {"size": written} if _is_size(written) else written)
+
+
+def _is_size(written: Any) -> bool:
+    """A bare number is a size whose unit was forgotten."""
+    return isinstance(written, str | int | float) and not isinstance(written, bool)
 
 
 def _under(holder: Any, key: str, change: _Change) -> Any:

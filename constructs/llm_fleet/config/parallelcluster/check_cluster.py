@@ -7,6 +7,7 @@ from llm_fleet.config.check_node_setup import check_node_setup
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.in_file import in_file
+from llm_fleet.config.parallelcluster.instances import InstancesModel
 from llm_fleet.config.parallelcluster.queue import OF_ITS_RESOURCE, QueueConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
 from llm_fleet.rules.codes import Code
@@ -65,9 +66,12 @@ def _check_zones(view: ParallelClusterView) -> Iterator[Problem]:
 
 
 def _check_written_once(queue: QueueConfig) -> Iterator[Problem]:
-    """What is of one kind of instances is said by the queue, or by each of its resources."""
+    """What is of one kind of instances is said by the queue, or by each of its resources; and types in one way."""
     if not queue.resources:
+        yield from _check_types_once(queue)
         return
+    for name, resource in queue.resources.items():
+        yield from (problem.under("resources", name) for problem in _check_types_once(resource))
     for attribute in OF_ITS_RESOURCE:
         if attribute in queue.model_fields_set:
             yield Problem(
@@ -77,6 +81,17 @@ def _check_written_once(queue: QueueConfig) -> Iterator[Problem]:
                 path=(attribute,),
                 value=getattr(queue, attribute),
             )
+
+
+def _check_types_once(instances: InstancesModel) -> Iterator[Problem]:
+    if instances.instance_type is not None and instances.listed_types:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="`type` says one instance type, and `types` several",
+            remedy="write all of them under `types`, or remove `types`",
+            path=("listed_types",),
+            value=list(instances.listed_types),
+        )
 
 
 def _check_volume_of_home(view: ParallelClusterView) -> Iterator[Problem]:

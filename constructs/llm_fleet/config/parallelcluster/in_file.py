@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster.in_words import in_words
 from llm_fleet.config.parallelcluster.view import FSX, HOME
 from llm_fleet.rules.problem import PathPart, Problem
 
@@ -16,6 +17,7 @@ def in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Collectio
 
     `volumes`: names of the volumes of the fleet's `home`.
     """
+    problem = in_words(problem)
     first, *rest = problem.path or ("",)
     if first == "region":
         return problem

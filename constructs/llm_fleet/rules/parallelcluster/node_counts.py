@@ -63,7 +63,7 @@ def check_memory(resource: ComputeResourceLike) -> list[Problem]:
         Problem(
             code=Code.PC_SCHEDULABLE_MEMORY,
             message=f"jobs are to have {memory} MiB of a node's memory{has}",
-            remedy=f"leave it out, which offers 95 %, or write {most * 95 // 100 if most else 1}",
+            remedy=f"leave it out, which offers 95 %, or write {most * 95 // 100 if most else 1} MiB",
             path=("schedulable_memory_mib",),
             value=memory,
             allowed=f"1 to {most} MiB" if most else "1 MiB or more",
@@ -86,7 +86,12 @@ def check_queue_number(cluster: ParallelClusterLike) -> list[Problem]:
             what="compute resources in all",
         ),
         *_check_number(
-            len(cluster.login_pools), limits.login_pools, Code.PC_POOL_NUMBER, "login_pools", what="login pools"
+            len(cluster.login_pools),
+            limits.login_pools,
+            Code.PC_POOL_NUMBER,
+            "login_pools",
+            what="login pools",
+            remedy="let one pool have more nodes",
         ),
     ]
 
@@ -129,7 +134,14 @@ def check_head_memory(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def _check_number(number: int, limit: Limit, code: Code, *path: str, what: str) -> list[Problem]:
+def _check_number(
+    number: int,
+    limit: Limit,
+    code: Code,
+    *path: str,
+    what: str,
+    remedy: str = "put several instance types into one compute resource, or make a second cluster",
+) -> list[Problem]:
     if limit.holds(number):
         return []
     many = number > (limit.maximum or number)
@@ -137,9 +149,7 @@ def _check_number(number: int, limit: Limit, code: Code, *path: str, what: str) 
         Problem(
             code=code,
             message=f"{number} {what} are {number - (limit.maximum or 0)} too many" if many else f"there are no {what}",
-            remedy="put several instance types into one compute resource, or make a second cluster"
-            if many
-            else f"add at least {limit.minimum}",
+            remedy=remedy if many else f"add at least {limit.minimum}",
             path=path,
             value=number,
             allowed=limit.range,
