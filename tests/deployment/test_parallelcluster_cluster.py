@@ -36,6 +36,7 @@ class Deployed:
     pointer: str
     entry: str
     file_systems: dict[str, str]
+    volumes: dict[str, str]
 
 
 @dataclass(kw_only=True)
@@ -50,6 +51,7 @@ class Life:
     other_head: DeploymentReport
     other_name: str
     names_then: list[str]
+    apps_then: dict[str, Any]
     said_last: str
     stacks_last: list[str]
     left: dict[str, int]
@@ -78,6 +80,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
         smaller_count = fleet.max_count
         last = changed_example(folder, "other-head", old="type: c5.4xlarge", new="type: c5.9xlarge")
         other_head, other_name, names_then = aws.deploy(last), fleet.name, fleet.names
+        apps_then = fleet.storage("apps")
         yield Life(
             deployed=deployed,
             larger=larger,
@@ -87,6 +90,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
             other_head=other_head,
             other_name=other_name,
             names_then=names_then,
+            apps_then=apps_then,
             said_last=cdk(last, "destroy", "--all", "--force"),
             stacks_last=[stack["name"] for stack in aws.stacks()],
             left=_left(aws),
@@ -108,7 +112,14 @@ def _deploy(cdk: Cli, fleet: ParallelClusterOnAws, assembly: Path) -> Deployed:
         pointer=fleet.text(configured["Args"][0]),
         entry=fleet.text(configured["Script"]),
         file_systems={kind: server[0] for kind, server in servers.items()},
+        volumes=_volumes(fleet.aws),
     )
+
+
+def _volumes(aws: LocalAws) -> dict[str, str]:
+    """The ids of the OpenZFS volumes, by the paths that clients mount."""
+    found = aws.client("fsx").describe_volumes()["Volumes"]
+    return {one["OpenZFSConfiguration"]["VolumePath"]: one["VolumeId"] for one in found}
 
 
 def _left(aws: LocalAws) -> dict[str, int]:
@@ -116,6 +127,7 @@ def _left(aws: LocalAws) -> dict[str, int]:
     addresses = {"Name": "description", "Values": ["STAND-IN*"]}
     policies = aws.client("iam").list_policies(Scope="Local")["Policies"]
     return {
+        "volumes": len(_volumes(aws)),
         "file systems": len(aws.client("fsx").describe_file_systems()["FileSystems"]),
         "head nodes": len(ec2.describe_network_interfaces(Filters=[addresses])["NetworkInterfaces"]),
         "policies": len(policies),
@@ -145,6 +157,7 @@ def test_it_mounts_the_fleets_own_file_systems(life: Life):
     assert set(mounts) == {"/fsx", "/home", "/apps"}
     assert mounts["/fsx"]["FsxLustreSettings"] == {"FileSystemId": life.deployed.file_systems["LUSTRE"]}
     assert mounts["/home"]["FsxOpenZfsSettings"]["VolumeId"].startswith("fsvol-")
+    assert mounts["/apps"]["FsxOpenZfsSettings"]["VolumeId"] == life.deployed.volumes["/fsx/apps"]
 
 
 def test_its_head_node_reaches_both(life: Life):
@@ -180,7 +193,12 @@ def test_an_immutable_change_is_a_new_cluster_and_the_old_one_goes(life: Life):
     assert life.names_then == [life.other_name]
 
 
+def test_the_new_cluster_has_what_the_old_one_left_in_apps(life: Life):
+    assert life.apps_then["MountDir"] == "/apps"
+    assert life.apps_then["FsxOpenZfsSettings"]["VolumeId"] == life.deployed.volumes["/fsx/apps"]
+
+
 def test_destroy_leaves_the_file_systems_and_no_cluster(life: Life):
     assert "trainium-network: destroyed" in life.said_last
     assert life.stacks_last == ["CDKToolkit"]
-    assert life.left == {"file systems": 2, "head nodes": 0, "policies": 0}
+    assert life.left == {"volumes": 2, "file systems": 2, "head nodes": 0, "policies": 0}

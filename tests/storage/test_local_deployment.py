@@ -34,7 +34,7 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     linked.add_data_repository("Link", bucket=corpus, prefix="books/", file_system_path="/books")
     LustreFileSystem(stack, "Efa", network=network, storage_capacity_gib=19200)
-    OpenZfsFileSystem(stack, "Home", network=network)
+    OpenZfsFileSystem(stack, "Home", network=network).add_volume("apps", quota_gib=200)
     scratch = LustreFileSystem(
         stack, "Scratch", network=network, deployment_type="SCRATCH_2", removal_policy=cdk.RemovalPolicy.DESTROY
     )
@@ -111,6 +111,19 @@ def test_efa_lets_all_traffic_through_both_ways(aws: LocalAws):
         assert (own["GroupId"], "-1") in {(peer, protocol) for peer, protocol, *_ in allowed(nodes, direction)}
 
 
+def volumes(aws: LocalAws) -> dict[str, dict[str, Any]]:
+    """Settings of each OpenZFS volume by the path that clients mount."""
+    found = [volume["OpenZFSConfiguration"] for volume in aws.client("fsx").describe_volumes()["Volumes"]]
+    return {settings["VolumePath"]: settings for settings in found}
+
+
+def test_a_volume_is_exported_as_the_root_volume_is(aws: LocalAws):
+    found = volumes(aws)
+    assert found.keys() == {"/fsx", "/fsx/apps"}
+    assert found["/fsx/apps"]["NfsExports"] == found["/fsx"]["NfsExports"]
+    assert found["/fsx/apps"]["StorageCapacityQuotaGiB"] == 200
+
+
 def test_the_bucket_refuses_plain_http_and_is_linked(aws: LocalAws):
     s3 = aws.client("s3")
     (name,) = (b["Name"] for b in s3.list_buckets()["Buckets"] if "corpus" in b["Name"])
@@ -127,6 +140,7 @@ def test_destroying_leaves_what_holds_data_and_what_that_stands_on(aws: LocalAws
     before = groups(aws)
     aws.destroy(assembly)
     assert file_systems(aws).keys() == {"Linked", "Efa", "Home"}
+    assert volumes(aws).keys() == {"/fsx", "/fsx/apps"}
     left = groups(aws)
     assert before.keys() - left.keys() >= {"FSx for Lustre: Scratch"}
     assert {"FSx for Lustre: Linked", "FSx for Lustre: Efa", "FSx for OpenZFS: Home"} <= left.keys()

@@ -14,7 +14,7 @@ from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
 
 def volume(stack: cdk.Stack) -> dict[str, Any]:
     (resource,) = Template.from_stack(stack).find_resources("AWS::FSx::Volume").values()
-    return resource
+    return dict(resource)
 
 
 def test_defaults(stack: cdk.Stack, network: FleetNetwork):

@@ -24,7 +24,7 @@ def check_volumes(fleet: Fleet, home: HomeConfig) -> Iterator[Problem]:
 
 
 def _taken(fleet: Fleet, home: HomeConfig) -> dict[str, str]:
-    taken = dict.fromkeys((FSX, HOME), "clusters know a file system of the fleet by this name already")
+    taken: dict[str, str] = dict.fromkeys((FSX, HOME), "clusters know a file system of the fleet by this name already")
     if home.mount_path.rstrip("/") != "/home":
         return taken
     # FSx puts a volume into the root volume, as a directory of the volume's name.

@@ -54,7 +54,8 @@ class SharedStorage:
 
         E.g. `OpenZfsFileSystem.add_volume(…)`; CloudFormation then deletes the cluster before the volume.
         """
-        told = [known for known in (volume_id, volume and volume.volume_id) if known is not None]
+        of_construct = None if volume is None else volume.volume_id
+        told = [known for known in (volume_id, of_construct) if known is not None]
         raise_problems(_one_volume(len(told)), subject=f"SharedStorage {name}")
         return cls(name=name, kind=StorageKind.FSX_OPEN_ZFS, mount_dir=mount_dir, existing_id=told[0])
 

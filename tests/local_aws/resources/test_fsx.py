@@ -157,6 +157,8 @@ def test_open_zfs_has_a_root_volume_and_others_beneath(deployer: Deployer, netwo
     assert changed.physical_id == volume.physical_id
     found = deployer.client("fsx").describe_volumes(VolumeIds=[volume.physical_id])["Volumes"][0]
     assert found["OpenZFSConfiguration"]["StorageCapacityQuotaGiB"] == 200
+    deployer.delete("AWS::FSx::Volume", changed)
+    assert [one["VolumeId"] for one in deployer.client("fsx").describe_volumes()["Volumes"]] == [root]
 
 
 def test_a_data_repository_is_recorded_and_checked(deployer: Deployer, network: Network) -> None:
