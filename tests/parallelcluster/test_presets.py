@@ -145,6 +145,12 @@ def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle)
     assert [str(one) for one in found if one.level == "ERROR"] == []
 
 
+def test_a_bad_name_that_queue_and_resource_have_is_told_once() -> None:
+    with pytest.raises(FleetError) as caught:
+        Queue.trainium("a" * 26, max_count=4)
+    assert [(problem.code, problem.path) for problem in caught.value.problems] == [(Code.PC_NAME, ("name",))]
+
+
 def test_trainium() -> None:
     queue = Queue.trainium("trn1", max_count=16)
     (nodes,) = queue.compute_resources

@@ -19,9 +19,14 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cluster(cluster: Any) -> Any:
-    read = _under(cluster, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
-    read = _under(read, "head", _root_volume)
+    read = _under(cluster, "head", _root_volume)
+    if not _is_parallelcluster(cluster):  # Its head node has no database of its own.
+        read = _under(read, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
     return _under(read, "queues", _each(_root_volume))
+
+
+def _is_parallelcluster(cluster: Any) -> bool:
+    return isinstance(cluster, dict) and cast("dict[str, Any]", cluster).get("kind") == "parallelcluster"
 
 
 def _root_volume(node: Any) -> Any:

@@ -15,7 +15,6 @@ from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts, by_parameter
 from llm_fleet.parallelcluster.construct_checks import cluster_problems
 from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.iam_settings import check_resource_prefix
 from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.queue import Queue
@@ -25,6 +24,7 @@ from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
+from llm_fleet.rules.parallelcluster.iam_prefix import check_prefix_path
 from llm_fleet.rules.parallelcluster.place import check_place
 from llm_fleet.rules.parallelcluster.plain_values import check_plain_values
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
@@ -100,7 +100,7 @@ class ClusterPlan:
             tags=tags,
             overrides=overrides,
         )
-        problems += check_resource_prefix(iam_resource_prefix)
+        problems += check_prefix_path(iam_resource_prefix, "iam_resource_prefix")
         problems += check_place(has_network=True, internet=network.internet)
         problems += cluster_problems(shape, scripts, setup)
         # The schema has its say only on what the rules take: both would tell most mistakes.

@@ -13,6 +13,7 @@ from llm_fleet.config.parallelcluster.view import ParallelClusterView
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_settings import NodeOfGroup
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.iam_prefix import check_iam_prefix
 from llm_fleet.rules.parallelcluster.place import check_place
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_az_id
@@ -42,6 +43,7 @@ def _check_own(view: ParallelClusterView) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     config = view.config
     yield from _check_zones(view)
+    yield from check_iam_prefix(config.iam_resource_prefix, "iam_resource_prefix")
     for queue in config.queues.values():
         yield from (problem.under("queues", queue.name) for problem in _check_written_once(queue))
     yield from check_bucket_names(config, view.fleet)

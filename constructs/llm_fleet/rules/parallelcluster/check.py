@@ -199,6 +199,8 @@ def check_queue(queue: QueueLike) -> list[Problem]:
                 *check_compute_resource(resource),
                 *(found for rule in RESOURCE_IN_QUEUE_RULES for found in rule(queue, resource)),
             )
+            # What is called as its queue has the queue's problem.
+            if problem.path != ("name",) or resource.name != queue.name
         ),
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.iam_prefix import check_prefix_form
 from llm_fleet.rules.parallelcluster.overridden import overridden, section
 from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike, ParallelClusterLike
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
@@ -15,7 +16,6 @@ from llm_fleet.rules.tokens import is_unresolved
 
 _DOMAIN = re.compile(r"[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)*|(DC|dc)=[a-zA-Z0-9_-]+(,(DC|dc)=[a-zA-Z0-9_-]+)*")
 _SECRET = re.compile(r"arn:[^:]+:secretsmanager:[^:]*:[^:]*:secret:.+")
-_IAM_PREFIX = re.compile(r"(?P<path>(/[a-zA-Z0-9_.,+@=-]+)+/)?(?P<name>[a-zA-Z0-9_.,+@=-]+)?")
 _READINESS = ("cluster_readiness_check_enabled", "cluster_readiness_check_ignore_failure")
 
 
@@ -64,24 +64,7 @@ def check_directory(cluster: ParallelClusterLike) -> list[Problem]:
 def check_iam(cluster: ParallelClusterLike) -> list[Problem]:
     """Check the prefix of roles and policies (IamResourcePrefixValidator)."""
     prefix = overridden(cluster.overrides, "Iam", "ResourcePrefix")
-    if not isinstance(prefix, str) or is_unresolved(prefix):
-        return []
-    limits, match = parallelcluster_limits(), _IAM_PREFIX.fullmatch(prefix)
-    too_long = match is not None and (
-        len(match["name"] or "") > limits.iam_prefix or len(match["path"] or "") > limits.iam_path
-    )
-    if match is not None and prefix and not too_long:
-        return []
-    return [
-        Problem(
-            code=Code.PC_RESOURCE_PREFIX,
-            message="the prefix is too long" if too_long else "this is no path or beginning of a name of IAM's",
-            remedy="write e.g. '/research/' or 'research-'",
-            path=("overrides", "Iam", "ResourcePrefix"),
-            value=prefix,
-            allowed=f"a path of up to {limits.iam_path} characters, and a beginning of up to {limits.iam_prefix}",
-        )
-    ]
+    return check_prefix_form(prefix, "overrides", "Iam", "ResourcePrefix") if isinstance(prefix, str) else []
 
 
 def check_packages(cluster: ParallelClusterLike) -> list[Problem]:
