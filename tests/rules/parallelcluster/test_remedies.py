@@ -5,6 +5,7 @@ import pytest
 from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.instance_types import check_resource_types
 from llm_fleet.rules.parallelcluster.terms import CapacityType, StorageKind
 from tests.rules.parallelcluster.findings import only
 from tests.rules.parallelcluster.shapes import (
@@ -102,6 +103,17 @@ def test_old_version_and_old_system_are_told_at_once():
 def test_instance_types(given: str, code: Code, remedy: str):
     problem = only(with_head(instance_type=given), code, "head_node", "instance_type")
     assert problem.remedy.startswith(remedy)
+
+
+def test_a_type_that_is_not_known_may_be_one_of_ec2_s():
+    problem = only(with_head(instance_type="g4ad.xlarge"), Code.PC_INSTANCE_TYPE, "head_node", "instance_type")
+    assert "known" in problem.message
+    assert "Ec2InstanceType.of(" in problem.remedy
+
+
+def test_instance_types_in_one_text_are_told_once():
+    (problem,) = check_resource_types(Resource(instance_types="c5.large"))
+    assert problem.remedy == "write ['c5.large']"
 
 
 def test_efa_offers_the_type_that_has_it():

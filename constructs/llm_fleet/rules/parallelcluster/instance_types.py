@@ -30,12 +30,12 @@ def check_type(name: str, *path: PathPart) -> list[Problem]:
             )
         ]
     offer = nearest_ec2_type(name)
-    newer = "Ec2InstanceType.of(…), in Python, for one newer than this release of llm-fleet"
+    newer = "Ec2InstanceType.of(…), in Python, for one that this release of llm-fleet does not know"
     family = bare.casefold().partition(".")[0]
     return [
         Problem(
             code=Code.PC_INSTANCE_TYPE,
-            message="EC2 has no instance type of this name",
+            message="no instance type of EC2's is known by this name",
             remedy=f"write {offer!r}, or {newer}" if offer else f"write a name as EC2 does, or {newer}",
             path=path,
             value=name,
@@ -48,6 +48,16 @@ def check_resource_types(resource: ComputeResourceLike) -> list[Problem]:
     """Check that a compute resource has instance types of EC2's, or takes that of its reservation."""
     if is_unresolved(resource.instance_types):
         return []
+    if isinstance(resource.instance_types, str):
+        return [
+            Problem(
+                code=Code.PC_INSTANCE_TYPE,
+                message="the instance types are one text, which would be read letter by letter",
+                remedy=f"write [{resource.instance_types!r}]",
+                path=("instance_types",),
+                value=resource.instance_types,
+            )
+        ]
     if not resource.instance_types:
         reservation = resource.capacity_reservation
         if reservation is not None and reservation.reservation_id is not None:

@@ -152,7 +152,7 @@ def _twice(place: str, names: list[str]) -> Problem:
 def _within(place: str, other: str, path: tuple[PathPart, ...], owner: str) -> Problem:
     return Problem(
         code=Code.PC_MOUNT_OVERLAP,
-        message=f"{place} and {other}, where {owner} is mounted, hide each other",
+        message=f"{place} and {other}, the place of {owner}, hide each other",
         remedy="mount them side by side, e.g. at '/fsx' and '/local_scratch'",
         path=path,
         value=place,
