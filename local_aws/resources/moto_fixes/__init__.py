@@ -7,7 +7,9 @@ import os
 from importlib import import_module
 
 FIXES = (
+    "models_read_once",
     "iam_managed_policies",
+    "iam_partitions",
     "s3_loopback_is_tls",
     "s3_log_target",
     "fsx_ids",
