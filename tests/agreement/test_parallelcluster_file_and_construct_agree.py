@@ -264,11 +264,11 @@ def by_file(app: cdk.App, *edits: str, folder: Path = HERE) -> ParallelClusterSt
     return made
 
 
-def test_efa_is_never_without_a_word_on_placement(app: cdk.App, stack: cdk.Stack, oracle: Oracle) -> None:
+def test_efa_is_never_without_a_word_on_placement(stack: cdk.Stack, oracle: Oracle) -> None:
     """ParallelCluster refuses EFA where nothing is said of placement; here both doors say it."""
     for configuration in (
         stack.resolve(cluster()(stack).configuration),
-        (made := by_file(app)).resolve(made.cluster.configuration),
+        (made := by_file(cdk.App())).resolve(made.cluster.configuration),
     ):
         (resource,) = configuration["Scheduling"]["SlurmQueues"][0]["ComputeResources"]
         assert resource["Efa"] == {"Enabled": True}
