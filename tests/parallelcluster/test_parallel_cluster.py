@@ -224,6 +224,12 @@ def test_closed_network_is_refused(stack: cdk.Stack, make: Make):
     assert codes(error) == [("LF122", "network.internet")]
 
 
+def test_scripts_come_and_go_with_a_new_cluster(make: Make):
+    """ParallelCluster neither adds nor removes OnNodeConfigured of the head node."""
+    with_scripts, without = make("With"), make("Without", cluster_name="train", scripts=None)
+    assert with_scripts.cluster_name != without.cluster_name
+
+
 def test_it_waits_for_the_servers_of_its_accounting(stack: cdk.Stack, make: Make):
     server = cdk.CfnResource(stack, "Server", type="AWS::RDS::DBInstance")
     elsewhere = Accounting.slurmdbd("slurmdbd.example.com", munge_key_secret=_secret(stack))

@@ -35,5 +35,7 @@ class ClusterIdentity:
     def of(cls, scope: Construct, plan: ClusterPlan) -> "ClusterIdentity":
         """Return the identity of the cluster of `plan` at `scope`."""
         configuration = render_configuration(plan.shape)
-        digits = identity_hash(cdk.Stack.of(scope).resolve(configuration), plan.shape.version)
+        digits = identity_hash(
+            cdk.Stack.of(scope).resolve(configuration), plan.shape.version, has_scripts=plan.scripts is not None
+        )
         return cls(digits=digits, cluster_name=f"{plan.shape.cluster_name}-{digits}", configuration=configuration)

@@ -33,9 +33,15 @@ def name_with_hash(name: str, configuration: Section, version: str) -> str:
     return f"{name}-{identity_hash(configuration, version)}"
 
 
-def identity_hash(configuration: Section, version: str) -> str:
-    """Return the eight digits; see `name_with_hash`."""
+def identity_hash(configuration: Section, version: str, *, has_scripts: bool = True) -> str:
+    """Return the eight digits; see `name_with_hash`.
+
+    `has_scripts`: whether the head node runs scripts, whose places the digits cannot tell. Nodes do as a rule; no
+    update gives scripts to a head node that was made without, nor takes them away.
+    """
     parts = {"Version": version, **immutable_parts(configuration)}
+    if not has_scripts:
+        parts["Scripts"] = "none"
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
