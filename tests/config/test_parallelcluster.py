@@ -159,6 +159,12 @@ def test_the_words_of_others_are_understood(old: str, new: str, hint: str) -> No
     assert hint in told[0].remedy
 
 
+def test_keys_of_a_parallelcluster_tell_that_a_hyperpod_is_another_kind() -> None:
+    told = [problem for problem in problems_of(KIND, "kind: hyperpod") if problem.code.value == "LF110"]
+    assert [problem.path[-1] for problem in told] == ["head", "queues"]
+    assert all("`kind: parallelcluster`" in problem.remedy for problem in told)
+
+
 def test_a_misspelt_key_beside_no_type_hides_nothing() -> None:
     told = problems_of(QUEUE, "max: 4, scratsh: /scratch")
     assert [problem.code.value for problem in told] == ["LF622", "LF110"]

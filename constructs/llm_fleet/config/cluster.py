@@ -35,6 +35,10 @@ class HyperPodConfig(NodeSetupModel):
         "instance_groups": "write `groups`",
         "controller": "write it as a group of `role: controller` under `groups`",
         "workers": "write each as a group of `role: compute` under `groups`",
+        **dict.fromkeys(
+            ("head", "queues", "login"),
+            "it is of `kind: parallelcluster`; a HyperPod cluster has all nodes in `groups`",
+        ),
     }
 
     kind: Literal["hyperpod"] = Field(examples=["hyperpod"])
