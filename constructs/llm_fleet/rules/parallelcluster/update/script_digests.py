@@ -11,33 +11,52 @@ from typing import Any, cast
 
 from llm_fleet.rules.parallelcluster.update.values import Section, as_list, items_at, section_at
 
+_PLACE = ".place"
+_PLACE_PROPERTIES = ("Bucket", "Root")
+"""Of the resource that publishes a bundle: what its keys that stay are made of."""
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
 def digests_of(resources: Mapping[str, Any]) -> dict[str, str]:
-    """Return a digest of each custom resource of a template, by logical id."""
-    return {
-        logical_id: hashlib.sha256(json.dumps(section_at(resource, "Properties"), sort_keys=True).encode()).hexdigest()[
-            :8
-        ]
-        for logical_id, resource in resources.items()
-        if str(resource.get("Type")).startswith(_CUSTOM)
-    }
+    """Return a digest of each custom resource of a template, by logical id, and of its place, by `<id>.place`."""
+    digests: dict[str, str] = {}
+    for logical_id, resource in resources.items():
+        if str(resource.get("Type")).startswith(_CUSTOM):
+            told = section_at(resource, "Properties")
+            digests[logical_id] = _digest(told)
+            digests[f"{logical_id}{_PLACE}"] = _digest({name: told.get(name) for name in _PLACE_PROPERTIES})
+    return digests
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _places(digests: Mapping[str, str]) -> dict[str, str]:
+    return {name.removesuffix(_PLACE): digest for name, digest in digests.items() if name.endswith(_PLACE)}
 
 
 def with_digests(configuration: Section, digests: Mapping[str, str]) -> Section:
     """Return `configuration` with the digest as a third part of each reference in hooks that an update runs anew.
 
-    Those are the queues' and `OnNodeUpdated`; the others never change, whatever is published.
+    Those are the queues' and `OnNodeUpdated`. The others never change, whatever is published, but with the bucket that
+    it lies in: they get the digest of that.
     """
+    places = _places(digests)
     scheduling = section_at(configuration, "Scheduling")
     login = section_at(configuration, "LoginNodes")
     queues = [_marked_below(queue, digests, "CustomActions") for queue in items_at(scheduling, "SlurmQueues")]
-    pools = [_marked_below(pool, digests, "CustomActions", "OnNodeUpdated") for pool in items_at(login, "Pools")]
-    marked = _marked_below(configuration, digests, "HeadNode", "CustomActions", "OnNodeUpdated")
+    pools = [_marked_lasting(pool, digests, places) for pool in items_at(login, "Pools")]
+    head = section_at(configuration, "HeadNode")
+    marked = {**configuration, "HeadNode": _marked_lasting(head, digests, places)} if head else configuration
     if queues:
         marked = {**marked, "Scheduling": {**scheduling, "SlurmQueues": queues}}
     return {**marked, "LoginNodes": {**login, "Pools": pools}} if pools else marked
+
+
+def _marked_lasting(node: Section, digests: Mapping[str, str], places: Mapping[str, str]) -> Section:
+    updated = _marked_below(node, digests, "CustomActions", "OnNodeUpdated")
+    return _marked_below(updated, places, "CustomActions", "OnNodeConfigured")
 
 
 def _marked_below(section: Section, digests: Mapping[str, str], *path: str) -> Section:

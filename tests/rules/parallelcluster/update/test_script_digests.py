@@ -1,0 +1,36 @@
+"""What a template says of published scripts, put beside the references to them."""
+
+from typing import Any
+
+import pytest
+
+from llm_fleet.rules.parallelcluster.update.plan import plan_update
+from llm_fleet.rules.parallelcluster.update.script_digests import digests_of, with_digests
+from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+
+_BUNDLE = {"Bucket": {"Ref": "Bucket"}, "Root": "bundles/fleet/train-01234567", "ContentHash": "one"}
+
+
+def _hook(attribute: str) -> dict[str, Any]:
+    return {"Script": {"Fn::GetAtt": ["Bundle", attribute]}}
+
+
+def _configuration(**properties: Any) -> Any:
+    """A head node with both hooks, as the template tells of it whose bundle has `properties`."""
+    hooks = {"OnNodeConfigured": _hook("EntryS3Uri"), "OnNodeUpdated": _hook("SourceS3Uri")}
+    resources = {"Bundle": {"Type": "Custom::LlmFleetBundle", "Properties": {**_BUNDLE, **properties}}}
+    return with_digests({"HeadNode": {"CustomActions": hooks}}, digests_of(resources))
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({"ContentHash": "two"}, Verdict.FREE),
+        ({"Bucket": "another-bucket"}, Verdict.NEEDS_NEW_CLUSTER),
+        ({"Root": "bundles/renamed/train-01234567"}, Verdict.NEEDS_NEW_CLUSTER),
+    ],
+)
+def test_new_content_is_free_and_another_place_is_not(change: dict[str, Any], verdict: Verdict) -> None:
+    plan = plan_update(_configuration(), _configuration(**change))
+    assert plan.changes
+    assert plan.verdict is verdict
