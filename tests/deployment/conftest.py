@@ -25,14 +25,6 @@ def synthesize(folder: Path, fleet_file: Path = LAUNCH_POST) -> Path:
     return folder
 
 
-@pytest.fixture
-def aws() -> Generator[LocalAws]:
-    """An empty embedded AWS of the test's own, with the CDK's bootstrap stack in it."""
-    with LocalAws(region="us-west-2") as started:
-        started.bootstrap()
-        yield started
-
-
 @pytest.fixture(scope="session")
 def launch_post(tmp_path_factory: pytest.TempPathFactory) -> Generator[FleetOnAws]:
     """The launch post's cluster. For tests that only look."""
