@@ -8,6 +8,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
@@ -228,6 +229,18 @@ def test_scripts_come_and_go_with_a_new_cluster(make: Make):
     """ParallelCluster neither adds nor removes OnNodeConfigured of the head node."""
     with_scripts, without = make("With"), make("Without", cluster_name="train", scripts=None)
     assert with_scripts.cluster_name != without.cluster_name
+
+
+def test_scripts_that_move_are_another_cluster(stack: cdk.Stack, make: Make):
+    """Their place is in OnNodeConfigured of the head node."""
+    here, there = (s3.Bucket.from_bucket_name(stack, name, f"sagemaker-{name}") for name in ("here", "there"))
+    clusters = [
+        make("Made"),
+        make("Here", cluster_name="train", scripts=NodeScripts(bucket=here)),
+        make("There", cluster_name="train", scripts=NodeScripts(bucket=there)),
+        make("Other", cluster_name="train", scripts=NodeScripts(bucket=here), fleet_name="other"),
+    ]
+    assert len({cluster.cluster_name.rpartition("-")[2] for cluster in clusters}) == 4
 
 
 def test_it_waits_for_the_servers_of_its_accounting(stack: cdk.Stack, make: Make):

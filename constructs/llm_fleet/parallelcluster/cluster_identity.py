@@ -35,7 +35,14 @@ class ClusterIdentity:
     def of(cls, scope: Construct, plan: ClusterPlan) -> "ClusterIdentity":
         """Return the identity of the cluster of `plan` at `scope`."""
         configuration = render_configuration(plan.shape)
-        digits = identity_hash(
-            cdk.Stack.of(scope).resolve(configuration), plan.shape.version, has_scripts=plan.scripts is not None
-        )
+        resolve = cdk.Stack.of(scope).resolve
+        digits = identity_hash(resolve(configuration), plan.shape.version, scripts=resolve(_place_of_scripts(plan)))
         return cls(digits=digits, cluster_name=f"{plan.shape.cluster_name}-{digits}", configuration=configuration)
+
+
+def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
+    """Return what the keys of the scripts begin with, before the cluster's own name."""
+    if plan.scripts is None:
+        return None
+    bucket = plan.scripts.bucket
+    return {"Bucket": bucket.bucket_name if bucket is not None else "made with the cluster", "Fleet": plan.fleet_name}

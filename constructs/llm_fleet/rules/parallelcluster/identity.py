@@ -33,15 +33,13 @@ def name_with_hash(name: str, configuration: Section, version: str) -> str:
     return f"{name}-{identity_hash(configuration, version)}"
 
 
-def identity_hash(configuration: Section, version: str, *, has_scripts: bool = True) -> str:
+def identity_hash(configuration: Section, version: str, *, scripts: Any = None) -> str:
     """Return the eight digits; see `name_with_hash`.
 
-    `has_scripts`: whether the head node runs scripts, whose places the digits cannot tell. Nodes do as a rule; no
-    update gives scripts to a head node that was made without, nor takes them away.
+    `scripts`: where those of the head node lie, but for the name that is in their keys; plain values, and functions of
+    CloudFormation. No update moves them, nor gives them to a head node that was made without. Default: it runs none.
     """
-    parts = {"Version": version, **immutable_parts(configuration)}
-    if not has_scripts:
-        parts["Scripts"] = "none"
+    parts = {"Version": version, "Scripts": scripts, **immutable_parts(configuration)}
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
