@@ -104,11 +104,12 @@ class ParallelClusterDrill:
         """Return the names of nodes that slurmctld wants and that are not there."""
         return [name for name in self.head.read(RESUMED).split() if name not in self.nodes]
 
-    def replace(self, name: str) -> None:
-        """End a node and start another in its place, by the configuration of now. Raises `ActionFailed`."""
-        self.nodes[name].replace()
-        self._configure(self.machines[name])
-        self.run_actions([name])
+    def replace(self, *names: str) -> None:
+        """End nodes and start others in their places, by the configuration of now. Raises `ActionFailed`."""
+        for name in names:
+            self.nodes[name].replace()
+            self._configure(self.machines[name])
+        self.run_actions(names)
 
     def update(self, view: ParallelClusterView) -> None:
         """Take a changed configuration: head and login nodes run `OnNodeUpdated`, nodes of queues stay as they are.
