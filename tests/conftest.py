@@ -16,7 +16,14 @@ import pytest
 
 from parallelcluster_oracle.fixture import oracle as oracle
 
-LONGEST_FIRST = ("tests/tools/", "tests/deployment/", "tests/local_aws/", "tests/agreement/", "tests/house/")
+LONGEST_FIRST = (
+    "tests/tools/",
+    "tests/local_aws/cli/",
+    "tests/stacks/",
+    "tests/deployment/",
+    "tests/local_aws/",
+    "tests/house/",
+)
 """Files of few tests that take long; begun last, they would leave one of two processes without work."""
 ENVIRONMENT = cdk.Environment(account="111122223333", region="us-west-2")
 

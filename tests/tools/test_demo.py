@@ -38,13 +38,13 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
         "✅  launch-post-storage",
         "✅  launch-post-ml-cluster",
         "HyperPod cluster ml-cluster (InService)",
-        "controller-group   Controller",
         "worker-group runs on_init_complete.sh, by OnInitComplete",
         "4800 GiB",
         "on_init_complete.sh",
         "deployed to a local emulation",
     ):
         assert expected in first.stdout
+    assert re.search(r"controller-group +Controller +ml\.m5\.xlarge +1 of 1", first.stdout)
     assert len(re.findall(r"i-[0-9a-f]{17} +worker-group +ml\.trn1\.32xlarge +Running", first.stdout)) == 4
     assert re.search(r"--target sagemaker-cluster:[a-z0-9]{12}_controller-group-i-[0-9a-f]{17}", first.stdout)
     assert "[Warning" not in first.stdout + first.stderr
