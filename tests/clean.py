@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def nag_findings(app: cdk.App) -> list[str]:
 
 def validator_findings(app: cdk.App) -> list[str]:
     """What the CDK's own validator finds. Added outright: the tests switch it off in the environment."""
-    cdk.Validations.of(app).add_plugins(cdk.CloudFormationValidatePlugin())
+    cdk.Validations.of(app).add_plugins(_validator())
     return _reported(app)
 
 
@@ -53,13 +54,23 @@ def cfn_lint_findings(app: cdk.App) -> list[str]:
 
 def cloudformation_validate_findings(app: cdk.App) -> list[str]:
     """What AWS's cloudformation-validate finds in the templates, warnings among it."""
-    engine: Any = RegoEngine()
     return [
         f"{found.rule_id} {found.message}"
         for path in _templates(app)
-        for found in engine.validate_template(str(path)).diagnostics
+        for found in _engine().validate_template(str(path)).diagnostics
         if found.severity is not Severity.INFO and found.rule_id not in _IGNORED
     ]
+
+
+@cache
+def _validator() -> cdk.CloudFormationValidatePlugin:
+    """One a process: Node keeps the engine of each, and after a dozen collected garbage for two minutes."""
+    return cdk.CloudFormationValidatePlugin()
+
+
+@cache
+def _engine() -> Any:
+    return RegoEngine()
 
 
 def _templates(app: cdk.App) -> list[Path]:
