@@ -214,7 +214,8 @@ def test_only_wants_steps_that_the_node_takes(worker: Node) -> None:
 def test_a_stopped_run_ends_its_steps_and_says_so(worker: Node, tmp_path: Path, number: signal.Signals) -> None:
     apply = f"Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid())); wait_for('end', lambda: 0, seconds=60, "
     worker.publish(step_files={"long": step("long", apply=f"{apply}code=Code.COMMAND)")})
-    process = worker.start()
+    # Who runs the tests under nohup ignores SIGHUP, and hands that down.
+    process = worker.start(preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     process.send_signal(number)
     assert process.wait(20) == 1
