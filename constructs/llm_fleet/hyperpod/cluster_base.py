@@ -8,8 +8,9 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from llm_fleet.hyperpod.cluster_grants import ClusterGrants
-from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.network.node_connections import node_connections
+
+_REMEDY = "give HyperPodCluster a network, or from_cluster_attributes the security_groups"
 
 
 @jsii.implements(ec2.IConnectable)
@@ -38,10 +39,8 @@ class ClusterBase(Construct):
 
         Raises `FleetError` (LF572) for a cluster without a network, or one whose security groups nobody told.
         """
-        if not self._security_groups:
-            raise_problems([_NO_CONNECTIONS], subject=self.node.path)
         if self._connections is None:
-            self._connections = ec2.Connections(security_groups=list(self._security_groups))
+            self._connections = node_connections(self._security_groups, subject=self.node.path, remedy=_REMEDY)
         return self._connections
 
     def ssm_target(self, group: str, instance_id: str = "<instance-id>") -> str:
@@ -50,11 +49,3 @@ class ClusterBase(Construct):
         `aws sagemaker list-cluster-nodes` tells the instance ids.
         """
         return f"sagemaker-cluster:{self.cluster_id}_{group}-{instance_id}"
-
-
-_NO_CONNECTIONS = Problem(
-    code=Code.CLUSTER_WITHOUT_CONNECTIONS,
-    message="the cluster has no security group that anything could be opened to",
-    path=("connections",),
-    remedy="give HyperPodCluster a network, or from_cluster_attributes the security_groups",
-)

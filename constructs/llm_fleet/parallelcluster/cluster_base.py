@@ -7,11 +7,12 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from llm_fleet.network.node_connections import node_connections
 from llm_fleet.parallelcluster.cluster_grants import ClusterGrants
-from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem, raise_problems
 
 _METRICS = "ParallelCluster"
+
+_REMEDY = "give from_cluster_name the security_groups"
 
 
 @jsii.implements(ec2.IConnectable)
@@ -35,10 +36,8 @@ class ClusterBase(Construct):
 
         Raises `FleetError` (LF572) for an imported one whose security groups nobody told.
         """
-        if not self._security_groups:
-            raise_problems([_NO_CONNECTIONS], subject=self.node.path)
         if self._connections is None:
-            self._connections = ec2.Connections(security_groups=list(self._security_groups))
+            self._connections = node_connections(self._security_groups, subject=self.node.path, remedy=_REMEDY)
         return self._connections
 
     def metric(self, metric_name: str, *, statistic: str = "Sum") -> cloudwatch.Metric:
@@ -53,11 +52,3 @@ class ClusterBase(Construct):
             dimensions_map={"ClusterName": self.cluster_name},
             statistic=statistic,
         )
-
-
-_NO_CONNECTIONS = Problem(
-    code=Code.CLUSTER_WITHOUT_CONNECTIONS,
-    message="the cluster has no security group that anything could be opened to",
-    path=("connections",),
-    remedy="give from_cluster_name the security_groups",
-)
