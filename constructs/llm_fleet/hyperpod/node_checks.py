@@ -6,7 +6,7 @@ from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files
+from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files, given_for_nodes
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.problem import Problem
@@ -52,14 +52,7 @@ def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
 def _untold(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
     scripts = lifecycle or LifecycleScripts()
     return check_nodes_told(
-        {
-            ("users",): bool(setup.users),
-            ("s3_mounts",): bool(setup.s3_mounts),
-            ("neuron",): setup.neuron is not None,
-            ("downloads",): setup.downloads.source != "none",
-            ("skip_steps",): bool(scripts.skip_steps),
-            ("own_steps",): bool(scripts.own_steps),
-        },
+        given_for_nodes(setup, skip_steps=scripts.skip_steps, own_steps=scripts.own_steps),
         any_script=lifecycle is not None and any(map(_has_script, cluster.groups)),
         scripts_lie_in_s3=scripts.prefix is not None,
         own_folder=scripts.scripts is not None,

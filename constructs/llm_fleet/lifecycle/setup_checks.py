@@ -10,7 +10,7 @@ from llm_fleet.named_files.own_scripts import own_scripts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.pinned_packages import check_neuron_pinned
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import PathPart, Problem
 
 
 def check_downloads(setup: NodeSetup) -> list[Problem]:
@@ -29,6 +29,20 @@ def check_own_step_files(own_steps: Sequence[OwnStep], folder: Path | None) -> l
         return [_no_folder(folder)]
     named = {step.script for step in own_steps}
     return check_own_scripts(own_steps, None if folder is None else own_scripts(folder, named))
+
+
+def given_for_nodes(
+    setup: NodeSetup, *, skip_steps: Sequence[str], own_steps: Sequence[OwnStep]
+) -> dict[tuple[PathPart, ...], bool]:
+    """Return, by its path, whether the user has given each thing that only nodes with scripts are told of."""
+    return {
+        ("users",): bool(setup.users),
+        ("s3_mounts",): bool(setup.s3_mounts),
+        ("neuron",): setup.neuron is not None,
+        ("downloads",): setup.downloads.source != "none",
+        ("skip_steps",): bool(skip_steps),
+        ("own_steps",): bool(own_steps),
+    }
 
 
 def _no_folder(folder: Path) -> Problem:

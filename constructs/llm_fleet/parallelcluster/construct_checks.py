@@ -1,7 +1,7 @@
 """Everything that is wrong with a cluster: by the rules of ParallelCluster, and with what its nodes are told."""
 
 from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files
+from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files, given_for_nodes
 from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.node_groups import node_groups
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
@@ -44,14 +44,7 @@ def _node_problems(shape: ClusterShape, given: NodeScripts | None, setup: NodeSe
 def _untold(given: NodeScripts | None, setup: NodeSetup) -> list[Problem]:
     scripts = given or NodeScripts()
     return check_nodes_told(
-        {
-            ("users",): bool(setup.users),
-            ("s3_mounts",): bool(setup.s3_mounts),
-            ("neuron",): setup.neuron is not None,
-            ("downloads",): setup.downloads.source != "none",
-            ("skip_steps",): bool(scripts.skip_steps),
-            ("own_steps",): bool(scripts.own_steps),
-        },
+        given_for_nodes(setup, skip_steps=scripts.skip_steps, own_steps=scripts.own_steps),
         any_script=given is not None,
         scripts_lie_in_s3=False,
         own_folder=scripts.scripts is not None,
