@@ -17,8 +17,18 @@ FLEET_DATABASE = "slurm_database"
 """What a user writes for the fleet's own database: the key of it under `storage`."""
 
 
-def misspelt(written: Any) -> Any:
-    """Return `written`; refuse a word that is most like the one for the fleet's own database."""
+MADE_BY_THE_FLEET = "made-by-the-fleet"
+MADE_SECRET_ARN = f"arn:aws:secretsmanager:us-west-2:111122223333:secret:{MADE_BY_THE_FLEET}"
+"""Good values, so that the rules find nothing to say of what no user has written."""
+
+
+def read_word(written: Any, fleets_own: FleetModel) -> Any:
+    """Return `fleets_own` for the word of the fleet's own database, and anything else as it is.
+
+    Refuses a word that is most like it.
+    """
+    if written == FLEET_DATABASE:
+        return fleets_own
     if not isinstance(written, str) or nearest(written, (FLEET_DATABASE, LOCAL_ACCOUNTING)) != FLEET_DATABASE:
         return written
     raise wrong_value(
@@ -57,13 +67,7 @@ class FleetAccounting(AccountingConfig):
     @classmethod
     def read(cls, written: Any) -> Any:
         """Return the fleet's own database for its word, and anything else as it is."""
-        if written != FLEET_DATABASE:
-            return misspelt(written)
-        # Good ones, so that the rules find nothing to say of what no user has written.
-        return cls.model_construct(
-            endpoint="made-by-the-fleet",
-            secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:made-by-the-fleet",  # noqa: S106
-        )
+        return read_word(written, cls.model_construct(endpoint=MADE_BY_THE_FLEET, secret_arn=MADE_SECRET_ARN))
 
 
 AnyAccounting = Annotated[AccountingConfig, BeforeValidator(FleetAccounting.read)]

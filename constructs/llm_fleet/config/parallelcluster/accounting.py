@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from llm_fleet.catalog.slurm_database import slurm_database_facts
-from llm_fleet.config.accounting import FLEET_DATABASE, misspelt
+from llm_fleet.config.accounting import FLEET_DATABASE, MADE_BY_THE_FLEET, MADE_SECRET_ARN, read_word
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.values import SecretArn, SecurityGroupId
 
@@ -65,14 +65,8 @@ class FleetSlurmAccounting(SlurmAccountingConfig):
     @classmethod
     def read(cls, written: Any) -> Any:
         """Return the fleet's own database for its word, and anything else as it is."""
-        if written != FLEET_DATABASE:
-            return misspelt(written)
-        # Good ones, so that the rules find nothing to say of what no user has written.
-        return cls.model_construct(
-            endpoint="made-by-the-fleet",
-            user_name="slurm",
-            password_secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:made-by-the-fleet",  # noqa: S106
-        )
+        own = cls.model_construct(endpoint=MADE_BY_THE_FLEET, user_name="slurm", password_secret_arn=MADE_SECRET_ARN)
+        return read_word(written, own)
 
 
 def or_fleet_database(schema: dict[str, Any]) -> None:
