@@ -1,0 +1,1 @@
+"""Inference services: a model server on Neuron instances behind a load balancer."""
