@@ -8,11 +8,11 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from llm_fleet.config.clusters import KIND, KINDS, likely_kind
 from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.kinds import KIND, likely_kind
 from llm_fleet.config.model import FleetModel
-from llm_fleet.config.shape import bare, field_at, model_at, without_kinds
+from llm_fleet.config.shape import bare, field_at, kinds_at, model_at, without_kinds
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.problem import Problem
@@ -110,19 +110,25 @@ def _told(error: ErrorDetails, model: type[FleetModel]) -> Problem:
 
 
 def _no_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
-    remedy = f"add it, e.g. `{KIND}: {likely_kind(error['input'])}`"
-    allowed = ", ".join(KINDS)
-    message = f"`{KIND}` is missing: what runs the cluster"
-    return Problem(code=Code.MISSING_KEY, message=message, allowed=allowed, remedy=remedy, path=(KIND,))
+    kinds = kinds_at(model, tuple(error["loc"]))
+    purpose = _purpose(next(iter(kinds.values())), KIND)
+    return Problem(
+        code=Code.MISSING_KEY,
+        message=f"`{KIND}` is missing: {purpose}",
+        allowed=", ".join(kinds),
+        remedy=f"add it, e.g. `{KIND}: {likely_kind(error['input'], kinds)}`",
+        path=(KIND,),
+    )
 
 
 def _wrong_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
+    kinds = kinds_at(model, tuple(error["loc"]))
     given = error["input"][KIND]
     return Problem(
         code=Code.NOT_A_CHOICE,
         message="this is none of the words that may stand here",
-        allowed=", ".join(KINDS),
-        remedy=f"write `{nearest(str(given), KINDS) or likely_kind(error['input'])}`",
+        allowed=", ".join(kinds),
+        remedy=f"write `{nearest(str(given), kinds) or likely_kind(error['input'], kinds)}`",
         path=(KIND,),
         value=given,
     )

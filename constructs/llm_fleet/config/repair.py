@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from llm_fleet.config.clusters import KIND, likely_kind
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.shape import field_at, without_kinds
+from llm_fleet.config.kinds import KIND, likely_kind
+from llm_fleet.config.shape import field_at, kinds_at, without_kinds
 from llm_fleet.rules.problem import PathPart
 
 
@@ -41,7 +41,7 @@ def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
         holder = holder[part]
     field = field_at(Fleet, path)
     if field is None and path[-1] == KIND:
-        holder[KIND] = likely_kind(holder)
+        holder[KIND] = likely_kind(holder, kinds_at(Fleet, path[:-1]))
     elif field is not None and field.is_required() and field.examples:
         holder[path[-1]] = deepcopy(field.examples[0])
     elif isinstance(holder, dict):

@@ -62,6 +62,14 @@ def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[Pat
     return tuple(written)
 
 
+def kinds_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> Mapping[str, type[FleetModel]]:
+    """Return the models that the mapping at `path`, written in keys, may be of by their words; none where it is one."""
+    annotation: Any = model
+    for part in path:
+        annotation = _step(annotation, part)
+    return _kinds(annotation)
+
+
 def bare(annotation: Any) -> Any:
     """Return `annotation` without `Annotated` and without its `None`."""
     while True:
