@@ -7,7 +7,7 @@ Any value may be an unresolved CDK token; the rules pass over those. An attribut
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from llm_fleet.rules.inference.terms import Authentication, Capacity, ModelSource, ServerKind
+from llm_fleet.rules.inference.terms import Authentication, Capacity, ClaimFormat, ModelSource, ServerKind
 
 
 class ServerLike(Protocol):
@@ -180,6 +180,25 @@ class ScalingLike(Protocol):
         ...
 
 
+class JwtClaimLike(Protocol):
+    """Something that a token must say (`JwtClaim`)."""
+
+    @property
+    def name(self) -> str:
+        """The claim, e.g. `aud` or `scope`."""
+        ...
+
+    @property
+    def values(self) -> Sequence[str]:
+        """What it must be or hold."""
+        ...
+
+    @property
+    def format(self) -> ClaimFormat:
+        """How the token writes it."""
+        ...
+
+
 class JwtLike(Protocol):
     """Whose tokens are taken (`Jwt`)."""
 
@@ -191,6 +210,11 @@ class JwtLike(Protocol):
     @property
     def jwks_endpoint(self) -> str:
         """Where the issuer's keys are, an https URL."""
+        ...
+
+    @property
+    def claims(self) -> Sequence["JwtClaimLike"]:
+        """What else a token must say, besides the issuer and a time that is not over."""
         ...
 
 
@@ -235,6 +259,16 @@ class FrontLike(Protocol):
     @property
     def longest_answer_seconds(self) -> int:
         """How long one answer may take: idle timeout, draining and stop timeout follow from it."""
+        ...
+
+    @property
+    def domain_name(self) -> str | None:
+        """The certificate's name, which DNS leads to the front; `None` is the load balancer's own name."""
+        ...
+
+    @property
+    def requests_per_five_minutes(self) -> int:
+        """How many requests one client address may send in five minutes."""
         ...
 
 

@@ -45,3 +45,14 @@ class Authentication(StrEnum):
     """Who has a token of the named issuer; the load balancer checks it. HTTPS only."""
     NONE = "none"
     """Everybody who reaches the load balancer."""
+
+
+class ClaimFormat(StrEnum):
+    """How a token writes a claim; Elastic Load Balancing's names."""
+
+    SINGLE_STRING = "single-string"
+    """One text, as `client_id` mostly is."""
+    STRING_ARRAY = "string-array"
+    """A list of texts, as `aud` mostly is."""
+    SPACE_SEPARATED = "space-separated-values"
+    """Words in one text, as `scope` is."""
