@@ -1,7 +1,7 @@
 """The stable codes of everything that llm-fleet refuses at synth. A code is never reused for another mistake.
 
 LF1xx the fleet file itself · LF2xx network · LF3xx storage · LF4xx roles and the lifecycle bundle · LF5xx HyperPod ·
-LF6xx ParallelCluster, LF69x Slurm's accounting database
+LF6xx ParallelCluster, LF69x Slurm's accounting database · LF7xx inference services
 """
 
 from enum import StrEnum
@@ -305,3 +305,36 @@ class Code(StrEnum):
     DATABASE_ENGINE = "LF697", "an engine or version that is no database for slurmdbd"
     DATABASE_SETTING = "LF698", "a setting of a database that RDS refuses"
     DATABASE_SUBNETS = "LF699", "a database without subnets in two Availability Zones"
+
+    # LF7xx inference services
+    SERVER_SIZE = "LF700", "a batch or sequence that no model server can be compiled for"
+    SERVER_SETTING = "LF701", "a setting that the model server does not have or does not take"
+    SERVER_FAMILY = "LF702", "a model server on instances that it does not run on"
+    TENSOR_PARALLEL = "LF703", "a tensor parallelism that the instance cannot have"
+    SERVER_IMAGE = "LF704", "an image of which nobody told what Neuron runtime is in it"
+    SERVER_REGION = "LF705", "a model server whose image is not offered in the region"
+    DRIVER_EDGE = "LF706", "a host driver and an image's runtime that refuse each other"
+    VERSION_FORM = "LF707", "text that is no version of a Neuron package"
+
+    # LF71x to LF72x the model of an inference service
+    MODEL_PLACE = "LF710", "a model in S3 whose place is no s3:// address"
+    MODEL_HUB_ID = "LF711", "text that is no id of a model on the Hugging Face Hub"
+    MODEL_IMAGE_PATH = "LF712", "a model in the image without an absolute path"
+    MODEL_TOKEN = "LF713", "a token for the Hub that is no ARN of a secret, or that nothing uses"
+    MODEL_REVISION = "LF714", "a revision that is none, or of a model that is not on the Hub"
+    MODEL_NAME = "LF715", "a name that clients cannot write as the model"
+    MODEL_SHAPE_UNKNOWN = "LF716", "a model whose size nobody told"
+    MODEL_SHAPE = "LF717", "numbers that no model has"
+    MODEL_CONFIG = "LF718", "a config.json that cannot be read or does not tell the size of the model"
+    MODEL_CACHE = "LF719", "a cache on the host that cannot be"
+    MODEL_MEMORY = "LF720", "a model that does not fit into the memory of the NeuronCores"
+    MODEL_HOST_MEMORY = "LF721", "a model that cannot be loaded in the host's memory"
+    MODEL_EXPORT = "LF722", "an export of a model that cannot be"
+    MODEL_EXPORT_MEMORY = "LF723", "a host with too little memory to export the model"
+    MODEL_KEY = "LF724", "text that is no ARN of a KMS key, or a key where nothing is encrypted with it"
+
+    # LF76x an inference service as a whole
+    SERVICE_NAME = "LF760", "a name of an inference service that ECS refuses"
+    SERVICE_LOG_DAYS = "LF761", "a number of days for which CloudWatch Logs keeps no log of a service"
+    SERVICE_GRACE = "LF762", "a health check grace period that ECS refuses"
+    SERVICE_STOP = "LF763", "an answer that no task is let finish when it stops"
