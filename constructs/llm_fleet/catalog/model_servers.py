@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from llm_fleet.catalog.data_file import load
 
@@ -40,12 +41,12 @@ class ModelServerFacts:
 @cache
 def model_servers() -> Mapping[str, ModelServerFacts]:
     """Return every server in the catalog by name."""
-    return MappingProxyType(
-        {
-            name: ModelServerFacts(name=name, **{**facts, "families": tuple(facts["families"])})
-            for name, facts in load("model_servers").items()
-        }
-    )
+    return MappingProxyType({name: _facts(name, dict(facts)) for name, facts in load("model_servers").items()})
+
+
+def _facts(name: str, facts: dict[str, Any]) -> ModelServerFacts:
+    families: list[str] = facts.pop("families")
+    return ModelServerFacts(name=name, families=tuple(families), **facts)
 
 
 def image_account(table: str, region: str) -> str | None:

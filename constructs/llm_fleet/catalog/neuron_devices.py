@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import ec2_instance_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,12 @@ def neuron_instance(instance_type: str) -> NeuronInstance | None:
 
 def neuron_instance_names() -> list[str]:
     """Return all instance types with Neuron devices, by family and size of their memory."""
-    from llm_fleet.catalog.ec2_instances import ec2_instance_names
+    families: list[str] = list(load("neuron_devices")["families"])
+    return [each.name for family in families for each in sizes_of(family)]
 
-    known = [found for name in ec2_instance_names() if (found := neuron_instance(name)) is not None]
-    return [each.name for each in sorted(known, key=lambda each: (each.family, each.hbm_gib, each.host_memory_gib))]
+
+def sizes_of(family: str) -> list[NeuronInstance]:
+    """Return the instance types of `family`, the smallest first."""
+    known = [neuron_instance(name) for name in ec2_instance_names() if name.startswith(f"{family}.")]
+    found = [each for each in known if each is not None]
+    return sorted(found, key=lambda each: (each.hbm_gib, each.host_memory_gib))

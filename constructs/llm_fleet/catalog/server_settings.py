@@ -1,0 +1,50 @@
+"""What each model server can be told: a setting of ours is an environment variable or an argument of the server's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+from llm_fleet.catalog.data_file import load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSetting:
+    """One setting of a model server."""
+
+    name: str
+    """As we write it, e.g. `max_input_tokens`."""
+    type: Literal["integer", "number", "boolean", "text", "choice", "list", "json"]
+    variable: str | None = None
+    """The environment variable that carries it; `None` where an argument does."""
+    argument: str | None = None
+    """The argument that carries it; empty for words that are appended as they are."""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+@cache
+def server_settings(server: str) -> Mapping[str, ServerSetting]:
+    """Return the settings of `server` (`tgi`, …) by name, without those that all servers have (batch size …)."""
+    return MappingProxyType(
+        {name: _setting(name, dict(facts)) for name, facts in load("server_settings")["settings"][server].items()}
+    )
+
+
+def requests_per_slot() -> int:
+    """Return how many requests a server takes at once for each place in its batch, those that wait included."""
+    number: int = load("server_settings")["requests_per_slot"]
+    return number
+
+
+def termination_seconds(server: str) -> int:
+    """Return how long `server` is given to finish what it has begun when it is asked to end."""
+    seconds: int = load("server_settings")["termination_seconds"][server]
+    return seconds
+
+
+def _setting(name: str, facts: dict[str, Any]) -> ServerSetting:
+    choices: list[str] = facts.pop("choices", [])
+    return ServerSetting(name=name, choices=tuple(choices), **facts)

@@ -1,0 +1,157 @@
+"""How the container of a model server is started."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llm_fleet.catalog.model_servers import image_account, model_servers
+from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.catalog.server_settings import requests_per_slot, server_settings, termination_seconds
+from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
+from llm_fleet.rules.inference.server import cores_of
+from llm_fleet.rules.inference.terms import ModelSource, ServerKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerProcess:
+    """One container of a model server, as its task definition tells it."""
+
+    image: str
+    entry_point: tuple[str, ...]
+    """In place of the image's own script: TGI's and AWS's do not hand SIGTERM on, so that every answer would be cut off
+    when a task stops, and Hugging Face's takes arguments apart at blanks."""
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    api_key_variable: str
+    """The environment variable whose value clients must have as bearer token; its value comes from a secret."""
+    hub_token_variable: str
+    """The environment variable with the Hub's token; its value comes from a secret."""
+    port: int
+    health_path: str
+    metrics_path: str
+    termination_seconds: int
+    """How long it takes to end at most, once it is asked to."""
+    ecr_account: str | None
+    """Whose private registry the image is in; `None` for one that needs no credentials, or an image of one's own."""
+
+
+def server_process(
+    server: ServerLike,
+    *,
+    instance: NeuronInstance,
+    model: ModelLike,
+    model_path: str,
+    served_name: str,
+    region: str,
+    dns_suffix: str = "amazonaws.com",
+) -> ServerProcess:
+    """Return how `server` is started on `instance` for the model that its container sees at `model_path`.
+
+    `model_path`: a path in the container, or an id of the Hub. `served_name`: what clients write as `model`; TGI takes
+    any. `region`: may be a token only where the image is the same in every region.
+    """
+    facts = model_servers()[server.kind]
+    account = image_account(facts.accounts, region) if facts.accounts and server.image is None else None
+    words = (
+        _tgi(server, instance, model, model_path)
+        if server.kind is ServerKind.TGI
+        else _vllm(server, instance, model_path, served_name)
+    )
+    entry_point, command, environment = words
+    return ServerProcess(
+        image=server.image
+        or f"{facts.repository}:{facts.tag}".format(account=account, region=region, suffix=dns_suffix),
+        entry_point=entry_point,
+        command=command,
+        environment={**_hub(model), **environment, **_variables(server)},
+        api_key_variable="API_KEY" if server.kind is ServerKind.TGI else "VLLM_API_KEY",
+        hub_token_variable="HF_TOKEN",  # noqa: S106 - a name
+        port=facts.port,
+        health_path=facts.health_path,
+        metrics_path=facts.metrics_path,
+        termination_seconds=_termination_seconds(server),
+        ecr_account=account,
+    )
+
+
+_Words = tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]
+
+
+def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_path: str) -> _Words:
+    """Tell TGI all that its entry script would work out, so that it compiles and serves exactly these sizes.
+
+    Left to itself the script takes the largest configuration that the Hub's cache has (text-generation-inference issue
+    3299), and of a model that is there already it only compares.
+    """
+    longest = server.settings.get("max_input_tokens") or server.sequence_length // 2
+    environment = {
+        "MODEL_ID": model_path,
+        "PORT": str(model_servers()[server.kind].port),
+        "HF_NUM_CORES": str(cores_of(server, instance)),
+        "HF_AUTO_CAST_TYPE": "bf16",
+        "MAX_BATCH_SIZE": str(server.batch_size),
+        "MAX_TOTAL_TOKENS": str(server.sequence_length),
+        "MAX_INPUT_TOKENS": str(longest),
+        "MAX_BATCH_PREFILL_TOKENS": str(server.batch_size * longest),
+        "MAX_CONCURRENT_REQUESTS": str(server.batch_size * requests_per_slot()),
+        "GRACEFUL_TERMINATION_TIMEOUT": str(_termination_seconds(server)),
+        "JSON_OUTPUT": "true",
+        "USAGE_STATS": "off",
+    }
+    if model.revision is not None:
+        environment["REVISION"] = model.revision
+    return ("text-generation-launcher",), (), environment
+
+
+def _vllm(server: ServerLike, instance: NeuronInstance, model_path: str, served_name: str) -> _Words:
+    port = ("--port", str(model_servers()[server.kind].port))
+    cores, batch, length = map(str, (cores_of(server, instance), server.batch_size, server.sequence_length))
+    name = ("--served-model-name", served_name)
+    if server.kind is ServerKind.HUGGING_FACE_VLLM:
+        sizes = ("--tensor_parallel_size", cores, "--batch_size", batch, "--sequence_length", length)
+        command = ("--model", model_path, *name, *port, *sizes)
+        return ("optimum-cli", "neuron", "serve"), (*command, *_arguments(server)), {}
+    sizes = ("--tensor-parallel-size", cores, "--max-num-seqs", batch, "--max-model-len", length)
+    return ("vllm", "serve"), (model_path, *name, *port, *sizes, *_arguments(server)), {}
+
+
+def _arguments(server: ServerLike) -> tuple[str, ...]:
+    """Return the settings that are arguments, in the order of the catalog."""
+    words: list[str] = []
+    for name, setting in server_settings(server.kind).items():
+        value = server.settings.get(name)
+        if value is None or setting.argument is None or value is False:
+            continue
+        if setting.type == "list":
+            words += map(str, value)
+        elif value is True:
+            words.append(setting.argument)
+        else:
+            words += (setting.argument, _text(value))
+    return tuple(words)
+
+
+def _variables(server: ServerLike) -> dict[str, str]:
+    """Return the settings that are environment variables."""
+    known = server_settings(server.kind)
+    given = {name: value for name, value in server.settings.items() if value is not None}
+    return {variable: _text(value) for name, value in given.items() if (variable := known[name].variable)}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return (
+        str(value) if isinstance(value, str | int | float) else json.dumps(value, separators=(",", ":"), default=dict)
+    )
+
+
+def _hub(model: ModelLike) -> dict[str, str]:
+    """Keep a server whose model is at hand from asking the Hub: it would wait for it in a network without a way out."""
+    return {} if model.source is ModelSource.HUB else {"HF_HUB_OFFLINE": "1"}
+
+
+def _termination_seconds(server: ServerLike) -> int:
+    told = server.settings.get("graceful_termination_seconds")
+    return termination_seconds(server.kind) if told is None else told

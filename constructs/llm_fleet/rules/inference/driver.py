@@ -1,0 +1,78 @@
+"""The edge between the Neuron driver of the host and the Neuron runtime in the image."""
+
+from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.neuron_release import DRIVER, RUNTIME, NeuronEdge, compatibility, neuron_releases, parts
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.protocols import ServerLike
+from llm_fleet.rules.inference.version import check_version
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_NAMES = {DRIVER: "driver", RUNTIME: "runtime"}
+
+
+def runtime_of(server: ServerLike) -> str:
+    """Return the version of `aws-neuronx-runtime-lib` in the server's image: as told, else the catalog's."""
+    return server.runtime_version or model_servers()[server.kind].runtime
+
+
+def driver_for(server: ServerLike) -> str:
+    """Return the newest driver that goes with the server's image: what its hosts are pinned to.
+
+    With a runtime that is a token, or no version, it is the driver for the catalog's image: the rules tell the rest.
+    """
+    runtime = runtime_of(server)
+    if is_unresolved(runtime) or check_version(runtime):
+        runtime = model_servers()[server.kind].runtime
+    fitting = [driver for driver in _drivers() if _broken(driver=driver, runtime=runtime) is None]
+    return max(fitting, key=parts)
+
+
+def check_driver(server: ServerLike, driver_version: str | None) -> list[Problem]:
+    """Return why the host's driver `driver_version` and the server's image refuse each other."""
+    if driver_version is None or is_unresolved(driver_version):
+        return []
+    problems = check_version(driver_version, "driver_version")
+    runtime = runtime_of(server)
+    if problems or is_unresolved(runtime) or check_version(runtime):
+        return problems
+    edge = _broken(driver=driver_version, runtime=runtime)
+    if edge is None:
+        return []
+    fitting = [driver for driver in _drivers() if _broken(driver=driver, runtime=runtime) is None]
+    return [
+        Problem(
+            code=Code.DRIVER_EDGE,
+            message=f"the host's Neuron driver {driver_version} and the runtime {runtime} of "
+            f"{_image(server)} refuse each other: from {edge.from_version} on, a {_NAMES[edge.package]} needs "
+            f"a {_NAMES[edge.other]} of {edge.at_least} or newer",
+            remedy=f"write {max(fitting, key=parts)!r}, which is what it is when left out"
+            + _other_servers(driver_version),
+            path=("driver_version",),
+            value=driver_version,
+            allowed=", ".join(fitting),
+        )
+    ]
+
+
+def _image(server: ServerLike) -> str:
+    return server.image if server.image is not None else f"the image of {server.kind}"
+
+
+def _other_servers(driver: str) -> str:
+    going = [each.name for each in model_servers().values() if _broken(driver=driver, runtime=each.runtime) is None]
+    return f"; with this driver goes the server {' or '.join(map(repr, going))}" if going else ""
+
+
+def _drivers() -> list[str]:
+    """Return every driver in the catalog once, the newest first."""
+    return list(dict.fromkeys(release.host[DRIVER] for release in neuron_releases().values()))
+
+
+def _broken(*, driver: str, runtime: str) -> NeuronEdge | None:
+    """Return what the two ask of each other and do not get; `None` when they go together."""
+    have = {DRIVER: parts(driver), RUNTIME: parts(runtime)}
+    for edge in compatibility():
+        if have[edge.package] >= parts(edge.from_version) and have[edge.other] < parts(edge.at_least):
+            return edge
+    return None
