@@ -25,6 +25,8 @@ class TaskLimits:
     """`max-buffer-size` of a non-blocking log driver."""
     open_files: int
     """`nofile` of a server: every stream of an answer is an open file."""
+    shared_memory_mib: int
+    """`/dev/shm` of a server, whose processes share tensors through it."""
 
 
 def task_limits() -> TaskLimits:
@@ -38,6 +40,7 @@ def task_limits() -> TaskLimits:
         stop_margin_seconds=facts["stop_margin_seconds"],
         log_buffer=facts["log_buffer"],
         open_files=facts["open_files"],
+        shared_memory_mib=facts["shared_memory_mib"],
     )
 
 
