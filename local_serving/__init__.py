@@ -1,1 +1,4 @@
-"""Plays the model servers and the load balancer of an inference service on this machine. Not in the wheel."""
+"""Serves on one machine what a synthesized template would serve on AWS. Not in the wheel.
+
+Stand-ins of the model servers behind a stand-in of the load balancer.
+"""
