@@ -1,0 +1,40 @@
+"""Reads a model's config.json, for fleet file and construct alike."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
+from llm_fleet.rules.problem import Problem
+
+_SIZE_LIMIT = 1024 * 1024
+"""Bytes; a config.json has a few thousand."""
+
+
+def read_shape(path: Path) -> tuple[ModelNumbers | None, list[Problem]]:
+    """Return the size that the `config.json` at `path` tells, or what is wrong with the file."""
+    try:
+        document = _read(path)
+    except (OSError, ValueError) as error:
+        return None, [_unreadable(path, getattr(error, "strerror", None) or str(error))]
+    numbers, problems = shape_of_config(document)
+    return numbers, problems
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > _SIZE_LIMIT:
+        raise ValueError(f"it has more than {_SIZE_LIMIT:,} bytes")
+    document: object = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(document, dict):
+        raise ValueError("it holds no JSON object")
+    return cast("dict[str, Any]", document)
+
+
+def _unreadable(path: Path, reason: str) -> Problem:
+    return Problem(
+        code=Code.MODEL_CONFIG,
+        message=f"the model's config.json cannot be read: {reason}",
+        remedy="give the path of the file that lies beside the model's weights, on this machine",
+        value=str(path),
+    )

@@ -1,0 +1,170 @@
+"""Whether a model fits an instance, with the numbers, and the smallest size that it fits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_shapes import model_memory
+from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.memory import CoreMemory, core_memory, host_bytes, in_gib, weight_bytes
+from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What is to be fitted."""
+
+    shape: ShapeLike
+    compiled: bool
+    tensor_parallel: int | None
+    batch_size: int
+    sequence_length: int
+
+    def on(self, instance: NeuronInstance, cores: int, *, batch_size: int | None = None) -> CoreMemory:
+        """Return what it takes of `cores` cores of `instance`."""
+        return core_memory(
+            self.shape,
+            instance,
+            cores=cores,
+            batch_size=self.batch_size if batch_size is None else batch_size,
+            sequence_length=self.sequence_length,
+        )
+
+
+def check_fit(server: ServerLike, model: ModelLike, instance_type: str) -> list[Problem]:
+    """Return a problem when `model` fits neither cores nor host of `instance_type`, as `server` would hold it.
+
+    Passes over what is not known yet, and over what other rules refuse: instances without Neuron devices, tensor
+    parallelism that the instance cannot have, a batch below 1, a model of unknown size.
+    """
+    question = _question(server, model)
+    instance = None if is_unresolved(instance_type) else neuron_instance(instance_type)
+    if question is None or instance is None:
+        return []
+    cores = question.tensor_parallel or instance.cores
+    if not 1 <= cores <= instance.cores:
+        return []
+    return [*_cores(question, server, instance, cores), *_host(question, server, instance)]
+
+
+def smallest_fit(server: ServerLike, model: ModelLike) -> tuple[str, int] | None:
+    """Return the smallest instance type of the server's families that the model fits, and over how many cores.
+
+    Of two with the same device memory, the one with less host memory is smaller. `None` when it fits none.
+    """
+    question = _question(server, model)
+    return None if question is None else _smallest(question, _families(server))
+
+
+def _question(server: ServerLike, model: ModelLike) -> _Question | None:
+    shape = model.shape
+    if shape is None:
+        return None
+    numbers = [shape.parameters, shape.layers, shape.attention_heads, shape.kv_heads, shape.head_dim]
+    numbers += [shape.bytes_per_parameter, server.batch_size, server.sequence_length]
+    numbers += [] if server.tensor_parallel is None else [server.tensor_parallel]
+    if any(is_unresolved(number) or type(number) is not int or number < 1 for number in numbers):
+        return None
+    return _Question(
+        shape=shape,
+        compiled=model.compiled,
+        tensor_parallel=server.tensor_parallel,
+        batch_size=server.batch_size,
+        sequence_length=server.sequence_length,
+    )
+
+
+def _cores(question: _Question, server: ServerLike, instance: NeuronInstance, cores: int) -> Iterator[Problem]:
+    memory = question.on(instance, cores)
+    if memory.fits:
+        return
+    yield Problem(
+        code=Code.MODEL_MEMORY,
+        message=(
+            f"the model does not fit into {instance.name}: spread over {cores} core{'s' if cores > 1 else ''}, each "
+            f"takes {in_gib(memory.weights)} of weights and {in_gib(memory.cache)} of keys and values (batch "
+            f"{question.batch_size}, sequence {question.sequence_length}), "
+            f"{in_gib(memory.weights + memory.cache)} together, and has {in_gib(memory.usable)} for them of its "
+            f"{in_gib(memory.whole)}"
+        ),
+        remedy=" or ".join(_remedies(question, server, instance, cores)),
+        path=("instance_type",),
+        value=instance.name,
+    )
+
+
+def _remedies(question: _Question, server: ServerLike, instance: NeuronInstance, cores: int) -> Iterator[str]:
+    larger = _larger(question, server, instance)
+    yield larger or f"take another server or a smaller model: it fits no instance of {', '.join(_families(server))}"
+    batch = _largest_batch(question, instance, cores)
+    if batch:
+        yield f"batch_size={batch} on this one"
+
+
+def _larger(question: _Question, server: ServerLike, instance: NeuronInstance) -> str | None:
+    """Return the remedy that names the smallest size that it fits, and that of the same family where it differs."""
+    smallest = _smallest(question, _families(server))
+    if smallest is None:
+        return None
+    name, over = smallest
+    text = f"take {name}, the smallest that it fits, with tensor_parallel={over}"
+    alike = _smallest(question, (instance.family,)) if instance.family in _families(server) else None
+    return f"{text} ({alike[0]} with {alike[1]} of {instance.family})" if alike and alike[0] != name else text
+
+
+def _largest_batch(question: _Question, instance: NeuronInstance, cores: int) -> int:
+    """Return the largest batch below the asked that fits; 0 when not even a batch of one does."""
+    one = question.on(instance, cores, batch_size=1)
+    room = one.usable - one.weights
+    return min(int(room // one.cache), question.batch_size - 1) if room > 0 else 0
+
+
+def _host(question: _Question, server: ServerLike, instance: NeuronInstance) -> Iterator[Problem]:
+    if _host_fits(question, instance):
+        return
+    need = host_bytes(question.shape, compiled=question.compiled)
+    weights = "" if question.compiled else f"the whole checkpoint, {in_gib(weight_bytes(question.shape))}, and "
+    bigger = _larger(question, server, instance) or "take a smaller model: no instance of the server can load it"
+    export = "" if question.compiled else ", or export the model for Neuron first: it is then loaded shard by shard"
+    yield Problem(
+        code=Code.MODEL_HOST_MEMORY,
+        message=(
+            f"{instance.name} has {instance.host_memory_gib:g} GiB of host memory, and loading the model takes "
+            f"{in_gib(need)}: {weights}{model_memory().server_gib:g} GiB for the server"
+        ),
+        remedy=bigger + export,
+        path=("instance_type",),
+        value=instance.name,
+    )
+
+
+def _host_fits(question: _Question, instance: NeuronInstance) -> bool:
+    return host_bytes(question.shape, compiled=question.compiled) <= instance.host_memory_gib * 1024**3
+
+
+def _smallest(question: _Question, families: tuple[str, ...]) -> tuple[str, int] | None:
+    names = (neuron_instance(name) for name in neuron_instance_names())
+    candidates = [each for each in names if each is not None and each.family in families]
+    candidates.sort(key=lambda each: (each.hbm_gib, each.host_memory_gib, families.index(each.family)))
+    for instance in candidates:
+        over = _cores_that_fit(question, instance)
+        if over is not None and _host_fits(question, instance):
+            return instance.name, over
+    return None
+
+
+def _cores_that_fit(question: _Question, instance: NeuronInstance) -> int | None:
+    """Return over how many cores it fits: as asked where that does, else as many as there can be."""
+    allowed = [cores for cores in instance.tensor_parallel if cores <= instance.cores]
+    asked = [question.tensor_parallel] if question.tensor_parallel in allowed else []
+    for cores in [*asked, *reversed(allowed)]:
+        if cores is not None and question.on(instance, cores).fits:
+            return cores
+    return None
+
+
+def _families(server: ServerLike) -> tuple[str, ...]:
+    return model_servers()[server.kind.value].families

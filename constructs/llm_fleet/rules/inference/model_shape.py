@@ -1,0 +1,144 @@
+"""How large a model is: from numbers, or from the config.json that Hugging Face's transformers write beside it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.model_shapes import known_model
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.protocols import ShapeLike
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_NUMBERS = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim", "bytes_per_parameter")
+_GATED = frozenset(
+    {"granite", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "smollm3"},
+)
+"""Decoders of three matrices a feed-forward block, by `model_type`: their weights can be counted alike."""
+_BYTES = 2
+"""The Neuron servers hold weights in bf16 or fp16, whatever the checkpoint has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelNumbers:
+    """A model's size in plain numbers."""
+
+    parameters: int
+    layers: int
+    attention_heads: int
+    kv_heads: int
+    head_dim: int
+    bytes_per_parameter: int = _BYTES
+
+
+class _Untold(Exception):
+    """The file does not tell; the text is the problem's message."""
+
+
+def check_shape(shape: ShapeLike) -> list[Problem]:
+    """Return a problem for each number that no model has."""
+    problems = [
+        problem
+        for name in _NUMBERS
+        for problem in check_number(
+            getattr(shape, name), Limit(minimum=1), Code.MODEL_SHAPE, name, what=name.replace("_", " ")
+        )
+    ]
+    return problems or list(_heads(shape))
+
+
+def known_shape(location: str) -> ModelNumbers | None:
+    """Return the size of the model whose name ends `location`; `None` for a name that tells nothing.
+
+    `location` is `s3://bucket/models/tanuki-8b`, `meta-llama/Llama-2-7b-hf` or a path.
+    """
+    model = known_model(location.rstrip("/").rsplit("/", 1)[-1])
+    return None if model is None else shape_of_config(model.config)[0]
+
+
+def shape_of_config(config: Mapping[str, Any]) -> tuple[ModelNumbers | None, list[Problem]]:
+    """Return the size that a `config.json` tells, or what is wrong with it."""
+    try:
+        numbers = _gptj(config) if config.get("model_type") == "gptj" else _gated(config)
+    except _Untold as untold:
+        return None, [
+            Problem(
+                code=Code.MODEL_CONFIG,
+                message=str(untold),
+                remedy="give the numbers instead: parameters, layers, attention_heads, kv_heads and head_dim",
+            )
+        ]
+    return numbers, []
+
+
+def _heads(shape: ShapeLike) -> Iterator[Problem]:
+    heads, kv_heads = shape.attention_heads, shape.kv_heads
+    if is_unresolved(heads) or is_unresolved(kv_heads) or heads % kv_heads == 0:
+        return
+    yield Problem(
+        code=Code.MODEL_SHAPE,
+        message=f"{heads} heads of queries cannot share {kv_heads} heads of keys and values evenly",
+        remedy="write num_attention_heads and num_key_value_heads of the model's config.json",
+        path=("kv_heads",),
+        value=kv_heads,
+        allowed=f"a divisor of {heads}",
+    )
+
+
+def _gated(config: Mapping[str, Any]) -> ModelNumbers:
+    """Count a decoder of Llama's kind: attention, a gated feed-forward block or several, two norms a layer."""
+    kind = config.get("model_type")
+    if kind not in _GATED:
+        raise _Untold(f"it is of a model_type, {kind!r}, whose weights llm-fleet cannot count")
+    if config.get("quantization_config"):
+        raise _Untold("it is of a quantized model, which the Neuron servers do not load")
+    hidden, inner = _int(config, "hidden_size"), _int(config, "intermediate_size")
+    layers, heads = _int(config, "num_hidden_layers"), _int(config, "num_attention_heads")
+    kv_heads = _int(config, "num_key_value_heads", otherwise=heads)
+    head_dim = _int(config, "head_dim", otherwise=hidden // heads)
+    experts = _int(config, "num_local_experts", otherwise=1)
+    queries, keys = heads * head_dim, kv_heads * head_dim
+    attention = 2 * hidden * queries + 2 * hidden * keys
+    if kind == "qwen2" or config.get("attention_bias"):
+        attention += queries + 2 * keys + (hidden if config.get("attention_bias") else 0)
+    if kind == "qwen3":
+        attention += 2 * head_dim
+    feed_forward = experts * 3 * hidden * inner + (hidden * experts if experts > 1 else 0)
+    return ModelNumbers(
+        parameters=_embeddings(config, hidden) + layers * (attention + feed_forward + 2 * hidden) + hidden,
+        layers=layers,
+        attention_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+    )
+
+
+def _gptj(config: Mapping[str, Any]) -> ModelNumbers:
+    """Count GPT-J: one norm a layer, a feed-forward block of two matrices with biases, a biased head."""
+    hidden, layers, heads = _int(config, "n_embd"), _int(config, "n_layer"), _int(config, "n_head")
+    inner = _int(config, "n_inner", otherwise=4 * hidden)
+    layer = 4 * hidden * hidden + 2 * hidden * inner + inner + hidden + 2 * hidden
+    head_bias = _int(config, "vocab_size")
+    return ModelNumbers(
+        parameters=_embeddings(config, hidden) + layers * layer + 2 * hidden + head_bias,
+        layers=layers,
+        attention_heads=heads,
+        kv_heads=heads,
+        head_dim=hidden // heads,
+    )
+
+
+def _embeddings(config: Mapping[str, Any], hidden: int) -> int:
+    copies = 1 if config.get("tie_word_embeddings", False) else 2
+    return copies * _int(config, "vocab_size") * hidden
+
+
+def _int(config: Mapping[str, Any], name: str, *, otherwise: int | None = None) -> int:
+    value = config.get(name)
+    if value is None and otherwise is not None:
+        return otherwise
+    if type(value) is not int or value < 1:
+        raise _Untold(f"{name} is missing" if value is None else f"{name} is {value!r}, and no number above 0")
+    return value
