@@ -332,6 +332,8 @@ class Code(StrEnum):
     MODEL_EXPORT = "LF722", "an export of a model that cannot be"
     MODEL_EXPORT_MEMORY = "LF723", "a host with too little memory to export the model"
     MODEL_KEY = "LF724", "text that is no ARN of a KMS key, or a key where nothing is encrypted with it"
+
+    # LF74x and LF75x the front of an inference service
     FRONT_CERTIFICATE = "LF740", "text that is no ARN of a certificate"
     FRONT_CERTIFICATE_REGION = "LF741", "a certificate of another region"
     FRONT_PLAIN_HTTP = "LF742", "a front without a certificate that nobody asked to speak plain HTTP, or with both"
@@ -345,7 +347,7 @@ class Code(StrEnum):
     FRONT_API_KEY = "LF750", "text that is no ARN of a secret of the region, or a secret that nothing asks for"
     FRONT_LONGEST_ANSWER = "LF751", "an answer longer than a load balancer waits"
     FRONT_RATE = "LF752", "a rate that AWS WAF cannot count"
-    FRONT_DOMAIN_NAME = "LF753", "text that is no domain name, or one without a certificate"
+    FRONT_DOMAIN_NAME = "LF753", "text that is no domain name"
     FRONT_ZONES = "LF754", "a load balancer in fewer than two AZs, or not in all that its targets stand in"
     FRONT_PUBLIC_SUBNETS = "LF755", "a public front in a network without public subnets"
     FRONT_SUBNET_SIZE = "LF756", "subnets too small for a load balancer"
