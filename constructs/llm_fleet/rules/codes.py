@@ -334,6 +334,17 @@ class Code(StrEnum):
     MODEL_KEY = "LF724", "text that is no ARN of a KMS key, or a key where nothing is encrypted with it"
 
     # LF74x and LF75x the front of an inference service
+    # LF73x the hosts of an inference service
+    HOST_TYPE = "LF730", "an instance type of hosts that EC2 does not have"
+    HOST_WITHOUT_NEURON = "LF731", "hosts without Neuron devices that serve a model"
+    HOST_ROOT_VOLUME = "LF732", "a root volume that is not sold or too small for the image"
+    HOST_AMI = "LF733", "text that is neither a release of the ECS Neuron AMI nor an AMI id"
+    HOST_AMI_DRIVER = "LF734", "an AMI with another driver than is pinned, on hosts that may install none"
+    HOST_DRIVER_UNREACHABLE = "LF735", "a driver to be installed in a network that does not lead to it"
+    HOST_MANAGED_MOUNT = "LF736", "Managed Instances with a model that is mounted from S3"
+    HOST_MANAGED_PIN = "LF737", "an AMI or driver told for hosts whose image AWS chooses"
+    HOST_MANAGED_TYPE = "LF738", "an instance type that ECS Managed Instances do not offer with Neuron"
+
     FRONT_CERTIFICATE = "LF740", "text that is no ARN of a certificate"
     FRONT_CERTIFICATE_REGION = "LF741", "a certificate of another region"
     FRONT_PLAIN_HTTP = "LF742", "a front without a certificate that nobody asked to speak plain HTTP, or with both"
@@ -360,3 +371,11 @@ class Code(StrEnum):
     SERVICE_LOG_DAYS = "LF761", "a number of days for which CloudWatch Logs keeps no log of a service"
     SERVICE_GRACE = "LF762", "a health check grace period that ECS refuses"
     SERVICE_REGION = "LF763", "an image that differs by region, in a stack of no known region"
+
+    # LF77x scaling and sight of an inference service
+    SCALING_COUNT = "LF770", "a number of tasks that no service has"
+    SCALING_BOUNDS = "LF771", "numbers of tasks that lie outside of each other"
+    SCALING_TARGET = "LF772", "a target of scaling that is no number above 0"
+    SCALING_TWO_TARGETS = "LF773", "two targets of scaling, of which one is followed"
+    SCALING_FIXED = "LF774", "a target of scaling for a number of tasks that never changes"
+    ALARM_THRESHOLD = "LF775", "a threshold of an alarm that is no number above 0"
