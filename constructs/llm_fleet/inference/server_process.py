@@ -87,6 +87,7 @@ def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_p
     longest = server.settings.get("max_input_tokens") or server.sequence_length // 2
     environment = {
         "MODEL_ID": model_path,
+        "HOSTNAME": "0.0.0.0",  # noqa: S104 - else the launcher takes the container's name for what it listens at
         "PORT": str(model_servers()[server.kind].port),
         "HF_NUM_CORES": str(cores_of(server, instance)),
         "HF_AUTO_CAST_TYPE": "bf16",

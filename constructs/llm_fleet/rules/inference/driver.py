@@ -24,8 +24,7 @@ def driver_for(server: ServerLike) -> str:
     runtime = runtime_of(server)
     if is_unresolved(runtime) or check_version(runtime):
         runtime = model_servers()[server.kind].runtime
-    fitting = [driver for driver in _drivers() if _broken(driver=driver, runtime=runtime) is None]
-    return max(fitting, key=parts)
+    return max(_fitting(runtime), key=parts)
 
 
 def check_driver(server: ServerLike, driver_version: str | None) -> list[Problem]:
@@ -39,7 +38,7 @@ def check_driver(server: ServerLike, driver_version: str | None) -> list[Problem
     edge = _broken(driver=driver_version, runtime=runtime)
     if edge is None:
         return []
-    fitting = [driver for driver in _drivers() if _broken(driver=driver, runtime=runtime) is None]
+    fitting = _fitting(runtime)
     return [
         Problem(
             code=Code.DRIVER_EDGE,
@@ -64,9 +63,16 @@ def _other_servers(driver: str) -> str:
     return f"; with this driver goes the server {' or '.join(map(repr, going))}" if going else ""
 
 
-def _drivers() -> list[str]:
-    """Return every driver in the catalog once, the newest first."""
-    return list(dict.fromkeys(release.host[DRIVER] for release in neuron_releases().values()))
+def _fitting(runtime: str) -> list[str]:
+    """Return the catalog's drivers that go with `runtime`, the newest first.
+
+    None that is older than the driver released with it: nothing says that these refuse each other, and nobody tries.
+    """
+    releases = [each.host for each in neuron_releases().values()]
+    with_it = [host[DRIVER] for host in releases if parts(host[RUNTIME]) <= parts(runtime)]
+    oldest = max(with_it, key=parts, default="0")
+    known = dict.fromkeys(host[DRIVER] for host in releases if parts(host[DRIVER]) >= parts(oldest))
+    return [driver for driver in known if _broken(driver=driver, runtime=runtime) is None]
 
 
 def _broken(*, driver: str, runtime: str) -> NeuronEdge | None:

@@ -131,7 +131,7 @@ def _check_image(server: ServerLike) -> list[Problem]:
             Problem(
                 code=Code.SERVER_IMAGE,
                 message="this is no name of an image in a registry",
-                remedy=f"write registry, repository and tag, e.g. '{facts.repository}:{facts.tag}'",
+                remedy=f"write registry, repository and tag, e.g. '{_example(facts)}'",
                 path=("image",),
                 value=server.image,
             )
@@ -147,6 +147,10 @@ def _check_image(server: ServerLike) -> list[Problem]:
             )
         )
     return problems
+
+
+def _example(facts: ModelServerFacts) -> str:
+    return f"{facts.repository}:{facts.tag}".format(account="<account>", region="<region>", suffix="amazonaws.com")
 
 
 def _runtime_alone(server: ServerLike, facts: ModelServerFacts) -> list[Problem]:

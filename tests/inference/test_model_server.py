@@ -1,0 +1,171 @@
+"""Model servers as values, and how their containers are started."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.server_settings import server_settings
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.server_process import ServerProcess, server_process
+from llm_fleet.rules.inference.terms import ModelSource, ServerKind
+from llm_fleet.rules.problem import FleetError
+from tests.rules.inference.servers import OWN_IMAGE
+
+MAKERS: Mapping[ServerKind, Callable[..., ModelServer]] = {
+    ServerKind.TGI: ModelServer.tgi,
+    ServerKind.HUGGING_FACE_VLLM: ModelServer.hugging_face_vllm,
+    ServerKind.AWS_VLLM: ModelServer.aws_vllm,
+    ServerKind.AWS_VLLM_NEURON: ModelServer.aws_vllm_neuron,
+}
+COMMON = {"tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AModel:
+    source: ModelSource = ModelSource.S3
+    location: str = "s3://my-models/tanuki-8b"
+    revision: str | None = None
+    token_secret_arn: str | None = None
+    compiled: bool = True
+    shape: None = None
+    served_name: str | None = None
+
+
+def process_of(server: ModelServer, model: AModel | None = None, region: str = "us-west-2") -> ServerProcess:
+    instance = neuron_instance("inf2.24xlarge")
+    assert instance is not None
+    return server_process(
+        server,
+        instance=instance,
+        model=model or AModel(),
+        model_path="/models/tanuki-8b",
+        served_name="chat",
+        region=region,
+    )
+
+
+@pytest.mark.parametrize("kind", ServerKind)
+def test_every_setting_of_the_catalog_is_an_argument_with_its_name(kind: ServerKind) -> None:
+    assert set(inspect.signature(MAKERS[kind]).parameters) == COMMON | set(server_settings(kind))
+    assert MAKERS[kind]().kind is kind
+    assert MAKERS[kind]().settings == {}
+    assert MAKERS[kind]().facts.name == kind.value
+
+
+def test_switching_is_one_word() -> None:
+    def of(make: Callable[..., ModelServer]) -> ServerProcess:
+        return process_of(make(tensor_parallel=8, batch_size=16, sequence_length=2048))
+
+    tgi = of(ModelServer.tgi)
+    assert tgi.environment["HF_NUM_CORES"] == "8"
+    assert tgi.environment["MAX_BATCH_SIZE"] == "16"
+    assert tgi.environment["MAX_TOTAL_TOKENS"] == "2048"
+    hugging_face = " ".join(of(ModelServer.hugging_face_vllm).command)
+    assert "--tensor_parallel_size 8 --batch_size 16 --sequence_length 2048" in hugging_face
+    aws = " ".join(of(ModelServer.aws_vllm).command)
+    assert "--tensor-parallel-size 8 --max-num-seqs 16 --max-model-len 2048" in aws
+
+
+def test_tgi_is_told_all_that_its_entry_script_would_work_out() -> None:
+    # backends/neuron/server/text_generation_server/tgi_env.py: tgi_env_vars, and what the launcher defaults badly
+    process = process_of(ModelServer.tgi())
+    assert process.entry_point == ("text-generation-launcher",)
+    assert process.command == ()
+    assert process.environment == {
+        "HF_HUB_OFFLINE": "1",
+        "MODEL_ID": "/models/tanuki-8b",
+        "HOSTNAME": "0.0.0.0",
+        "PORT": "8080",
+        "HF_NUM_CORES": "12",
+        "HF_AUTO_CAST_TYPE": "bf16",
+        "MAX_BATCH_SIZE": "4",
+        "MAX_TOTAL_TOKENS": "4096",
+        "MAX_INPUT_TOKENS": "2048",
+        "MAX_BATCH_PREFILL_TOKENS": "8192",
+        "MAX_CONCURRENT_REQUESTS": "32",
+        "GRACEFUL_TERMINATION_TIMEOUT": "90",
+        "JSON_OUTPUT": "true",
+        "USAGE_STATS": "off",
+    }
+
+
+def test_what_is_set_reaches_the_server() -> None:
+    server = ModelServer.tgi(
+        cast_type="fp16",
+        max_input_tokens=3000,
+        max_concurrent_requests=7,
+        json_output=False,
+        graceful_termination_seconds=30,
+        waiting_served_ratio=0.5,
+    )
+    process = process_of(server)
+    assert process.environment["HF_AUTO_CAST_TYPE"] == "fp16"
+    assert process.environment["MAX_INPUT_TOKENS"] == "3000"
+    assert process.environment["MAX_BATCH_PREFILL_TOKENS"] == "12000"
+    assert process.environment["MAX_CONCURRENT_REQUESTS"] == "7"
+    assert process.environment["JSON_OUTPUT"] == "false"
+    assert process.environment["WAITING_SERVED_RATIO"] == "0.5"
+    assert process.environment["GRACEFUL_TERMINATION_TIMEOUT"] == "30"
+    assert process.termination_seconds == 30
+
+
+def test_arguments_of_vllm_stay_whole_whatever_is_in_them() -> None:
+    server = ModelServer.aws_vllm(
+        additional_config={"override_neuron_config": {"enable_bucketing": False}},
+        compiled_artifacts="/models/tanuki-8b/compiled",
+        enable_auto_tool_choice=True,
+        trust_remote_code=False,
+        extra_arguments=["--chat-template-content-format", "a b"],
+    )
+    process = process_of(server)
+    assert process.entry_point == ("vllm", "serve")
+    assert process.command[0] == "/models/tanuki-8b"
+    assert '{"override_neuron_config":{"enable_bucketing":false}}' in process.command
+    assert process.command[-3:] == ("--enable-auto-tool-choice", "--chat-template-content-format", "a b")
+    assert "--trust-remote-code" not in process.command
+    assert process.environment["NEURON_COMPILED_ARTIFACTS"] == "/models/tanuki-8b/compiled"
+
+
+def test_the_key_has_the_servers_own_variable_and_stands_in_no_command() -> None:
+    assert process_of(ModelServer.tgi()).api_key_variable == "API_KEY"
+    for maker in (ModelServer.hugging_face_vllm, ModelServer.aws_vllm, ModelServer.aws_vllm_neuron):
+        process = process_of(maker())
+        assert process.api_key_variable == "VLLM_API_KEY"
+        assert "--api-key" not in process.command
+        assert process.command[process.command.index("--served-model-name") + 1] == "chat"
+
+
+@pytest.mark.parametrize(
+    ("region", "registry"),
+    [
+        ("us-west-2", "763104351884.dkr.ecr.us-west-2.amazonaws.com"),
+        ("eu-south-1", "692866216735.dkr.ecr.eu-south-1.amazonaws.com"),
+        ("us-gov-west-1", "442386744353.dkr.ecr.us-gov-west-1.amazonaws.com"),
+    ],
+)
+def test_the_image_comes_from_the_regions_own_registry(region: str, registry: str) -> None:
+    process = process_of(ModelServer.tgi(), region=region)
+    assert process.image.startswith(f"{registry}/huggingface-pytorch-tgi-inference:2.7.0-optimum3.3.6-neuronx")
+    assert process.ecr_account == registry.split(".")[0]
+
+
+def test_another_image_is_taken_as_it_is() -> None:
+    process = process_of(ModelServer.tgi(image=OWN_IMAGE, runtime_version="2.26.42.0"), region="eu-west-2")
+    assert (process.image, process.ecr_account) == (OWN_IMAGE, None)
+
+
+def test_only_a_model_of_the_hub_makes_the_server_ask_the_hub() -> None:
+    hub = process_of(ModelServer.tgi(), AModel(source=ModelSource.HUB, revision="main"))
+    assert "HF_HUB_OFFLINE" not in hub.environment
+    assert hub.environment["REVISION"] == "main"
+    assert hub.hub_token_variable == "HF_TOKEN"
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(FleetError) as told:
+        ModelServer.tgi(batch_size=0, usage_stats="of", image="tgi")
+    assert [problem.code.value for problem in told.value.problems] == ["LF700", "LF701", "LF704", "LF704"]
+    assert told.value.subject == "ModelServer.tgi"

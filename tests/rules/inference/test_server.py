@@ -1,0 +1,150 @@
+"""What a model server can be told, and on which instances and where it runs."""
+
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.neuron_devices import neuron_instance, neuron_instance_names
+from llm_fleet.catalog.server_settings import server_settings
+from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
+from llm_fleet.rules.inference.terms import ServerKind
+from tests.rules.inference.servers import OWN_IMAGE, TOKEN, AServer
+
+INF2 = "inf2.xlarge"
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        (AServer(batch_size=0), [("LF700", "batch_size")]),
+        (AServer(batch_size=-1, sequence_length=0), [("LF700", "batch_size"), ("LF700", "sequence_length")]),
+        (AServer(batch_size="4"), [("LF700", "batch_size")]),  # type: ignore[arg-type]
+        (AServer(tensor_parallel=0), [("LF703", "tensor_parallel")]),
+        (AServer(settings={"max_waiting_token": 3}), [("LF701", "max_waiting_token")]),
+        (AServer(settings={"tool_call_parser": "llama3_json"}), [("LF701", "tool_call_parser")]),
+        (AServer(settings={"usage_stats": "of"}), [("LF701", "usage_stats")]),
+        (AServer(settings={"json_output": "yes"}), [("LF701", "json_output")]),
+        (AServer(settings={"max_best_of": True}), [("LF701", "max_best_of")]),
+        (AServer(settings={"max_best_of": 0}), [("LF701", "max_best_of")]),
+        (AServer(settings={"graceful_termination_seconds": 111}), [("LF701", "graceful_termination_seconds")]),
+        (AServer(settings={"waiting_served_ratio": -0.1}), [("LF701", "waiting_served_ratio")]),
+        (AServer(settings={"max_input_tokens": 4096}), [("LF701", "max_input_tokens")]),
+        (AServer(settings={"max_batch_prefill_tokens": 2047}), [("LF701", "max_batch_prefill_tokens")]),
+        (
+            AServer(settings={"max_input_tokens": 3000, "max_batch_prefill_tokens": 2999}),
+            [("LF701", "max_batch_prefill_tokens")],
+        ),
+        (AServer(kind=ServerKind.AWS_VLLM, settings={"extra_arguments": "--x"}), [("LF701", "extra_arguments")]),
+        (AServer(kind=ServerKind.AWS_VLLM, settings={"additional_config": "{}"}), [("LF701", "additional_config")]),
+        (AServer(image="tgi"), [("LF704", "image"), ("LF704", "runtime_version")]),
+        (AServer(image=OWN_IMAGE), [("LF704", "runtime_version")]),
+        (AServer(image=OWN_IMAGE, runtime_version="2.33"), [("LF707", "runtime_version")]),
+        (AServer(runtime_version="2.33.10.0"), [("LF704", "runtime_version")]),
+    ],
+)
+def test_what_no_server_takes_is_told(server: AServer, expected: list[tuple[str, str]]) -> None:
+    problems = check_server(server)
+    assert [(problem.code.value, problem.where) for problem in problems] == expected
+    assert all(problem.remedy for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        AServer(),
+        AServer(batch_size=1, sequence_length=2, settings={"max_input_tokens": 1}),
+        AServer(settings={"max_input_tokens": 4095, "max_batch_prefill_tokens": 4095, "waiting_served_ratio": 0.5}),
+        AServer(settings={"graceful_termination_seconds": 110, "json_output": False, "usage_stats": "no-stack"}),
+        AServer(settings={"max_best_of": None}),
+        AServer(image=OWN_IMAGE, runtime_version="2.33.10.0"),
+        AServer(image=f"{OWN_IMAGE}@sha256:{'0' * 64}", runtime_version=TOKEN),
+        AServer(image=TOKEN, runtime_version="2.33.10.0", tensor_parallel=-1.8881545897087e289),  # type: ignore[arg-type]
+        AServer(kind=ServerKind.AWS_VLLM, settings={"extra_arguments": ["--x"], "additional_config": {"a": 1}}),
+    ],
+)
+def test_legal_servers_and_tokens_pass(server: AServer) -> None:
+    assert check_server(server) == []
+
+
+def test_a_misspelt_setting_is_mended_and_one_of_another_server_named() -> None:
+    assert check_server(AServer(settings={"max_waiting_token": 3}))[0].remedy == "write 'max_waiting_tokens'"
+    assert "hugging-face-vllm and aws-vllm" in check_server(AServer(settings={"tool_call_parser": "x"}))[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("server", "instance", "expected", "remedy"),
+    [
+        (AServer(tensor_parallel=3), INF2, "LF703", "write 2"),
+        (AServer(tensor_parallel=3), "inf2.48xlarge", "LF703", "write 4"),
+        (AServer(tensor_parallel=8), INF2, "LF703", "or take inf2.24xlarge"),
+        (AServer(tensor_parallel=24), "inf2.24xlarge", "LF703", "or take inf2.48xlarge"),
+        (AServer(tensor_parallel=12), "trn1.32xlarge", "LF703", "write 16"),
+        (AServer(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "take an instance of trn2"),
+        (AServer(), "trn2.48xlarge", "LF702", "the server 'aws-vllm' or 'aws-vllm-neuron'"),
+        (AServer(kind=ServerKind.HUGGING_FACE_VLLM), "trn2.3xlarge", "LF702", "inf2 or trn1"),
+    ],
+)
+def test_a_server_on_instances_that_it_does_not_run_on(
+    server: AServer, instance: str, expected: str, remedy: str
+) -> None:
+    (problem,) = check_server_on(server, instance, "us-west-2")
+    assert problem.code.value == expected
+    assert remedy in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("server", "instance"),
+    [
+        (AServer(), INF2),
+        (AServer(tensor_parallel=1), INF2),
+        (AServer(tensor_parallel=24), "inf2.48xlarge"),
+        (AServer(kind=ServerKind.AWS_VLLM_NEURON, tensor_parallel=64), "trn2.48xlarge"),
+        (AServer(tensor_parallel=3), TOKEN),
+        (AServer(tensor_parallel=3), "inf2.2xlarge"),  # told by the rules of hosts
+        (AServer(tensor_parallel=0), INF2),  # told without the instance
+    ],
+)
+def test_a_server_on_its_instances(server: AServer, instance: str) -> None:
+    assert check_server_on(server, instance, "us-west-2") == []
+
+
+def test_an_image_that_the_region_does_not_have() -> None:
+    server = AServer(kind=ServerKind.HUGGING_FACE_VLLM)
+    (problem,) = check_server_on(server, INF2, "eu-west-2")
+    assert problem.code.value == "LF705"
+    assert "eu-west-1" in problem.allowed
+    for region in ("eu-west-1", TOKEN, None, "no-such-region"):
+        assert check_server_on(server, INF2, region) == []
+    own = AServer(kind=ServerKind.HUGGING_FACE_VLLM, image=OWN_IMAGE, runtime_version="2.28.23.0")
+    assert check_server_on(own, INF2, "eu-west-2") == []
+
+
+def test_a_server_takes_all_cores_unless_told() -> None:
+    instance = neuron_instance("inf2.24xlarge")
+    assert instance is not None
+    assert (instance.cores, instance.hbm_gib, instance.device_paths[-1]) == (12, 192, "/dev/neuron5")
+    assert cores_of(AServer(), instance) == 12
+    assert cores_of(AServer(tensor_parallel=8), instance) == 8
+
+
+@pytest.mark.parametrize("name", neuron_instance_names())
+def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
+    instance = neuron_instance(name)
+    assert instance is not None
+    assert instance.cores == max(instance.tensor_parallel)
+
+
+def test_each_kind_is_in_the_catalog_with_its_settings() -> None:
+    assert set(model_servers()) == {kind.value for kind in ServerKind}
+    for kind in ServerKind:
+        for setting in server_settings(kind).values():
+            assert (setting.variable is None) != (setting.argument is None), setting
+            assert (setting.type == "choice") == bool(setting.choices), setting
+
+
+@pytest.mark.parametrize("value", [[], {}, object()])
+def test_no_value_of_any_setting_falls_over(value: Any) -> None:
+    for kind in ServerKind:
+        for name in server_settings(kind):
+            check_server(AServer(kind=kind, settings={name: value}))
