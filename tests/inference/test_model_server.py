@@ -34,7 +34,9 @@ class AModel:
     served_name: str | None = None
 
 
-def process_of(server: ModelServer, model: AModel | None = None, region: str = "us-west-2") -> ServerProcess:
+def process_of(
+    server: ModelServer, model: AModel | None = None, region: str = "us-west-2", idle_timeout_seconds: int | None = None
+) -> ServerProcess:
     instance = neuron_instance("inf2.24xlarge")
     assert instance is not None
     return server_process(
@@ -44,6 +46,7 @@ def process_of(server: ModelServer, model: AModel | None = None, region: str = "
         model_path="/models/tanuki-8b",
         served_name="chat",
         region=region,
+        idle_timeout_seconds=idle_timeout_seconds,
     )
 
 
@@ -110,6 +113,17 @@ def test_what_is_set_reaches_the_server() -> None:
     assert process.environment["WAITING_SERVED_RATIO"] == "0.5"
     assert process.environment["GRACEFUL_TERMINATION_TIMEOUT"] == "30"
     assert process.termination_seconds == 30
+
+
+def test_no_server_reports_to_its_makers_or_ends_a_connection_before_the_load_balancer_does() -> None:
+    process = process_of(ModelServer.hugging_face_vllm(), idle_timeout_seconds=600)
+    assert process.environment == {
+        "HF_HUB_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "660",
+    }
+    tgi = process_of(ModelServer.tgi(), idle_timeout_seconds=600)
+    assert tgi.environment == process_of(ModelServer.tgi()).environment
 
 
 def test_arguments_of_vllm_stay_whole_whatever_is_in_them() -> None:

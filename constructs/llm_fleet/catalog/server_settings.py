@@ -39,6 +39,12 @@ def requests_per_slot() -> int:
     return number
 
 
+def keep_alive_margin_seconds() -> int:
+    """Return how much longer than the load balancer a server keeps a connection on which nothing happens."""
+    seconds: int = load("server_settings")["keep_alive_margin_seconds"]
+    return seconds
+
+
 def termination_seconds(server: str) -> int:
     """Return how long `server` is given to finish what it has begun when it is asked to end."""
     seconds: int = load("server_settings")["termination_seconds"][server]

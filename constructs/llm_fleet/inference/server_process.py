@@ -7,7 +7,12 @@ from typing import Any
 
 from llm_fleet.catalog.model_servers import image_account, model_servers
 from llm_fleet.catalog.neuron_devices import NeuronInstance
-from llm_fleet.catalog.server_settings import requests_per_slot, server_settings, termination_seconds
+from llm_fleet.catalog.server_settings import (
+    keep_alive_margin_seconds,
+    requests_per_slot,
+    server_settings,
+    termination_seconds,
+)
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
 from llm_fleet.rules.inference.server import cores_of
 from llm_fleet.rules.inference.terms import ModelSource, ServerKind
@@ -45,11 +50,14 @@ def server_process(
     served_name: str,
     region: str,
     dns_suffix: str = "amazonaws.com",
+    idle_timeout_seconds: int | None = None,
 ) -> ServerProcess:
     """Return how `server` is started on `instance` for the model that its container sees at `model_path`.
 
     `model_path`: a path in the container, or an id of the Hub. `served_name`: what clients write as `model`; TGI takes
-    any. `region`: may be a token only where the image is the same in every region.
+    any. `region`: may be a token only where the image is the same in every region. `idle_timeout_seconds`: how long the
+    load balancer keeps a connection on which nothing happens; the server must not end it first, or a request now and
+    then meets a connection that is gone, and its client a 502. Default: nobody told; the server's own.
     """
     facts = model_servers()[server.kind]
     account = image_account(facts.accounts, region) if facts.accounts and server.image is None else None
@@ -64,7 +72,7 @@ def server_process(
         or f"{facts.repository}:{facts.tag}".format(account=account, region=region, suffix=dns_suffix),
         entry_point=entry_point,
         command=command,
-        environment={**_hub(model), **environment, **_variables(server)},
+        environment={**_hub(model), **environment, **_keep_alive(server, idle_timeout_seconds), **_variables(server)},
         api_key_variable="API_KEY" if server.kind is ServerKind.TGI else "VLLM_API_KEY",
         hub_token_variable="HF_TOKEN",  # noqa: S106 - a name
         port=facts.port,
@@ -75,7 +83,9 @@ def server_process(
     )
 
 
-_Words = tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]
+_Words = tuple[tuple[str, ...], tuple[str, ...], Mapping[str, str]]
+_VLLM_ENVIRONMENT = {"VLLM_NO_USAGE_STATS": "1"}
+"""vLLM's own default reports to its makers, as TGI's does."""
 
 
 def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_path: str) -> _Words:
@@ -112,9 +122,9 @@ def _vllm(server: ServerLike, instance: NeuronInstance, model_path: str, served_
     if server.kind is ServerKind.HUGGING_FACE_VLLM:
         sizes = ("--tensor_parallel_size", cores, "--batch_size", batch, "--sequence_length", length)
         command = ("--model", model_path, *name, *port, *sizes)
-        return ("optimum-cli", "neuron", "serve"), (*command, *_arguments(server)), {}
+        return ("optimum-cli", "neuron", "serve"), (*command, *_arguments(server)), _VLLM_ENVIRONMENT
     sizes = ("--tensor-parallel-size", cores, "--max-num-seqs", batch, "--max-model-len", length)
-    return ("vllm", "serve"), (model_path, *name, *port, *sizes, *_arguments(server)), {}
+    return ("vllm", "serve"), (model_path, *name, *port, *sizes, *_arguments(server)), _VLLM_ENVIRONMENT
 
 
 def _arguments(server: ServerLike) -> tuple[str, ...]:
@@ -146,6 +156,13 @@ def _text(value: Any) -> str:
     return (
         str(value) if isinstance(value, str | int | float) else json.dumps(value, separators=(",", ":"), default=dict)
     )
+
+
+def _keep_alive(server: ServerLike, idle_timeout_seconds: int | None) -> dict[str, str]:
+    """Make vLLM keep idle connections longer than its own 5 s (`vllm/envs.py`); TGI never ends one itself."""
+    if server.kind is ServerKind.TGI or idle_timeout_seconds is None:
+        return {}
+    return {"VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(idle_timeout_seconds + keep_alive_margin_seconds())}
 
 
 def _hub(model: ModelLike) -> dict[str, str]:
