@@ -42,6 +42,8 @@ class Code(StrEnum):
     PARALLELCLUSTER_NETWORK = "LF121", "a ParallelCluster without a network"
     PARALLELCLUSTER_CLOSED = "LF122", "a ParallelCluster in a network without a way to the internet"
     PARALLELCLUSTER_FILE = "LF123", "a ParallelCluster configuration where a fleet file should be"
+    STACK_NAME = "LF124", "a cluster or service whose stack would bear the name of another"
+    SERVICE_NETWORK = "LF125", "an inference service without a network"
     REQUEST_NOT_JSON = "LF150", "the request does not parse as JSON"
     REQUEST_SHAPE = "LF151", "the request is not one of sagemaker create-cluster"
     REQUEST_NOT_SLURM = "LF152", "a request for a cluster that is not Slurm's"
