@@ -41,6 +41,16 @@ def default_folder() -> Path:
 def read_scripts(folder: Path) -> tuple[ScriptFile, ...]:
     """Return every file below `folder` in the order of their paths, but for Python's caches and hidden files.
 
+    Left out is what hosts of services run and no node of a cluster. Raises `NotADirectoryError` when there is no such
+    folder.
+    """
+    elsewhere = tuple(f"{name}/" for name in load("lifecycle")["services_folders"])
+    return tuple(file for file in read_folder(folder) if not file.path.startswith(elsewhere))
+
+
+def read_folder(folder: Path) -> tuple[ScriptFile, ...]:
+    """Return every file below `folder` in the order of their paths, but for Python's caches and hidden files.
+
     Raises `NotADirectoryError` when there is no such folder.
     """
     if not folder.is_dir():
@@ -58,7 +68,7 @@ def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
     if own is None:
         return files
     below = load("lifecycle")["own_steps_folder"]
-    beside = [replace(file, path=f"{below}/{file.path}") for file in read_scripts(own)]
+    beside = [replace(file, path=f"{below}/{file.path}") for file in read_folder(own)]
     return tuple(sorted([*files, *beside], key=lambda file: file.path))
 
 

@@ -150,6 +150,11 @@ class HostsLike(Protocol):
         """`aws-neuronx-dkms` that the host must have; `None` is the catalog's for the server's runtime."""
         ...
 
+    @property
+    def install_driver(self) -> bool:
+        """Whether a host whose AMI has another driver may install the pinned one at boot; never with `MANAGED`."""
+        ...
+
 
 class ScalingLike(Protocol):
     """How many tasks there are (`Scaling`)."""
