@@ -5,9 +5,11 @@ from llm_fleet.config.check_names import check_fleet_name
 from llm_fleet.config.check_network_config import check_network_config
 from llm_fleet.config.check_places import check_places, check_zones_exist
 from llm_fleet.config.check_slurm_database import check_slurm_database_config
+from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
+from llm_fleet.config.services.check_services import check_services
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
@@ -28,6 +30,8 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_slurm_database_config(fleet),
         *check_cluster_config(fleet),
         *check_parallelclusters(fleet),
+        *check_services(fleet),
+        *check_stack_names(fleet),
         *check_tags(fleet.tags),
         *check_zones_exist(fleet),
     ]

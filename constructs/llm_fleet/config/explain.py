@@ -14,7 +14,7 @@ from llm_fleet.config.kinds import KIND, likely_kind
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.shape import bare, field_at, kinds_at, model_at, without_kinds
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.nearest import did_you_mean, nearest
+from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -128,7 +128,7 @@ def _wrong_kind(error: ErrorDetails, model: type[FleetModel]) -> Problem:
         code=Code.NOT_A_CHOICE,
         message="this is none of the words that may stand here",
         allowed=", ".join(kinds),
-        remedy=f"write `{nearest(str(given), kinds) or likely_kind(error['input'], kinds)}`",
+        remedy=f"write `{likely_kind(error['input'], kinds)}`",
         path=(KIND,),
         value=given,
     )

@@ -11,6 +11,7 @@ from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.storage import StorageConfig
 
 NO_NETWORK = "none"
@@ -22,7 +23,7 @@ def _or_none(schema: dict[str, Any]) -> None:
 
 
 class Fleet(FleetModel):
-    """Everything that one fleet file asks for: a network, storage, and the clusters that live in them."""
+    """Everything that one fleet file asks for: a network, storage, and the clusters and services that live in them."""
 
     name: str = Field(alias="fleet", examples=["launch-post"])
     """The fleet's name; the names of its stacks begin with it."""
@@ -34,12 +35,15 @@ class Fleet(FleetModel):
     """File systems and buckets, which outlive the clusters. Default: none."""
     clusters: Mapping[str, AnyCluster] = {}
     """The clusters, by name. Default: none."""
+    services: Mapping[str, ServiceConfig] = {}
+    """Models behind OpenAI-compatible endpoints, by name. Default: none."""
     tags: Mapping[str, str] = {}
     """Tags of everything in the fleet. Default: none."""
 
     @model_validator(mode="after")
-    def _tell_clusters(self) -> Self:
+    def _tell_entries(self) -> Self:
         name_entries(self.clusters)
+        name_entries(self.services)
         return self
 
     @property

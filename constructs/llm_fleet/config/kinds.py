@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
+from llm_fleet.rules.nearest import nearest
+
 KIND = "kind"
 
 _TELLING = {"groups": "hyperpod", "queues": "parallelcluster", "head": "parallelcluster"}
@@ -29,8 +31,9 @@ _OTHER_WORDS = {
 
 def likely_kind(mapping: Mapping[str, object], kinds: Collection[str]) -> str:
     """Return which of `kinds` a mapping without a right `kind` seems to be: by the word there, else by its keys."""
-    word = _OTHER_WORDS.get(str(mapping.get(KIND, "")).casefold())
+    written = str(mapping.get(KIND, ""))
+    word = _OTHER_WORDS.get(written.casefold(), "")
     if word in kinds:
         return word
     told = (kind for key, kind in _TELLING.items() if key in mapping and kind in kinds)
-    return next(told, next(iter(kinds)))
+    return nearest(written, kinds) or next(told, next(iter(kinds)))

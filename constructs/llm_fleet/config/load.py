@@ -36,6 +36,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     built = build(document.data, document.problems)
     problems = list(built.problems)
     if built.fleet is not None:
+        _stand_in(built.fleet, directory)
         judged = [*check_fleet(built.fleet), *_check_files(built.fleet, directory)]
         found = [replace(problem, path=as_written(Fleet, _with_kind(problem.path, built.fleet))) for problem in judged]
         found = [_without_own_key(problem) for problem in found if built.is_known(problem)]
@@ -46,11 +47,16 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     return built.fleet
 
 
+def _stand_in(fleet: Fleet, directory: Path | None) -> None:
+    """Tell each part where relative paths in the file begin; without `directory` they find nothing."""
+    if directory is not None:
+        for part in (*fleet.clusters.values(), *fleet.services.values()):
+            part.stand_in(directory)
+
+
 def _check_files(fleet: Fleet, directory: Path | None) -> list[Problem]:
     if directory is None:
         return []
-    for cluster in fleet.clusters.values():
-        cluster.stand_in(directory)
     return check_script_files(fleet)
 
 
@@ -63,7 +69,11 @@ def _without_own_key(problem: Problem) -> Problem:
 
 
 def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]:
-    """Return `path` with the kind of the cluster that it leads into, which `as_written` goes by."""
-    if len(path) < 2 or path[0] != "clusters":
-        return path
-    return (*path[:2], fleet.clusters[str(path[1])].kind, *path[2:])
+    """Return `path` with the kind of the cluster or server that it leads into, which `as_written` goes by."""
+    match path:
+        case ("clusters", name, *rest):
+            return ("clusters", name, fleet.clusters[str(name)].kind, *rest)
+        case ("services", name, "server", *rest):
+            return ("services", name, "server", fleet.services[str(name)].server.kind, *rest)
+        case _:
+            return path

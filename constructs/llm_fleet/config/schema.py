@@ -61,7 +61,11 @@ def _tidy(node: Any) -> Any:
 def _misleads(node: Mapping[str, Any]) -> bool:
     """Return whether the default is none that a user could write: nothing, or a number for text with a unit."""
     default = node["default"]
-    return default is None or default in ([], {}) or (node.get("type") == "string" and not isinstance(default, str))
+    return (
+        default is None
+        or isinstance(default, list | dict)
+        or (node.get("type") == "string" and not isinstance(default, str))
+    )
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:

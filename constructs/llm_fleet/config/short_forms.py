@@ -1,4 +1,5 @@
-"""What a user may write in short, written out: `network: none`, `accounting: local`, `root_volume: 200 GiB`.
+"""What a user may write in short, written out: `network: none`, `accounting: local`, `root_volume: 200 GiB`,
+`model: s3://…`, `server: tgi`.
 
 Not validators of the fields: below one, pydantic takes values for Python's own, and lists for no tuples.
 """
@@ -8,6 +9,7 @@ from typing import Any, cast
 
 from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK
+from llm_fleet.config.services.short_forms import service_in_long_form
 
 _Change = Callable[[Any], Any]
 
@@ -15,7 +17,7 @@ _Change = Callable[[Any], Any]
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
-    return _under(read, "clusters", _each(_cluster))
+    return _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
 
 
 def _cluster(cluster: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Inference services in the fleet file."""

@@ -1,0 +1,64 @@
+"""An inference service."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from llm_fleet.config.named import NamedModel
+from llm_fleet.config.services.export import ExportConfig
+from llm_fleet.config.services.front import FrontConfig
+from llm_fleet.config.services.hosts import HostsConfig
+from llm_fleet.config.services.model import ServedModelConfig
+from llm_fleet.config.services.other_words import OF_SERVICE
+from llm_fleet.config.services.scaling import ScalingConfig
+from llm_fleet.config.services.servers import AnyServer
+from llm_fleet.config.services.short_schema import or_capacity, or_kind, or_text
+from llm_fleet.config.services.tgi_server import TgiServerConfig
+from llm_fleet.config.services.values import NeuronInstanceName, TopicArn
+from llm_fleet.config.values import Days, Seconds
+from llm_fleet.rules.inference.terms import ServerKind
+
+
+class ServiceConfig(NamedModel):
+    """A model behind an OpenAI-compatible endpoint. Its key is the service's name, and what clients ask for."""
+
+    other_words: ClassVar[Mapping[str, str]] = OF_SERVICE
+
+    model: ServedModelConfig = Field(
+        examples=[{"s3": "s3://my-models/tanuki-8b"}, "s3://my-models/tanuki-8b"], json_schema_extra=or_text
+    )
+    """What is served: `s3://…`, an id of the Hub, or more about it."""
+    instance_type: NeuronInstanceName = Field(alias="instance", examples=["inf2.xlarge"])
+    """On what: an EC2 instance type with Neuron devices. A task has an instance to itself."""
+    server: AnyServer = Field(default=TgiServerConfig(kind=ServerKind.TGI), json_schema_extra=or_kind)
+    """What serves: `tgi`, `hugging-face-vllm`, `aws-vllm` or `aws-vllm-neuron`, or more about it. Default: `tgi`."""
+    desired: int = Field(default=2, alias="count")
+    """How many tasks. Default: 2; one serves while an update replaces the other."""
+    minimum: int | None = Field(default=None, alias="min")
+    """Never fewer. Default: `count`."""
+    maximum: int | None = Field(default=None, alias="max")
+    """Never more; above `min`, the service grows with its load. Default: `count`, which scales nothing."""
+    scaling: ScalingConfig = ScalingConfig()
+    """By what it grows and shrinks."""
+    hosts: HostsConfig = Field(default=HostsConfig(), json_schema_extra=or_capacity)
+    """Who runs the instances, and what they are made with."""
+    front: FrontConfig = FrontConfig()
+    """The load balancer, who reaches it and who may ask the model."""
+    alarm_topic_arn: TopicArn | None = Field(default=None, alias="alarms")
+    """ARN of the SNS topic that alarms go to. Default: none; they show in CloudWatch alone."""
+    log_retention_days: Days = Field(default=30, alias="logs")
+    """How long logs are kept. Default: `30 days`."""
+    health_check_grace_seconds: Seconds | None = Field(default=None, alias="load_time")
+    """How long a task may take to load the model before its health counts. Default: by the server and the model."""
+    execute_command: bool = False
+    """Whether `aws ecs execute-command` opens a shell in a task. Default: no."""
+    export: ExportConfig | None = Field(default=None, examples=["{}"])
+    """A task that compiles the model for Neuron into its bucket, in a stack of its own. Default: none."""
+    tags: Mapping[str, str] = {}
+    """Tags of the service, next to those of the fleet. Default: none."""
+
+    def stand_in(self, directory: Path) -> None:
+        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
+        self.model.stand_in(directory)

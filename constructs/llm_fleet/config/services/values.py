@@ -1,0 +1,37 @@
+"""The types of single values of a service."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from llm_fleet.catalog.neuron_devices import neuron_instance_names
+from llm_fleet.config.quantity import Quantity
+from llm_fleet.config.text_form import TextForm
+
+_PARAMETERS = Quantity(
+    noun="number of parameters", units={"parameters": 1, "M": 10**6, "B": 10**9}, example="8 B", usual="B"
+)
+_BODY = Quantity(noun="size", units={"bytes": 1, "KiB": 1024, "MiB": 1024**2}, example="2 MiB", usual="MiB")
+
+ParameterCount = Annotated[int, BeforeValidator(_PARAMETERS.parse), WithJsonSchema(_PARAMETERS.json_schema())]
+"""A number of weights, written as `8 B`: billions, as in the names of models."""
+
+BodyBytes = Annotated[int, BeforeValidator(_BODY.parse), WithJsonSchema(_BODY.json_schema())]
+"""Bytes of a request, written as `2 MiB`."""
+
+
+def _instance_type_schema(schema: dict[str, Any]) -> None:
+    schema["enum"] = neuron_instance_names()
+
+
+NeuronInstanceName = Annotated[str, Field(json_schema_extra=_instance_type_schema)]
+"""An instance type by EC2's name. Which there are is for the rule to tell, and for the schema to offer."""
+
+_TOPIC_ARN = TextForm(
+    noun="the ARN of an SNS topic",
+    pattern="arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+",
+    example="arn:aws:sns:us-west-2:111122223333:pager",
+)
+
+TopicArn = Annotated[str, BeforeValidator(_TOPIC_ARN.parse), WithJsonSchema(_TOPIC_ARN.json_schema())]
+"""The ARN of an SNS topic."""
