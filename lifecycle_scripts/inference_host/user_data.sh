@@ -1,0 +1,35 @@
+#!/bin/bash
+# User data of a host that serves a model: lays down what checks the host on every boot, and runs it once.
+# The ECS agent waits for that check; where it fails, the agent never starts and the host joins no cluster.
+# LLM_FLEET_ROOT moves everything below another folder, for tests.
+set -euo pipefail
+
+root="${LLM_FLEET_ROOT:-}"
+home="$root/opt/llm-fleet/inference_host"
+units="$root/etc/systemd/system"
+
+refuse() {
+    echo "{\"event\": \"host-refused\", \"code\": \"LFN101\", \"message\": \"$1\"}" | tee "$root/dev/console"
+    systemctl mask --now --no-block ecs.service
+    exit 1
+}
+
+command -v python3 >/dev/null || refuse "this AMI has no python3: take the ECS-optimized Neuron AMI of AL2023"
+
+mkdir -p "$home" "$root/etc/llm-fleet" "$units/ecs.service.d"
+base64 --decode <<'FILES' | python3 -c '
+import io, sys, tarfile
+tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode="r:bz2").extractall(sys.argv[1])
+' "$home" || refuse "the files in the user data cannot be unpacked: deploy the stack again"
+@FILES@
+FILES
+cat >"$root/etc/llm-fleet/settings.json" <<'SETTINGS'
+@SETTINGS@
+SETTINGS
+install -m 644 "$home"/systemd/*.service "$units"
+install -m 644 "$home"/systemd/ecs.service.d/*.conf "$units/ecs.service.d"
+
+systemctl daemon-reload
+systemctl enable llm-fleet-host.service
+# In this boot ECS's own start is already queued behind cloud-init; the drop-in ties it to what starts here.
+systemctl start llm-fleet-host.service
