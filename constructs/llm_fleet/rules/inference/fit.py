@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from llm_fleet.catalog.ecs_tasks import task_memory_mib
 from llm_fleet.catalog.model_servers import model_servers
 from llm_fleet.catalog.model_shapes import model_memory
 from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, neuron_instance_names
@@ -132,7 +133,8 @@ def _host(question: _Question, server: ServerLike, instance: NeuronInstance) -> 
     yield Problem(
         code=Code.MODEL_HOST_MEMORY,
         message=(
-            f"{instance.name} has {instance.host_memory_gib:g} GiB of host memory, and loading the model takes "
+            f"{instance.name} has {in_gib(_host_bytes_of(instance))} of host memory for a task, of its "
+            f"{instance.host_memory_gib:g} GiB, and loading the model takes "
             f"{in_gib(need)}: {weights}{model_memory().server_gib:g} GiB for the server"
         ),
         remedy=bigger + export,
@@ -142,7 +144,11 @@ def _host(question: _Question, server: ServerLike, instance: NeuronInstance) -> 
 
 
 def _host_fits(question: _Question, instance: NeuronInstance) -> bool:
-    return host_bytes(question.shape, compiled=question.compiled) <= instance.host_memory_gib * 1024**3
+    return host_bytes(question.shape, compiled=question.compiled) <= _host_bytes_of(instance)
+
+
+def _host_bytes_of(instance: NeuronInstance) -> int:
+    return task_memory_mib(instance) * 1024**2
 
 
 def _smallest(question: _Question, families: tuple[str, ...]) -> tuple[str, int] | None:
@@ -159,11 +165,8 @@ def _smallest(question: _Question, families: tuple[str, ...]) -> tuple[str, int]
 def _cores_that_fit(question: _Question, instance: NeuronInstance) -> int | None:
     """Return over how many cores it fits: as asked where that does, else as many as there can be."""
     allowed = [cores for cores in instance.tensor_parallel if cores <= instance.cores]
-    asked = [question.tensor_parallel] if question.tensor_parallel in allowed else []
-    for cores in [*asked, *reversed(allowed)]:
-        if cores is not None and question.on(instance, cores).fits:
-            return cores
-    return None
+    asked = [cores for cores in allowed if cores == question.tensor_parallel]
+    return next((cores for cores in [*asked, *reversed(allowed)] if question.on(instance, cores).fits), None)
 
 
 def _families(server: ServerLike) -> tuple[str, ...]:

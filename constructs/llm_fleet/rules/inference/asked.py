@@ -1,0 +1,29 @@
+"""What a server asks of its model, in the words that the check of the model reads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
+from llm_fleet.rules.inference.server import cores_of
+from llm_fleet.rules.inference.terms import ServerKind
+
+_OPTIMUM = (ServerKind.TGI, ServerKind.HUGGING_FACE_VLLM)
+"""Servers that load what optimum-neuron exports."""
+
+
+def asked_of_model(server: ServerLike, model: ModelLike, instance: NeuronInstance) -> Mapping[str, Any]:
+    """Return what `server` on `instance` asks of `model`, as `findings` of the model's check takes it.
+
+    The compiler of another image than the catalog's is not known, and so not compared.
+    """
+    return {
+        "compiled": model.compiled,
+        "target": instance.target,
+        "tensor_parallel": cores_of(server, instance),
+        "batch_size": server.batch_size,
+        "sequence_length": server.sequence_length,
+        "compiler": model_servers()[server.kind].compiler if server.image is None else None,
+        "layout": "optimum" if server.kind in _OPTIMUM else "other",
+    }
