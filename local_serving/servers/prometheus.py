@@ -1,0 +1,60 @@
+"""Metrics in Prometheus' text form. A series is there once something was recorded in it, as in both servers."""
+
+from collections.abc import Callable, Sequence
+
+_BUCKETS = (0.005, 0.05, 0.5, 5.0, 50.0, 500.0, 5000.0)
+
+
+class Metrics:
+    """All metrics of one server."""
+
+    def __init__(self, labels: str = "") -> None:
+        """Take the labels that every series has, e.g. `model_name="chat"`."""
+        self._labels = labels
+        self._counters: dict[tuple[str, str], float] = {}
+        self._samples: dict[str, list[float]] = {}
+        self._gauges: dict[str, Callable[[], float]] = {}
+
+    def count(self, name: str, labels: str = "", by: float = 1) -> None:
+        """Add to a counter."""
+        key = (name, ",".join(filter(None, (self._labels, labels))))
+        self._counters[key] = self._counters.get(key, 0) + by
+
+    def observe(self, name: str, value: float) -> None:
+        """Record a value in a histogram."""
+        self._samples.setdefault(name, []).append(value)
+
+    def gauge(self, name: str, value: Callable[[], float]) -> None:
+        """Have a gauge from now on; `value` is asked when it is read."""
+        self._gauges[name] = value
+
+    def text(self) -> str:
+        """Return what a scrape gets."""
+        lines: list[str] = []
+        for name in dict.fromkeys(name for name, _ in self._counters):
+            lines.append(f"# TYPE {name} counter")
+            lines += [
+                f"{name}{_braced(labels)} {value:g}" for (key, labels), value in self._counters.items() if key == name
+            ]
+        for name, value in self._gauges.items():
+            lines += [f"# TYPE {name} gauge", f"{name}{_braced(self._labels)} {value():g}"]
+        for name, samples in self._samples.items():
+            lines += self._histogram(name, samples)
+        return "".join(f"{line}\n" for line in lines)
+
+    def _histogram(self, name: str, samples: Sequence[float]) -> list[str]:
+        def bucket(limit: str, count: int) -> str:
+            labels = ",".join(filter(None, (self._labels, f'le="{limit}"')))
+            return f"{name}_bucket{_braced(labels)} {count}"
+
+        return [
+            f"# TYPE {name} histogram",
+            *(bucket(f"{limit:g}", sum(sample <= limit for sample in samples)) for limit in _BUCKETS),
+            bucket("+Inf", len(samples)),
+            f"{name}_sum{_braced(self._labels)} {sum(samples):g}",
+            f"{name}_count{_braced(self._labels)} {len(samples)}",
+        ]
+
+
+def _braced(labels: str) -> str:
+    return f"{{{labels}}}" if labels else ""

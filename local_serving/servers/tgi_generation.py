@@ -1,0 +1,109 @@
+"""How Text Generation Inference takes a request in: permit, validation, batch (router/src/infer/mod.rs)."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from local_serving.servers.batch import Batch, Timing
+from local_serving.servers.prometheus import Metrics
+from local_serving.servers.tgi_settings import TgiSettings
+from local_serving.servers.words import Answer, answer, tokenize
+
+_LONGEST_UNASKED = 1024
+"""Tokens that are generated at most for who names no limit (DEFAULT_GENERATION_LENGTH in router/src/validation.rs)."""
+
+
+class TgiError(Exception):
+    """What TGI answers in place of a text."""
+
+    def __init__(self, status: int, error_type: str, message: str) -> None:
+        """Take the response's status, TGI's name of the error, and its text."""
+        super().__init__(message)
+        self.status = status
+        self.error_type = error_type
+        self.message = message
+
+
+@dataclass(slots=True, kw_only=True)
+class Generation:
+    """One request that was taken in."""
+
+    prompt_tokens: int
+    answer: Answer
+    timing: Timing = field(default_factory=Timing)
+
+    @property
+    def finish_reason(self) -> str:
+        """OpenAI's word for how it ended."""
+        return "stop" if self.answer.ended else "length"
+
+
+class TgiGenerator:
+    """Takes requests in, and generates."""
+
+    def __init__(self, settings: TgiSettings, *, token_seconds: float) -> None:
+        """Take the limits, and how long a token takes."""
+        self._settings = settings
+        self._batch = Batch(size=settings.max_batch_size, token_seconds=token_seconds)
+        self._permits = settings.max_concurrent_requests
+        self.metrics = Metrics()
+
+    async def generate(self, prompt: str, question: str, limit: int | None) -> "Generation":
+        """Return a whole generation. Raises `TgiError`."""
+        generation = self.admit(prompt, question, limit)
+        async for _ in self.tokens(generation):
+            pass
+        return generation
+
+    def admit(self, prompt: str, question: str, limit: int | None) -> Generation:
+        """Take a request in; its tokens must be fetched then. Raises `TgiError`: 429 when too many are in, 422."""
+        if self._permits == 0:
+            self.metrics.count("tgi_request_failure", 'err="overloaded"')
+            raise TgiError(429, "overloaded", "Model is overloaded")
+        prompt_tokens = len(tokenize(prompt))
+        limit = self._checked_limit(prompt_tokens, limit)
+        self._permits -= 1
+        self.metrics.gauge("tgi_queue_size", lambda: self._batch.waiting)
+        self.metrics.gauge("tgi_batch_current_size", lambda: self._batch.running)
+        self.metrics.observe("tgi_request_input_length", prompt_tokens)
+        self.metrics.observe("tgi_request_max_new_tokens", limit)
+        return Generation(prompt_tokens=prompt_tokens, answer=answer(question, limit))
+
+    async def tokens(self, generation: Generation) -> AsyncGenerator[str]:
+        """Yield an admitted request's tokens as they come."""
+        try:
+            async for token in self._batch.generate(generation.answer.tokens, generation.timing):
+                yield token
+            self._record(generation)
+        finally:
+            self._permits += 1
+
+    def _checked_limit(self, prompt_tokens: int, limit: int | None) -> int:
+        total, longest = self._settings.max_total_tokens, self._settings.max_input_tokens
+        wanted = min(total - prompt_tokens, _LONGEST_UNASKED) if limit is None else limit
+        if limit == 0:
+            raise self._invalid("`max_new_tokens` must be strictly positive")
+        if prompt_tokens == 0:
+            raise self._invalid("`inputs` cannot be empty")
+        if limit is not None and prompt_tokens + limit > total:
+            raise self._invalid(
+                f"`inputs` tokens + `max_new_tokens` must be <= {total}. "
+                f"Given: {prompt_tokens} `inputs` tokens and {limit} `max_new_tokens`"
+            )
+        if prompt_tokens > longest:
+            raise self._invalid(f"`inputs` must have less than {longest} tokens. Given: {prompt_tokens}")
+        return wanted
+
+    def _invalid(self, message: str) -> TgiError:
+        self.metrics.count("tgi_request_failure", 'err="validation"')
+        return TgiError(422, "validation", f"Input validation error: {message}")
+
+    def _record(self, generation: Generation) -> None:
+        timing, metrics = generation.timing, self.metrics
+        inference, produced = timing.ended - timing.started, len(generation.answer.tokens)
+        metrics.count("tgi_request_success")
+        metrics.observe("tgi_request_duration", timing.ended - timing.queued)
+        metrics.observe("tgi_request_validation_duration", 0)
+        metrics.observe("tgi_request_queue_duration", timing.started - timing.queued)
+        metrics.observe("tgi_request_inference_duration", inference)
+        metrics.observe("tgi_request_mean_time_per_token_duration", inference / max(produced, 1))
+        metrics.observe("tgi_request_generated_tokens", produced)

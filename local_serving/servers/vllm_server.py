@@ -1,0 +1,184 @@
+"""A stand-in of vLLM's OpenAI server: its routes, its key, its refusal of other models' names."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any
+
+from aiohttp import web
+
+from local_serving.servers import vllm_messages as messages
+from local_serving.servers.batch import Batch, BatchEnded, Timing
+from local_serving.servers.http_server import EventStream, HttpError, HttpServer, Routes
+from local_serving.servers.prometheus import Metrics
+from local_serving.servers.requests import limit_of, prompt_of, prompts_of, question_of, wants_usage
+from local_serving.servers.vllm_settings import VllmSettings
+from local_serving.servers.words import Answer, answer, tokenize
+
+_COMPLETION_TOKENS = 16
+"""What `/v1/completions` generates at most for who names no limit, as OpenAI's."""
+
+
+class VllmServer(HttpServer):
+    """One server. It has no limit on requests that wait, and the key covers `/v1` alone."""
+
+    decodes_paths = True
+
+    def __init__(self, settings: VllmSettings, *, token_seconds: float) -> None:
+        """Take what it was told, and how long a token takes."""
+        self._settings = settings
+        self._batch = Batch(size=settings.batch_size, token_seconds=token_seconds)
+        self._metrics = Metrics(f'engine="0",model_name="{settings.served_name}"')
+        self._metrics.gauge("vllm:num_requests_running", lambda: self._batch.running)
+        self._metrics.gauge("vllm:num_requests_waiting", lambda: self._batch.waiting)
+        self._metrics.gauge("vllm:kv_cache_usage_perc", lambda: self._batch.running / settings.batch_size)
+
+    @property
+    def routes(self) -> Routes:
+        """Those below `/v1`, which ask for the key, and the others, which do not."""
+        return {
+            ("GET", "/health"): self._health,
+            ("GET", "/ping"): self._health,
+            ("POST", "/ping"): self._health,
+            ("GET", "/version"): self._version,
+            ("GET", "/metrics"): self._metrics_text,
+            ("POST", "/tokenize"): self._tokenize,
+            ("POST", "/invocations"): self._chat,
+            ("GET", "/docs"): self._docs,
+            ("GET", "/v1/models"): self._models,
+            ("POST", "/v1/chat/completions"): self._chat,
+            ("POST", "/v1/completions"): self._completions,
+        }
+
+    def guard(self, request: web.BaseRequest, path: str) -> None:
+        """Compare the key, but only below `/v1` (AuthenticationMiddleware)."""
+        key = self._settings.api_key
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if key is not None and path.startswith("/v1") and (scheme.lower() != "bearer" or given != key):
+            raise HttpError(401, {"error": "Unauthorized"})
+
+    def end(self) -> None:
+        """Break off what is generated: on SIGTERM the engine ends before the HTTP server (run_server_worker)."""
+        self._batch.end()
+
+    async def _health(self, _: web.BaseRequest) -> web.StreamResponse:
+        return web.Response()
+
+    async def _version(self, _: web.BaseRequest) -> web.StreamResponse:
+        return web.json_response({"version": "0.11.0"})
+
+    async def _docs(self, _: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text="<title>FastAPI - Swagger UI</title>", content_type="text/html")
+
+    async def _metrics_text(self, _: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text=self._metrics.text())
+
+    async def _models(self, _: web.BaseRequest) -> web.StreamResponse:
+        settings = self._settings
+        return web.json_response(messages.models(settings.served_name, settings.model, settings.sequence_length))
+
+    async def _tokenize(self, request: web.BaseRequest) -> web.StreamResponse:
+        words = tokenize(str((await self.json_body(request)).get("prompt", "")))
+        settings = self._settings
+        return web.json_response(
+            {"count": len(words), "max_model_len": settings.sequence_length, "tokens": list(range(len(words)))}
+        )
+
+    async def _chat(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await self._body(request)
+        prompt, found = self._answer(prompt_of(body["messages"]), question_of(body["messages"]), limit_of(body))
+        name, identity = self._settings.served_name, messages.identity("chatcmpl")
+        counted = messages.usage(prompt, len(found.tokens))
+        if not body.get("stream"):
+            await self._whole(found, prompt)
+            return web.json_response(messages.chat_completion(name, found.text, _reason(found), counted))
+
+        def event(token: str, reason: str | None) -> dict[str, Any]:
+            return messages.chat_chunk(identity, name, {"content": token}, reason)
+
+        stream = EventStream(request)
+        await stream.send(messages.chat_chunk(identity, name, {"role": "assistant", "content": ""}, None))
+        last = messages.usage_chunk("chat.completion.chunk", identity, name, counted) if wants_usage(body) else None
+        return await self._stream(stream, found, prompt, event, last)
+
+    async def _completions(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await self._body(request)
+        text = prompts_of(body)[0]
+        prompt, found = self._answer(text, text, limit_of(body) or _COMPLETION_TOKENS)
+        name, identity = self._settings.served_name, messages.identity("cmpl")
+        counted = messages.usage(prompt, len(found.tokens))
+        if not body.get("stream"):
+            await self._whole(found, prompt)
+            whole = messages.completion(identity, name, found.text, _reason(found))
+            return web.json_response({**whole, "usage": counted})
+
+        def event(token: str, reason: str | None) -> dict[str, Any]:
+            return messages.completion(identity, name, token, reason)
+
+        last = messages.usage_chunk("text_completion", identity, name, counted) if wants_usage(body) else None
+        return await self._stream(EventStream(request), found, prompt, event, last)
+
+    async def _stream(
+        self,
+        stream: EventStream,
+        found: Answer,
+        prompt: int,
+        event: Callable[[str, str | None], dict[str, Any]],
+        last: dict[str, Any] | None,
+    ) -> web.StreamResponse:
+        number = 0
+        try:
+            async with aclosing(self._tokens(found, prompt)) as tokens:
+                async for token in tokens:
+                    number += 1
+                    await stream.send(event(token, _reason(found) if number == len(found.tokens) else None))
+        except BatchEnded:
+            await stream.send(messages.error(500, "InternalServerError", "EngineCore encountered an issue."))
+            return await stream.end()
+        if last is not None:
+            await stream.send(last)
+        return await stream.end()
+
+    async def _whole(self, found: Answer, prompt: int) -> None:
+        try:
+            async for _ in self._tokens(found, prompt):
+                pass
+        except BatchEnded as error:
+            raise HttpError(500) from error
+
+    async def _tokens(self, found: Answer, prompt: int) -> AsyncGenerator[str]:
+        timing, metrics = Timing(), self._metrics
+        async with aclosing(self._batch.generate(found.tokens, timing)) as tokens:
+            async for token in tokens:
+                yield token
+        metrics.observe("vllm:request_queue_time_seconds", timing.started - timing.queued)
+        metrics.observe("vllm:time_to_first_token_seconds", timing.first_token - timing.queued)
+        metrics.observe("vllm:e2e_request_latency_seconds", timing.ended - timing.queued)
+        pace = (timing.ended - timing.first_token) / max(len(found.tokens) - 1, 1)
+        metrics.observe("vllm:inter_token_latency_seconds", pace)
+        metrics.observe("vllm:time_per_output_token_seconds", pace)
+        metrics.count("vllm:prompt_tokens_total", by=prompt)
+        metrics.count("vllm:generation_tokens_total", by=len(found.tokens))
+        metrics.count("vllm:request_success_total", f'finished_reason="{_reason(found)}"')
+
+    async def _body(self, request: web.BaseRequest) -> dict[str, Any]:
+        body = await self.json_body(request)
+        asked = body.get("model")
+        if asked is not None and asked != self._settings.served_name:
+            raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{asked}` does not exist."))
+        return body
+
+    def _answer(self, prompt: str, question: str, limit: int | None) -> tuple[int, Answer]:
+        """Return the prompt's tokens and what will be generated. Raises `HttpError` for what the sequence cannot hold."""
+        prompt_tokens, length = len(tokenize(prompt)), self._settings.sequence_length
+        room = length - prompt_tokens
+        if room <= 0 or (limit or 0) > room:
+            text = (
+                f"This model's maximum context length is {length} tokens. However, you requested "
+                f"{prompt_tokens + (limit or 0)} tokens. Please reduce the length of the messages or completion."
+            )
+            raise HttpError(400, messages.error(400, "BadRequestError", text))
+        return prompt_tokens, answer(question, limit or room)
+
+
+def _reason(found: Answer) -> str:
+    return "stop" if found.ended else "length"
