@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any
 
 from llm_fleet.catalog.data_file import load
 
@@ -14,8 +14,8 @@ class Endpoint:
     name: str
     purpose: str
     """What nodes use it for."""
-    needed_by: Literal["always", "accounting", "metrics", "dashboards"]
-    """Which feature needs it; `always` for every node without internet."""
+    needed_by: tuple[str, ...]
+    """Which features need it; `always` for every node without internet."""
     beside_nat: bool
     """Whether it is made beside NAT too: a node whose way out is broken can still be entered, and its logs read."""
     own_principals_only: bool
@@ -25,7 +25,11 @@ class Endpoint:
 @cache
 def node_endpoints() -> tuple[Endpoint, ...]:
     """Return the interface endpoints that nodes need, in the order of the data file."""
-    return tuple(Endpoint(**facts) for facts in load("endpoints"))
+    return tuple(Endpoint(needed_by=tuple(facts["needed_by"]), **_others(facts)) for facts in load("endpoints"))
+
+
+def _others(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if name != "needed_by"}
 
 
 @cache

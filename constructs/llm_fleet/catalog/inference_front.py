@@ -1,4 +1,4 @@
-"""Facts about what stands in front of a model server: Elastic Load Balancing, AWS WAF, and what a server's key covers."""
+"""What stands in front of a model server: Elastic Load Balancing, AWS WAF, and what the key of a server covers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -20,14 +20,14 @@ class Front:
     """ARN of a certificate in ACM, in the region of the service. With it the front speaks HTTPS at 443, and port 80
     only sends clients there. Without one, `plain_http` must be asked for: nothing is unencrypted by omission."""
     plain_http: bool = False
-    """Whether it may speak HTTP, at port 80, and nothing else: keys, prompts and answers can then be read on the way."""
+    """Whether it may speak HTTP, at port 80, and nothing else: keys, prompts and answers can be read on the way."""
     public: bool = False
     """Whether it has public addresses. Private by default: a model is mostly called by applications in the VPC."""
     allowed_cidrs: tuple[str, ...] = ()
     """IPv4 ranges that may connect, and no others. Empty: the VPC's own addresses. A public front must name them;
     `0.0.0.0/0` is everybody on the internet, and is taken when it is written."""
     authentication: Authentication = Authentication.API_KEY
-    """Who may ask the model. An API key unless told otherwise: it is what OpenAI's clients send, and needs no issuer."""
+    """Who may ask the model. An API key unless told otherwise: OpenAI's clients send one, and it needs no issuer."""
     jwt: Jwt | None = None
     """With `Authentication.JWT`: whose tokens."""
     api_key_secret_arn: str | None = None

@@ -1,6 +1,6 @@
 """A network that exists already."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import aws_cdk as cdk
@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.network.address_book import AddressBook
+from llm_fleet.network.naming import zone_construct_id
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.subnet_choice import subnet_of
 from llm_fleet.rules.network import check_existing_network
@@ -32,6 +33,9 @@ class ExistingNetwork(Construct):
         compute_subnets: Mapping[str, ec2.ISubnet],
         security_group: ec2.ISecurityGroup | None = None,
         compute_cidrs: Mapping[str, str] | None = None,
+        private_subnets: Mapping[str, ec2.ISubnet] | None = None,
+        public_subnets: Mapping[str, ec2.ISubnet] | None = None,
+        vpc_cidrs: Sequence[str] = (),
     ) -> None:
         """Take the network as it is.
 
@@ -41,6 +45,10 @@ class ExistingNetwork(Construct):
           nobody can check at synth. Default: a new `EfaSecurityGroup`.
         - `compute_cidrs`: the CIDR of each compute subnet, by AZ id, so that synth tells what does not fit. Default:
           unknown, and everything fits.
+        - `private_subnets`, `public_subnets`: subnets for load balancers, by AZ id: two AZs at least, and all that have
+          a compute subnet. Default: private ones are the compute subnets; there are no public ones.
+        - `vpc_cidrs`: the VPC's blocks, from which a private load balancer may be reached. Default: that of `vpc`,
+          where the CDK knows it.
 
         Raises `FleetError` for AZ ids that are none, or not of the region.
         """
@@ -62,6 +70,8 @@ class ExistingNetwork(Construct):
             existing=True,
         )
         self.node.add_validation(self._book)
+        self._load_balancer_subnets = {False: private_subnets or compute_subnets, True: public_subnets or {}}
+        self._cidrs = tuple(vpc_cidrs) or _known_cidrs(vpc)
 
     @staticmethod
     def from_ids(
@@ -72,11 +82,15 @@ class ExistingNetwork(Construct):
         subnets: Mapping[str, str],
         security_group_id: str | None = None,
         compute_cidrs: Mapping[str, str] | None = None,
+        private_subnets: Mapping[str, str] | None = None,
+        public_subnets: Mapping[str, str] | None = None,
+        vpc_cidrs: Sequence[str] = (),
     ) -> "ExistingNetwork":
         """Return the network of these ids; nothing is looked up.
 
-        `subnets` has a subnet id for each AZ id. The self-rules of a group given by id are its owner's; what is added
-        to it are rules from and to file systems, databases and further groups, which go with those.
+        `subnets`, `private_subnets` and `public_subnets` have a subnet id for each AZ id. The self-rules of a group
+        given by id are its owner's; what is added to it are rules from and to file systems, databases and further
+        groups, which go with those.
         Raises `FleetError` (LF207 to LF215) for ids that are none.
         """
         region = cdk.Stack.of(scope).region
@@ -86,6 +100,9 @@ class ExistingNetwork(Construct):
                 subnets=subnets,
                 security_group_id=security_group_id,
                 region=None if is_unresolved(region) else region,
+                private_subnets=private_subnets or {},
+                public_subnets=public_subnets or {},
+                vpc_cidrs=vpc_cidrs,
             ),
             subject=f"{scope.node.path}/{id}",
         )
@@ -102,6 +119,9 @@ class ExistingNetwork(Construct):
             if security_group_id
             else None,
             compute_cidrs=compute_cidrs,
+            private_subnets=_subnets(imported, "Private", private_subnets or {}),
+            public_subnets=_subnets(imported, "Public", public_subnets or {}),
+            vpc_cidrs=vpc_cidrs,
         )
 
     @property
@@ -156,6 +176,15 @@ class ExistingNetwork(Construct):
         """Return the compute subnets of the first two AZs: nobody told of others. One, where there is only one AZ."""
         return list(self._compute_subnets.values())[:2]
 
+    def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
+        """Return those that were told; private ones are the compute subnets unless others were."""
+        return MappingProxyType(dict(self._load_balancer_subnets[public]))
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """The blocks that were told, or the one that the CDK knows."""
+        return self._cidrs
+
     def keep(self) -> None:
         """Keep the security group if it was made here: a retained file system still uses it. Idempotent."""
         if self._own_group:
@@ -173,7 +202,31 @@ def _vpc(scope: Construct, vpc_id: str, subnets: Mapping[str, str]) -> ec2.IVpc:
         private_subnet_names=["Compute"],
     )
     for subnet in vpc.private_subnets:
-        cdk.Annotations.of(subnet).acknowledge_warning(
-            "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads or changes routes of an existing network"
-        )
+        _acknowledge_no_table(subnet)
     return vpc
+
+
+def _subnets(scope: Construct, kind: str, subnets: Mapping[str, str]) -> dict[str, ec2.ISubnet]:
+    imported = {
+        zone: ec2.Subnet.from_subnet_attributes(
+            scope, f"{kind}{zone_construct_id(zone, index)}", subnet_id=subnet_id, availability_zone=zone
+        )
+        for index, (zone, subnet_id) in enumerate(subnets.items())
+    }
+    for subnet in imported.values():
+        _acknowledge_no_table(subnet)
+    return imported
+
+
+def _acknowledge_no_table(subnet: ec2.ISubnet) -> None:
+    cdk.Annotations.of(subnet).acknowledge_warning(
+        "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads or changes routes of an existing network"
+    )
+
+
+def _known_cidrs(vpc: ec2.IVpc) -> tuple[str, ...]:
+    """Return the block of `vpc`; none where the CDK throws, of an imported VPC whose block nobody told."""
+    try:
+        return (vpc.vpc_cidr_block,)
+    except RuntimeError:
+        return ()

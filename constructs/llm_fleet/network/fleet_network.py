@@ -15,18 +15,18 @@ from llm_fleet.network.endpoints import Endpoints
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.flow_logs import FlowLogs
 from llm_fleet.network.gateways import InternetExit
-from llm_fleet.network.naming import zone_construct_id
+from llm_fleet.network.load_balancer_subnets import LoadBalancerSubnets
 from llm_fleet.network.network import Network
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.subnet_choice import subnet_of
 from llm_fleet.network.vpc_of_zones import vpc_of_zones
-from llm_fleet.network.zone import Zone
-from llm_fleet.network.zone_cidrs import zone_cidrs
+from llm_fleet.network.zones import lead_out, make_zones
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.network import check_network
 from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_endpoints import interface_endpoints, nat_gateways, other_interfaces
+from llm_fleet.rules.network_endpoints import interface_endpoints, other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
+from llm_fleet.rules.network_load_balancers import check_load_balancer_room
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
@@ -55,8 +55,9 @@ class FleetNetwork(Construct):
         flow_log_days: int = 90,
         encryption_key: IKeyRef | None = None,
         interface_quota: int | None = None,
+        load_balancer_zone_ids: Sequence[str] = (),
     ) -> None:
-        """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222).
+        """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222, LF758).
 
         - `availability_zone_ids`: where to have compute subnets, e.g. `["usw2-az4"]`; up to 8. By id, because an AZ's
           name stands for another place in each account, and capacity is bought by id. The first is the default one.
@@ -76,6 +77,9 @@ class FleetNetwork(Construct):
           Logs' own encryption.
         - `interface_quota`: network interfaces that the account may have in an AZ (quota L-DF5E4CA3). Default: 5000,
           what AWS grants unasked.
+        - `load_balancer_zone_ids`: further AZs, for load balancers alone, which need two: a private and a public subnet
+          in each, and no compute subnet. One that is added moves nothing. Default: none, load balancers stand in
+          `availability_zone_ids`.
         """
         region = cdk.Stack.of(scope).region
         raise_problems(
@@ -89,6 +93,7 @@ class FleetNetwork(Construct):
                 flow_log_days=flow_log_days,
                 interface_quota=interface_quota,
                 region=None if is_unresolved(region) else region,
+                load_balancer_zone_ids=load_balancer_zone_ids,
             ),
             subject=f"{scope.node.path}/{id}",
         )
@@ -97,9 +102,10 @@ class FleetNetwork(Construct):
         self._zone_ids = tuple(availability_zone_ids)
         self._internet = internet
         self._cidr = cidr
+        self._cidrs = (cidr, compute_cidr)
         self._database_subnets: DatabaseSubnets | None = None
         self._make_vpc(cidr, compute_cidr)
-        self._make_zones(cidr, compute_cidr)
+        self._make_zones(cidr, compute_cidr, load_balancer_zone_ids)
         names = interface_endpoints(internet, endpoint_features, endpoints)
         self.endpoints = Endpoints(
             self,
@@ -141,6 +147,9 @@ class FleetNetwork(Construct):
         compute_subnets: Mapping[str, ec2.ISubnet],
         security_group: ec2.ISecurityGroup | None = None,
         compute_cidrs: Mapping[str, str] | None = None,
+        private_subnets: Mapping[str, ec2.ISubnet] | None = None,
+        public_subnets: Mapping[str, ec2.ISubnet] | None = None,
+        vpc_cidrs: Sequence[str] = (),
     ) -> Network:
         """Return an existing network, told by constructs. Parameters: see `ExistingNetwork`."""
         return ExistingNetwork(
@@ -150,6 +159,9 @@ class FleetNetwork(Construct):
             compute_subnets=compute_subnets,
             security_group=security_group,
             compute_cidrs=compute_cidrs,
+            private_subnets=private_subnets,
+            public_subnets=public_subnets,
+            vpc_cidrs=vpc_cidrs,
         )
 
     @staticmethod
@@ -161,6 +173,9 @@ class FleetNetwork(Construct):
         subnets: Mapping[str, str],
         security_group_id: str | None = None,
         compute_cidrs: Mapping[str, str] | None = None,
+        private_subnets: Mapping[str, str] | None = None,
+        public_subnets: Mapping[str, str] | None = None,
+        vpc_cidrs: Sequence[str] = (),
     ) -> Network:
         """Return an existing network, told by ids alone; nothing is looked up. Parameters: see `ExistingNetwork`."""
         return ExistingNetwork.from_ids(
@@ -170,6 +185,9 @@ class FleetNetwork(Construct):
             subnets=subnets,
             security_group_id=security_group_id,
             compute_cidrs=compute_cidrs,
+            private_subnets=private_subnets,
+            public_subnets=public_subnets,
+            vpc_cidrs=vpc_cidrs,
         )
 
     @property
@@ -213,11 +231,12 @@ class FleetNetwork(Construct):
 
     @property
     def connectivity(self) -> IDependable:
-        """Routes and endpoints of the compute subnets."""
+        """Routes and endpoints of its subnets."""
         return DependencyGroup(
             *(zone.compute_association for zone in self.zones),
             *(zone.public.association for zone in self.zones if zone.public),
             *self._routes,
+            *(self._load_balancer_subnets.ways if self._load_balancer_subnets else ()),
             self.endpoints.s3,
             *self.endpoints.interfaces.values(),
         )
@@ -238,6 +257,27 @@ class FleetNetwork(Construct):
                 self, "Database", vpc_id=self.cfn_vpc.ref, cidr=self._cidr, zones=len(self.zones), name=self._name
             )
         return self._database_subnets.subnets
+
+    def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
+        """Return the subnets for load balancers, by AZ id; see `Network`. Raises `FleetError` (LF756)."""
+        raise_problems(
+            check_load_balancer_room(self._cidr, others=1 if public else len(self.endpoints.interfaces)),
+            subject=self.node.path,
+        )
+        inner = self._vpc.private_subnets or self._vpc.isolated_subnets
+        own = self._vpc.public_subnets if public else inner[: len(self._zone_ids)]
+        further = self._load_balancer_subnets
+        return MappingProxyType(
+            {
+                **dict(zip(self._zone_ids, own, strict=bool(own))),
+                **((further.public if public else further.private) if further else {}),
+            }
+        )
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """The blocks of the VPC."""
+        return self._cidrs
 
     def keep(self) -> None:
         """Keep, when the stack is deleted, all that a retained file system or database still stands in. Idempotent.
@@ -272,29 +312,34 @@ class FleetNetwork(Construct):
             self, "ComputeCidr", vpc_id=self.cfn_vpc.ref, cidr_block=compute_cidr
         )
 
-    def _make_zones(self, cidr: str, compute_cidr: str) -> None:
+    def _make_zones(self, cidr: str, compute_cidr: str, load_balancer_zone_ids: Sequence[str]) -> None:
         internet_exit = (
             None
             if self._internet == InternetAccess.NONE
             else InternetExit(self, "Internet", vpc_id=self.cfn_vpc.ref, name=self._name)
         )
-        self.zones = [
-            Zone(
+        self.zones = make_zones(
+            self,
+            vpc_id=self.cfn_vpc.ref,
+            availability_zone_ids=self._zone_ids,
+            cidr=cidr,
+            compute_cidr=compute_cidr,
+            compute_block=self.cfn_compute_block,
+            internet_exit=internet_exit,
+            name=self._name,
+        )
+        gateways, self._routes = lead_out(self.zones, internet=self._internet, internet_exit=internet_exit)
+        self._load_balancer_subnets = (
+            LoadBalancerSubnets(
                 self,
-                zone_construct_id(zone_id, index),
+                "LoadBalancers",
                 vpc_id=self.cfn_vpc.ref,
-                availability_zone_id=zone_id,
-                cidrs=zone_cidrs(cidr, compute_cidr, zone=index, zones=len(self._zone_ids)),
-                compute_block=self.cfn_compute_block,
+                cidr=cidr,
+                availability_zone_ids=load_balancer_zone_ids,
                 internet_exit=internet_exit,
-                name=f"{self._name}/{zone_id}",
+                nat_gateway_id=gateways[0].ref if gateways else None,
+                name=self._name,
             )
-            for index, zone_id in enumerate(self._zone_ids)
-        ]
-        self._routes: list[ec2.CfnRoute] = []
-        if internet_exit:
-            wanted = nat_gateways(self._internet, len(self.zones))
-            gateways = [zone.nat_gateway(internet_exit) for zone in self.zones[:wanted]]
-            self._routes = [internet_exit.route] + [
-                zone.route_out(gateways[min(index, len(gateways) - 1)]) for index, zone in enumerate(self.zones)
-            ]
+            if load_balancer_zone_ids
+            else None
+        )

@@ -35,7 +35,8 @@ class InternetExit(Construct):
         cdk.Validations.of(self.route).acknowledge(
             cdk.Acknowledgment(
                 id="NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
-                reason="Only the public subnets use this table. Nothing but NAT gateways stands in them, and they "
-                "give out no public addresses: nodes reach package mirrors and registries through NAT alone.",
+                reason="Only the public subnets use this table. Nothing but NAT gateways and load balancers that are "
+                "asked to be public stands in them, and they give out no public addresses: nodes reach package mirrors "
+                "and registries through NAT alone.",
             )
         )

@@ -74,6 +74,18 @@ class Network(Protocol):
         """Return subnets in different AZs for databases: two, or fewer where an existing network has no more."""
         ...
 
+    def load_balancer_subnets(self, *, public: bool) -> Mapping[str, ec2.ISubnet]:
+        """Return the subnets for load balancers, by AZ id: public ones, or private ones.
+
+        Empty where a network has none, or nobody told of them.
+        """
+        ...
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """The blocks of the VPC; empty where nobody told."""
+        ...
+
     def keep(self) -> None:
         """Keep, when the stack is deleted, all that a retained file system still stands in. Idempotent."""
         ...

@@ -8,6 +8,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_layout import (
     compute_slots,
     database_slots,
+    load_balancer_zone,
     primary_slots,
     private_slot,
     public_slot,
@@ -44,6 +45,15 @@ def database_cidrs(cidr: str, *, zones: int, subject: str) -> list[str]:
             subject=subject,
         )
     return [_part(cidr, primary_slots(), private_slot(slot)) for slot in slots]
+
+
+def load_balancer_cidrs(cidr: str, *, index: int) -> tuple[str, str]:
+    """Return the CIDRs of the private and of the public subnet of the AZ at `index` for load balancers alone."""
+    private, public = load_balancer_zone(index)
+    return (
+        _part(cidr, primary_slots(), private_slot(private)),
+        _part(cidr, primary_slots(), public_slot(public)),
+    )
 
 
 def _part(cidr: str, slots: int, slot: int) -> str:

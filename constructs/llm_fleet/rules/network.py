@@ -3,13 +3,15 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.network_cidrs import check_cidrs
+from llm_fleet.rules.network_cidrs import check_cidrs, check_vpc_cidrs
 from llm_fleet.rules.network_endpoints import check_endpoints, interface_endpoints
 from llm_fleet.rules.network_layout import compute_slots, primary_slots
+from llm_fleet.rules.network_load_balancers import check_load_balancer_zones
 from llm_fleet.rules.network_zones import check_zones
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
@@ -29,6 +31,7 @@ def check_network(
     flow_log_days: int | None = None,
     interface_quota: int | None = None,
     region: str | None = None,
+    load_balancer_zone_ids: Sequence[str] = (),
 ) -> list[Problem]:
     """Return all that is wrong with a network to be made. Paths are the parameters' names."""
     problems = [
@@ -38,6 +41,7 @@ def check_network(
         *check_endpoints(endpoints),
         *_check_flow_log_days(flow_log_days),
         *_check_quota(interface_quota),
+        *check_load_balancer_zones(load_balancer_zone_ids, availability_zone_ids=availability_zone_ids, region=region),
     ]
     if not problems:
         names = interface_endpoints(internet, endpoint_features, endpoints)
@@ -52,22 +56,34 @@ def check_existing_network(
     subnets: Mapping[str, str],
     security_group_id: str | None = None,
     region: str | None = None,
+    private_subnets: Mapping[str, str] = MappingProxyType({}),
+    public_subnets: Mapping[str, str] = MappingProxyType({}),
+    vpc_cidrs: Sequence[str] = (),
 ) -> list[Problem]:
-    """Return all that is wrong with what is told of an existing network. `subnets` has a subnet id for each AZ id."""
-    zones = tuple(subnets)
-    problems = [_at_subnet(problem, zones) for problem in check_zones(zones, region=region)]
+    """Return all that is wrong with what is told of an existing network.
+
+    `subnets` has the id of a compute subnet for each AZ id, `private_subnets` and `public_subnets` have that of a
+    subnet for load balancers.
+    """
+    told = {"subnets": subnets, "private_subnets": private_subnets, "public_subnets": public_subnets}
+    named = {name: zones for name, zones in told.items() if zones or name == "subnets"}
+    problems = [problem for name, zones in named.items() for problem in _check_zones_of(name, tuple(zones), region)]
     problems += _check_id(("vpc_id",), "vpc", vpc_id)
-    for zone, subnet_id in subnets.items():
-        problems += _check_id(("subnets", zone), "subnet", subnet_id)
+    for name, zones in named.items():
+        for zone, subnet_id in zones.items():
+            problems += _check_id((name, zone), "subnet", subnet_id)
+    problems += check_vpc_cidrs(vpc_cidrs)
     if security_group_id is not None:
         problems += _check_id(("security_group_id",), "sg", security_group_id)
     return problems
 
 
-def _at_subnet(problem: Problem, zones: Sequence[str]) -> Problem:
-    """Return a problem with an AZ, placed where its subnet is named."""
-    index = [part for part in problem.path if isinstance(part, int)]
-    return replace(problem, path=("subnets", *(zones[i] for i in index)))
+def _check_zones_of(name: str, zones: Sequence[str], region: str | None) -> list[Problem]:
+    """Return what is wrong with the AZs of the subnets `name`, each placed where the subnet is named."""
+    return [
+        replace(problem, path=(name, *(zones[part] for part in problem.path if isinstance(part, int))))
+        for problem in check_zones(zones, region=region)
+    ]
 
 
 def _check_id(path: tuple[str, ...], kind: str, value: str) -> list[Problem]:

@@ -1,6 +1,6 @@
 """The CIDR blocks of a VPC: valid, of a size that AWS takes, private, apart, and allowed beside each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 
 from llm_fleet.catalog.addresses import address_facts
@@ -24,6 +24,12 @@ def check_cidrs(cidr: str, compute_cidr: str) -> list[Problem]:
     if len(blocks) == 2 and not problems:
         problems += _check_together(blocks["cidr"], blocks["compute_cidr"])
     return problems
+
+
+def check_vpc_cidrs(cidrs: Sequence[str]) -> list[Problem]:
+    """Return which of the blocks that were told of an existing VPC are none."""
+    problems = [_parse("vpc_cidrs", text)[1] for text in cidrs if not is_unresolved(text)]
+    return [problem for found in problems for problem in found]
 
 
 def _parse(name: str, text: str) -> tuple[IPv4Network | None, list[Problem]]:

@@ -22,7 +22,8 @@ def interface_endpoints(
     needed = [
         endpoint.name
         for endpoint in node_endpoints()
-        if (endpoint.needed_by == "always" and (closed or endpoint.beside_nat)) or endpoint.needed_by in features
+        if ("always" in endpoint.needed_by and (closed or endpoint.beside_nat))
+        or any(feature in endpoint.needed_by for feature in features)
     ]
     return tuple(dict.fromkeys([*needed, *extra]))
 

@@ -32,6 +32,21 @@ def database_slots() -> tuple[int, int]:
     return most - 2, most - 1
 
 
+def load_balancer_zone(index: int) -> tuple[int, int]:
+    """Return the zones' indexes whose private and whose public part the AZ at `index` for load balancers takes.
+
+    From the end, where the next AZ with nodes does not come: the private parts before those for databases, of which the
+    public ones are free.
+    """
+    most = address_facts().most_zones
+    return most - len(database_slots()) - 1 - index, most - 1 - index
+
+
+def most_load_balancer_zones(zones: int) -> int:
+    """Return for how many AZs of load balancers there is room beside `zones` AZs with nodes."""
+    return max(0, address_facts().most_zones - len(database_slots()) - zones)
+
+
 def compute_slots(zones: int) -> int:
     """Return into how many equal parts the compute CIDR is cut: `zones`, rounded up to a power of two."""
     return 1 << (zones - 1).bit_length()

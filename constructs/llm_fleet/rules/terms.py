@@ -133,3 +133,5 @@ class EndpointFeature(StrEnum):
     """Node metrics written to Amazon Managed Service for Prometheus."""
     DASHBOARDS = "dashboards"
     """Amazon Managed Grafana, opened from inside the VPC."""
+    INFERENCE = "inference"
+    """Inference services on Amazon ECS."""

@@ -38,12 +38,13 @@ def test_a_closed_network_has_what_nodes_need_and_features_add_theirs():
     assert {"ecr.api", "ecr.dkr", "fsx", "sagemaker.api", "kms"} <= set(closed)
     assert "secretsmanager" not in closed
     full = interface_endpoints(InternetAccess.NONE, list(EndpointFeature), ["sqs", "ssm"])
-    assert set(full) - set(closed) == {"secretsmanager", "aps-workspaces", "grafana-workspace", "sqs"}
+    inference = {"ecs", "ecs-agent", "ecs-telemetry", "cloudformation", "autoscaling"}
+    assert set(full) - set(closed) == {"secretsmanager", "aps-workspaces", "grafana-workspace", "sqs", *inference}
     assert len(full) == len(set(full))
 
 
 def test_each_feature_has_an_endpoint():
-    assert {endpoint.needed_by for endpoint in node_endpoints()} == {"always", *EndpointFeature}
+    assert {feature for endpoint in node_endpoints() for feature in endpoint.needed_by} == {"always", *EndpointFeature}
 
 
 def test_beside_nat_nodes_can_be_entered_and_read():

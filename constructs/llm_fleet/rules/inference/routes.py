@@ -20,7 +20,7 @@ class RouteAction(StrEnum):
 
     FORWARD = "forward"
     """The server gets it."""
-    CHECK_TOKEN = "check-token"
+    VALIDATE_JWT = "validate-jwt"
     """The server gets it when its token is good; else the load balancer refuses it."""
     REFUSE = "refuse"
     """The load balancer answers by itself."""
@@ -98,7 +98,7 @@ def routes(authentication: Authentication, *, server: ServerKind, health_path: s
         priority=30,
         paths=(API_PATHS,),
         headers=(("Authorization", _BEARER),),
-        action=RouteAction.FORWARD if with_key else RouteAction.CHECK_TOKEN,
+        action=RouteAction.FORWARD if with_key else RouteAction.VALIDATE_JWT,
     )
     missing = Route(
         name="MissingCredentials", priority=40, paths=(API_PATHS,), action=RouteAction.REFUSE, refusal=UNAUTHORIZED

@@ -1,0 +1,92 @@
+"""Subnets for load balancers in AZs without nodes."""
+
+from collections.abc import Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct, IDependable
+
+from llm_fleet.network.gateways import InternetExit
+from llm_fleet.network.naming import zone_construct_id
+from llm_fleet.network.zone_cidrs import load_balancer_cidrs
+
+_ANYWHERE = "0.0.0.0/0"
+
+
+class LoadBalancerSubnets(Construct):
+    """A private subnet, and a public one where there is a way out, in each of some further AZs.
+
+    A load balancer needs two AZs, and a fleet mostly has one, where its capacity is. These take parts of the primary
+    block from its end, so that an AZ that is added here or there moves no subnet.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        vpc_id: str,
+        cidr: str,
+        availability_zone_ids: Sequence[str],
+        internet_exit: InternetExit | None,
+        nat_gateway_id: str | None,
+        name: str,
+    ) -> None:
+        """Make them in the VPC `vpc_id`, whose primary block is `cidr`; `name` is what Name tags begin with.
+
+        `nat_gateway_id`: the way out of the private ones; a load balancer in them may have to fetch an issuer's keys.
+        """
+        super().__init__(scope, id)
+        self._vpc_id = vpc_id
+        self.private: dict[str, ec2.ISubnet] = {}
+        """By AZ id."""
+        self.public: dict[str, ec2.ISubnet] = {}
+        """By AZ id; none without a way out."""
+        self.ways: list[IDependable] = []
+        """Routes and what binds subnets to them."""
+        for index, zone_id in enumerate(availability_zone_ids):
+            private, public = load_balancer_cidrs(cidr, index=index)
+            zone = Construct(self, zone_construct_id(zone_id, index))
+            tag = f"{name}/{zone_id}/load-balancer"
+            table = ec2.CfnRouteTable(zone, "RouteTable", vpc_id=vpc_id, tags=_name(f"{tag}/private"))
+            if nat_gateway_id:
+                route = ec2.CfnRoute(
+                    zone,
+                    "DefaultRoute",
+                    route_table_id=table.ref,
+                    destination_cidr_block=_ANYWHERE,
+                    nat_gateway_id=nat_gateway_id,
+                )
+                self.ways.append(route)
+            self.private[zone_id] = self._subnet(zone, "Private", zone_id, private, table.ref, tag)
+            if internet_exit:
+                self.public[zone_id] = self._subnet(zone, "Public", zone_id, public, internet_exit.route_table.ref, tag)
+
+    def _subnet(
+        self, zone: Construct, kind: str, zone_id: str, cidr: str, route_table_id: str, tag: str
+    ) -> ec2.ISubnet:
+        subnet = ec2.CfnSubnet(
+            zone,
+            f"{kind}Subnet",
+            vpc_id=self._vpc_id,
+            availability_zone_id=zone_id,
+            cidr_block=cidr,
+            map_public_ip_on_launch=False,
+            tags=_name(f"{tag}/{kind.lower()}"),
+        )
+        association = ec2.CfnSubnetRouteTableAssociation(
+            zone, f"{kind}RouteTableAssociation", subnet_id=subnet.ref, route_table_id=route_table_id
+        )
+        self.ways.append(association)
+        return ec2.Subnet.from_subnet_attributes(
+            zone,
+            kind,
+            subnet_id=subnet.ref,
+            availability_zone=subnet.attr_availability_zone,
+            ipv4_cidr_block=cidr,
+            route_table_id=route_table_id,
+        )
+
+
+def _name(name: str) -> list[cdk.CfnTag]:
+    return [cdk.CfnTag(key="Name", value=name)]
