@@ -37,6 +37,8 @@ class ServiceLog(Construct):
             kms_key_id=encryption_key.key_arn if encryption_key else None,
         )
         """The L1 beneath."""
+        self.encrypted = encryption_key is not None
+        """Whether it is encrypted with a key of the user's."""
         self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
         if encryption_key is None:
             acknowledge(
@@ -50,6 +52,16 @@ class ServiceLog(Construct):
     def arn(self) -> str:
         """The ARN of all streams of the group; ends with `:*`."""
         return self.log_group.attr_arn
+
+    @property
+    def group_arn(self) -> str:
+        """The ARN of the group itself, for the ARNs of single streams."""
+        return cdk.Stack.of(self).format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=self.log_group.ref,
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
 
     def driver(self, stream_prefix: str) -> ecs.CfnTaskDefinition.LogConfigurationProperty:
         """Return the log driver of a container, which writes to streams `<stream_prefix>/<container>/<task>`.

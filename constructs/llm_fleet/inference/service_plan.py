@@ -1,0 +1,156 @@
+"""An inference service checked and with every default filled in, before any resource of it exists."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.catalog.ecs_tasks import load_seconds, task_cpu_units, task_limits, task_memory_mib
+from llm_fleet.catalog.model_servers import ModelServerFacts, image_account, model_servers
+from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.front import Front
+from llm_fleet.inference.managed_hosts import ManagedHosts
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.scaling import Scaling
+from llm_fleet.inference.server_process import ServerProcess, server_process
+from llm_fleet.network.network import Network
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.asked import asked_of_model
+from llm_fleet.rules.inference.check import check_service
+from llm_fleet.rules.inference.closed_network import check_pulled_image
+from llm_fleet.rules.inference.memory import GIB, weight_bytes
+from llm_fleet.rules.inference.service import check_grace, check_log_days
+from llm_fleet.rules.inference.terms import Capacity
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.tokens import is_unresolved
+
+_SAFE = "llm-"
+"""Before a name that begins as ECS allows no name of a capacity provider to begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServicePlan:
+    """A checked service; it has the shape that the rules ask of one (`ServiceLike`)."""
+
+    name: str
+    region: str | None
+    server: ModelServer
+    model: Model
+    hosts: Ec2Hosts | ManagedHosts
+    scaling: Scaling
+    front: Front
+
+    def check(
+        self,
+        network: Network,
+        *,
+        log_days: int,
+        grace_seconds: int | None,
+        collector_image: str,
+        subject: str,
+    ) -> None:
+        """Raise `FleetError` with all that is wrong with it."""
+        internet, mount = network.internet, self.model.mount
+        problems = [
+            *check_service(self, internet=internet, cache_gib=mount.cache_gib if mount else None),
+            *check_log_days(log_days),
+            *check_grace(grace_seconds),
+            *self._image_needs_region(),
+            *check_pulled_image(collector_image, "collector_image", region=self.region, internet=internet),
+        ]
+        raise_problems(problems, subject=subject)
+
+    @property
+    def served_name(self) -> str:
+        """What clients write as `model`."""
+        return self.model.served_name or self.name
+
+    @property
+    def managed(self) -> bool:
+        """Whether AWS runs the instances."""
+        return self.hosts.capacity is Capacity.MANAGED_INSTANCES
+
+    @property
+    def instance(self) -> NeuronInstance:
+        """The facts of its instance type, which the rules have found to be there."""
+        facts = neuron_instance(self.hosts.instance_type)
+        assert facts is not None
+        return facts
+
+    @property
+    def _facts(self) -> ModelServerFacts:
+        """What the catalog knows of its server."""
+        return model_servers()[self.server.kind]
+
+    @property
+    def memory_mib(self) -> int:
+        """What a task may have of its host's memory."""
+        return task_memory_mib(self.instance, managed=self.managed)
+
+    @property
+    def cpu_units(self) -> int:
+        """What a task may have of its host's processors."""
+        return task_cpu_units(self.instance)
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """What its server asks of the model: what it must have been compiled for."""
+        return asked_of_model(self.server, self.model, self.instance)
+
+    def process(self, stack: cdk.Stack) -> ServerProcess:
+        """Return how the server is started."""
+        return server_process(
+            self.server,
+            instance=self.instance,
+            model=self.model,
+            model_path=self.model.path,
+            served_name=self.served_name,
+            region=stack.region,
+            dns_suffix=stack.url_suffix,
+            idle_timeout_seconds=self.front.longest_answer_seconds,
+        )
+
+    def catalog_repository(self, stack: cdk.Stack) -> str:
+        """Return the ARN of the repository in ECR that has the catalog's image in the stack's region."""
+        account = image_account(str(self._facts.accounts), stack.region)
+        repository = self._facts.repository.partition("/")[2]
+        return f"arn:{stack.partition}:ecr:{stack.region}:{account}:repository/{repository}"
+
+    def load_seconds(self) -> int:
+        """Return how long a server may load, by the catalog; a model of unknown size is as large as the devices are."""
+        shape = self.model.shape
+        weights = self.instance.hbm_gib if shape is None else weight_bytes(shape) / GIB
+        return load_seconds(weights_gib=weights, source=self.model.source, compiled=self.model.compiled)
+
+    def _image_needs_region(self) -> list[Problem]:
+        facts = self._facts
+        if self.region is not None or self.server.image is not None or facts.accounts is None:
+            return []
+        return [
+            Problem(
+                code=Code.SERVICE_REGION,
+                path=("server", "image"),
+                message=f"the image of {facts.title} is in another account in each region, and this stack's region is "
+                "not known",
+                remedy="give the stack an env with its region, or name the image yourself",
+            )
+        ]
+
+
+def service_name_of(scope: Construct, given: str | None) -> str:
+    """Return the name as given, or one made of the construct's path, the same from deployment to deployment."""
+    if given is not None:
+        return given
+    limits = task_limits()
+    made = cdk.Names.unique_resource_name(scope, max_length=limits.longest_name - len(_SAFE), separator="-")
+    return f"{_SAFE}{made}" if made.lower().startswith(limits.provider_prefixes) else made
+
+
+def region_of(scope: Construct) -> str | None:
+    """Return the region of the stack; `None` where it is a token."""
+    region = cdk.Stack.of(scope).region
+    return None if is_unresolved(region) else region
