@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from llm_fleet.catalog.data_file import load
 
@@ -25,6 +26,8 @@ class ScalingFacts:
     """How the number of tasks follows the load."""
 
     max_tasks: int
+    desired: int
+    """How many tasks there are when nobody told."""
     queue_target: float
     """Requests that may wait in a task on average."""
     scale_out_cooldown_seconds: int
@@ -64,6 +67,12 @@ class NeuronHealthFacts:
     detector_memory_mib: int
     recovery_memory_mib: int
     cpu_units: int
+    """Of each of the two containers."""
+
+    @property
+    def task_memory_mib(self) -> int:
+        """What the whole task takes of its host."""
+        return self.detector_memory_mib + self.recovery_memory_mib
 
 
 def namespace() -> str:
@@ -92,5 +101,6 @@ def alarm_facts() -> AlarmFacts:
 @cache
 def neuron_health_facts() -> NeuronHealthFacts:
     """Return what is known of the Neuron problem detector."""
-    facts = load("inference_sight")["neuron_health"]
-    return NeuronHealthFacts(**{**facts, "errors": tuple(facts["errors"])})
+    facts: dict[str, Any] = dict(load("inference_sight")["neuron_health"])
+    facts["errors"] = tuple(facts["errors"])
+    return NeuronHealthFacts(**facts)

@@ -60,4 +60,5 @@ def server_metrics(server: str) -> ServerMetrics:
 
 
 def _metric(facts: dict[str, Any]) -> ServerMetric:
-    return ServerMetric(**{**facts, "labels": MappingProxyType(facts.get("labels", {}))})
+    labels: dict[str, str] = facts.get("labels", {})
+    return ServerMetric(name=facts["name"], type=facts["type"], unit=facts["unit"], labels=MappingProxyType(labels))

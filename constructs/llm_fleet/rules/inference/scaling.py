@@ -25,6 +25,15 @@ def check_scaling(scaling: ScalingLike) -> list[Problem]:
     ]
 
 
+def default_desired(minimum: int | None, maximum: int | None) -> int:
+    """Return how many tasks there are when nobody told, between bounds that were told."""
+    if minimum is not None:
+        return minimum
+    default = scaling_facts().desired
+    known = type(maximum) is int and not is_unresolved(maximum)
+    return max(1, min(default, maximum)) if known and maximum is not None else default
+
+
 def minimum_of(scaling: ScalingLike) -> int:
     """Return how many tasks there are at least."""
     return scaling.desired if scaling.minimum is None else scaling.minimum

@@ -1,0 +1,105 @@
+"""How many tasks a service may have, and what their number may follow."""
+
+from typing import Any
+
+import pytest
+
+from llm_fleet.inference.scaling import Scaling
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.scaling import maximum_of, minimum_of, queue_target_of, scales
+from llm_fleet.rules.problem import FleetError, Problem
+
+
+def problems(**numbers: Any) -> list[Problem]:
+    with pytest.raises(FleetError) as refused:
+        Scaling(**numbers)
+    return list(refused.value.problems)
+
+
+def codes(**numbers: Any) -> list[tuple[Code, str]]:
+    return [(problem.code, problem.where) for problem in problems(**numbers)]
+
+
+def test_the_default_is_two_tasks_and_no_scaling():
+    default = Scaling()
+    assert (default.desired, minimum_of(default), maximum_of(default), scales(default)) == (2, 2, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "desired", "bounds"),
+    [
+        ({"minimum": 3, "maximum": 6}, 3, (3, 6)),
+        ({"maximum": 6}, 2, (2, 6)),
+        ({"maximum": 1}, 1, (1, 1)),
+        ({"desired": 4, "maximum": 8}, 4, (4, 8)),
+        ({"desired": 4, "minimum": 2, "maximum": 8}, 4, (2, 8)),
+        ({"minimum": 3}, 3, (3, 3)),
+    ],
+)
+def test_what_is_not_told_follows_from_what_is(given: dict[str, int], desired: int, bounds: tuple[int, int]):
+    scaling = Scaling(**given)
+    assert scaling.desired == desired
+    assert (minimum_of(scaling), maximum_of(scaling)) == bounds
+
+
+def test_more_desired_than_there_may_be():
+    (problem,) = problems(desired=4, maximum=2)
+    assert problem.code is Code.SCALING_BOUNDS
+    assert problem.where == "desired"
+    assert problem.value == 4
+    assert problem.allowed == "up to 2"
+    assert "maximum 4" in problem.remedy
+
+
+def test_minimum_above_maximum_is_told_once():
+    assert codes(minimum=5, maximum=2) == [(Code.SCALING_BOUNDS, "minimum")]
+    assert codes(desired=3, minimum=5, maximum=2) == [(Code.SCALING_BOUNDS, "minimum")]
+
+
+def test_fewer_desired_than_there_must_be():
+    assert codes(desired=1, minimum=2, maximum=4) == [(Code.SCALING_BOUNDS, "desired")]
+
+
+@pytest.mark.parametrize("value", [0, -1, 5001, 2.5, "2", True])
+@pytest.mark.parametrize("attribute", ["desired", "minimum", "maximum"])
+def test_a_number_of_tasks_that_is_none(attribute: str, value: Any):
+    assert (Code.SCALING_COUNT, attribute) in codes(**{attribute: value})
+
+
+@pytest.mark.parametrize("value", [0, -1, 0.0, float("nan"), float("inf"), "3", True])
+@pytest.mark.parametrize("target", ["queue_target", "requests_per_minute_target"])
+def test_a_target_is_a_number_above_zero(target: str, value: Any):
+    assert codes(maximum=4, **{target: value}) == [(Code.SCALING_TARGET, target)]
+
+
+def test_two_targets():
+    assert codes(maximum=4, queue_target=2, requests_per_minute_target=60) == [
+        (Code.SCALING_TWO_TARGETS, "requests_per_minute_target")
+    ]
+
+
+def test_a_target_that_nothing_follows():
+    (problem,) = problems(desired=3, queue_target=2)
+    assert problem.code is Code.SCALING_FIXED
+    assert "`maximum` above 3" in problem.remedy
+
+
+def test_everything_is_told_at_once():
+    found = codes(desired=0, queue_target=-1, requests_per_minute_target=0)
+    assert [code for code, _ in found] == [
+        Code.SCALING_COUNT,
+        Code.SCALING_TARGET,
+        Code.SCALING_TARGET,
+        Code.SCALING_TWO_TARGETS,
+    ]
+
+
+def test_the_queue_is_one_unless_told():
+    assert queue_target_of(Scaling(maximum=4)) == 1
+    assert queue_target_of(Scaling(maximum=4, queue_target=0.5)) == 0.5
+
+
+def test_tokens_pass():
+    token = -1.8881545897087e289
+    assert Scaling(desired=2, minimum=2, maximum=token, queue_target=token).maximum == token  # pyright: ignore[reportArgumentType]
+    assert Scaling(maximum=token).desired == 2  # pyright: ignore[reportArgumentType]
