@@ -1,4 +1,4 @@
-"""LLM infrastructure on AWS as CDK constructs: network, storage, accounting, clusters of HyperPod and ParallelCluster.
+"""LLM infrastructure on AWS as CDK constructs: network, storage, accounting, clusters to train on, services to serve from.
 
 The public names are loaded when they are first used, so that `import llm_fleet` costs next to nothing beside the CDK.
 """
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate as ScheduledUpdate
     from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
+    from llm_fleet.inference.alarm_thresholds import AlarmThresholds as AlarmThresholds
+    from llm_fleet.inference.ec2_hosts import Ec2Hosts as Ec2Hosts
+    from llm_fleet.inference.front import Front as Front
+    from llm_fleet.inference.jwt import Jwt as Jwt
+    from llm_fleet.inference.jwt_claim import JwtClaim as JwtClaim
+    from llm_fleet.inference.managed_hosts import ManagedHosts as ManagedHosts
+    from llm_fleet.inference.model import Model as Model
+    from llm_fleet.inference.model_server import ModelServer as ModelServer
+    from llm_fleet.inference.model_shape import ModelShape as ModelShape
+    from llm_fleet.inference.scaling import Scaling as Scaling
     from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
@@ -47,6 +57,8 @@ if TYPE_CHECKING:
     from llm_fleet.parallelcluster.root_volume import RootVolume as RootVolume
     from llm_fleet.parallelcluster.shared_storage import SharedStorage as SharedStorage
     from llm_fleet.parallelcluster.slurm_settings import SlurmSettings as SlurmSettings
+    from llm_fleet.rules.inference.terms import Authentication as Authentication
+    from llm_fleet.rules.inference.terms import ClaimFormat as ClaimFormat
     from llm_fleet.rules.parallelcluster.terms import AllocationStrategy as AllocationStrategy
     from llm_fleet.rules.parallelcluster.terms import CapacityType as CapacityType
     from llm_fleet.rules.parallelcluster.terms import ImmutableChanges as ImmutableChanges
@@ -90,6 +102,16 @@ _HOMES = {
     "hyperpod.scheduled_update": ("ScheduledUpdate",),
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
+    "inference.alarm_thresholds": ("AlarmThresholds",),
+    "inference.ec2_hosts": ("Ec2Hosts",),
+    "inference.front": ("Front",),
+    "inference.jwt": ("Jwt",),
+    "inference.jwt_claim": ("JwtClaim",),
+    "inference.managed_hosts": ("ManagedHosts",),
+    "inference.model": ("Model",),
+    "inference.model_server": ("ModelServer",),
+    "inference.model_shape": ("ModelShape",),
+    "inference.scaling": ("Scaling",),
     "lifecycle.cluster_user": ("ClusterUser",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bucket": ("LifecycleBucket",),
@@ -113,6 +135,7 @@ _HOMES = {
     "parallelcluster.root_volume": ("RootVolume",),
     "parallelcluster.shared_storage": ("SharedStorage",),
     "parallelcluster.slurm_settings": ("SlurmSettings",),
+    "rules.inference.terms": ("Authentication", "ClaimFormat"),
     "rules.parallelcluster.terms": (
         "AllocationStrategy",
         "CapacityType",
