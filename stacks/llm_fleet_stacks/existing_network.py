@@ -21,4 +21,7 @@ def network_for(scope: Construct, network: Network | NetworkConfig | None) -> Ne
         subnets=existing.subnets,
         security_group_id=existing.security_group_id,
         compute_cidrs=existing.compute_cidrs,
+        private_subnets=existing.private_subnets,
+        public_subnets=existing.public_subnets,
+        vpc_cidrs=existing.vpc_cidrs,
     )

@@ -48,6 +48,7 @@ class NetworkStack(cdk.Stack):
             flow_log_days=config.flow_log_days,
             encryption_key=self.key,
             interface_quota=config.interface_quota,
+            load_balancer_zone_ids=config.load_balancer_zone_ids,
         )
         """The network, for the stacks that stand in it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")

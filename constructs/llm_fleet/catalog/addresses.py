@@ -36,6 +36,10 @@ class AddressFacts:
     """What an instance whose network cards no source tells is taken to need."""
     addresses_of_file_system: int
     """What an FSx file system needs at the least."""
+    addresses_of_serving_host: int
+    """What an ECS host and the one serving task on it need: each has an interface of its own."""
+    addresses_of_daemon: int
+    """What a task of a daemon service needs beside them."""
     interface_quota: int
     """Default of the quota of network interfaces; AWS enforces it in each AZ."""
     interface_quota_code: str

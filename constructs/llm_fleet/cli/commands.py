@@ -12,7 +12,10 @@ def validate(arguments: argparse.Namespace) -> int:
     path = Path(arguments.file)
     fleet = load_fleet(path)
     nodes = sum(cluster.node_count for cluster in fleet.clusters.values())
-    print(f"{path}: good; {_count(len(fleet.clusters), 'cluster')}, {_count(nodes, 'node')} in {fleet.region}")
+    clusters = [_count(len(fleet.clusters), "cluster"), _count(nodes, "node")]
+    services = [_count(len(fleet.services), "service")] if fleet.services else []
+    found = [*(clusters if fleet.clusters or not services else []), *services]
+    print(f"{path}: good; {', '.join(found)} in {fleet.region}")
     return 0
 
 

@@ -22,12 +22,13 @@ def check_network_config(fleet: Fleet) -> Iterator[Problem]:
 
 
 def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
-    """Return what the clusters do that needs an endpoint of its own."""
+    """Return what clusters and services do that needs an endpoint of its own."""
     accounting = (
         *(cluster.accounting_database for cluster in fleet.hyperpod_clusters.values()),
         *(cluster.accounting for cluster in fleet.parallelclusters.values()),
     )
-    return frozenset({EndpointFeature.ACCOUNTING} if any(accounting) else ())
+    used = {EndpointFeature.ACCOUNTING: any(accounting), EndpointFeature.INFERENCE: bool(fleet.services)}
+    return frozenset(feature for feature, is_used in used.items() if is_used)
 
 
 def zone_path(network: NetworkConfig, *rest: PathPart) -> tuple[PathPart, ...]:
@@ -53,6 +54,9 @@ def _check_existing(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
         subnets=existing.subnets,
         security_group_id=existing.security_group_id,
         region=fleet.region,
+        private_subnets=existing.private_subnets,
+        public_subnets=existing.public_subnets,
+        vpc_cidrs=existing.vpc_cidrs,
     ):
         yield problem.under("vpc")
 
@@ -77,6 +81,7 @@ def _check_made(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
         flow_log_days=network.flow_log_days,
         interface_quota=network.interface_quota,
         region=fleet.region,
+        load_balancer_zone_ids=network.load_balancer_zone_ids,
     ):
         zones = problem.path[:1] == ("availability_zone_ids",)
         yield replace(problem, path=zone_path(network, *problem.path[1:])) if zones else problem

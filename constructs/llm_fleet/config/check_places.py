@@ -11,10 +11,12 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_network import zone_of
+from llm_fleet.rules.inference.address_claims import address_claims as service_address_claims
 from llm_fleet.rules.lustre_addresses import lustre_addresses
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import interface_endpoints
@@ -97,6 +99,16 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             owner=name,
             zone=view.availability_zone_id,
             efa_with_address=view.efa_with_address,
+        )
+    yield from _claims_of_services(fleet)
+
+
+def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
+    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    for name, service in fleet.services.items():
+        view = ServiceView(config=service, fleet=fleet)
+        yield from service_address_claims(
+            view.hosts, view.scaling, owner=name, zones=zones, neuron_health=service.neuron_health
         )
 
 

@@ -14,7 +14,10 @@ from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
 
-_COUNTED = ("instance_type", "instance_types", "listed_types", "count", "max_count", "availability_zone_id")
+_COUNTED = (
+    *("instance_type", "instance_types", "listed_types", "count", "max_count", "availability_zone_id"),
+    *("desired", "minimum", "maximum"),
+)
 
 
 def check_fleet(fleet: Fleet) -> list[Problem]:
@@ -42,7 +45,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
 
 def _misleads(problem: Problem) -> bool:
     """Return whether, with this wrong, what all addresses add up to would mean nothing."""
-    return problem.path[:1] == ("network",) or problem.path[-1] in _COUNTED
+    return problem.path[:1] == ("network",) or (problem.path[-1:] and problem.path[-1] in _COUNTED)
 
 
 def _each_once(problems: list[Problem]) -> list[Problem]:

@@ -18,3 +18,9 @@ class ExistingNetworkConfig(FleetModel):
     """The CIDR of each compute subnet, by AZ id, so that too small a one is told. Default: not known, not checked."""
     security_group_id: str | None = Field(default=None, alias="security_group")
     """Security group of nodes and mounts, which lets all traffic in from, and out to, itself. Default: one is made."""
+    private_subnets: Mapping[str, str] = {}
+    """Subnets of private load balancers, by AZ id: two AZs at least, and all of `subnets`. Default: `subnets`."""
+    public_subnets: Mapping[str, str] = {}
+    """Subnets of public load balancers, by AZ id, likewise. Default: none, and no public ones."""
+    vpc_cidrs: tuple[str, ...] = ()
+    """The VPC's own blocks, from which private load balancers are reached. Default: none; write `allowed_from`."""

@@ -15,6 +15,9 @@ class NetworkConfig(FleetModel):
     """AZ id of the only compute subnet, e.g. `usw2-az4`. Ids are the same in every account, letters are not."""
     azs: tuple[str, ...] = ()
     """AZ ids, where there are several; the first is where things go unless told otherwise. EFA never crosses AZs."""
+    load_balancer_zone_ids: tuple[str, ...] = Field(default=(), alias="load_balancer_azs")
+    """AZ ids for load balancers alone, which need two: one that is added moves nothing. Default: they stand in the
+    network's own AZs."""
     cidr: str = "10.0.0.0/16"
     """Addresses of the public and infrastructure subnets. Default: `10.0.0.0/16`."""
     compute_cidr: str = "10.1.0.0/16"

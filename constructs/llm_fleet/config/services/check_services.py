@@ -11,6 +11,7 @@ from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.inference.alarms import check_thresholds
 from llm_fleet.rules.inference.check import check_service
 from llm_fleet.rules.inference.service import check_grace, check_log_days
 from llm_fleet.rules.inference.terms import ModelSource
@@ -54,6 +55,7 @@ def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
     yield from check_log_days(service.log_retention_days)
     yield from check_grace(service.health_check_grace_seconds)
     yield from check_tags(service.tags)
+    yield from (problem.under("alarms") for problem in check_thresholds(service.alarms))
 
 
 def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from llm_fleet.config.named import NamedModel
+from llm_fleet.config.services.alarms import AlarmsConfig
 from llm_fleet.config.services.export import ExportConfig
 from llm_fleet.config.services.front import FrontConfig
 from llm_fleet.config.services.hosts import HostsConfig
@@ -14,9 +15,9 @@ from llm_fleet.config.services.model import ServedModelConfig
 from llm_fleet.config.services.other_words import OF_SERVICE
 from llm_fleet.config.services.scaling import ScalingConfig
 from llm_fleet.config.services.servers import AnyServer
-from llm_fleet.config.services.short_schema import or_capacity, or_kind, or_text
+from llm_fleet.config.services.short_schema import or_capacity, or_kind, or_text, or_topic
 from llm_fleet.config.services.tgi_server import TgiServerConfig
-from llm_fleet.config.services.values import NeuronInstanceName, TopicArn
+from llm_fleet.config.services.values import NeuronInstanceName
 from llm_fleet.config.values import Days, Seconds
 from llm_fleet.rules.inference.terms import ServerKind
 
@@ -46,14 +47,18 @@ class ServiceConfig(NamedModel):
     """Who runs the instances, and what they are made with."""
     front: FrontConfig = FrontConfig()
     """The load balancer, who reaches it and who may ask the model."""
-    alarm_topic_arn: TopicArn | None = Field(default=None, alias="alarms")
-    """ARN of the SNS topic that alarms go to. Default: none; they show in CloudWatch alone."""
+    alarms: AlarmsConfig = Field(default=AlarmsConfig(), json_schema_extra=or_topic)
+    """Who is called, and from when on: the ARN of an SNS topic, or more about it. Default: nobody."""
     log_retention_days: Days = Field(default=30, alias="logs")
     """How long logs are kept. Default: `30 days`."""
     health_check_grace_seconds: Seconds | None = Field(default=None, alias="load_time")
     """How long a task may take to load the model before its health counts. Default: by the server and the model."""
     execute_command: bool = False
-    """Whether `aws ecs execute-command` opens a shell in a task. Default: no."""
+    """Whether `aws ecs execute-command` opens a shell in a task. Default: no; who has one has the model and the key."""
+    neuron_health: bool = True
+    """Whether a daemon watches the Neuron devices of hosts. Default: yes on `ec2`."""
+    collector_image: str | None = None
+    """Image of the collector of metrics, for networks that cannot reach public.ecr.aws. Default: AWS's."""
     export: ExportConfig | None = Field(default=None, examples=["{}"])
     """A task that compiles the model for Neuron into its bucket, in a stack of its own. Default: none."""
     tags: Mapping[str, str] = {}

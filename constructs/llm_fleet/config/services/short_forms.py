@@ -1,4 +1,5 @@
-"""What a user may write of a service in short, written out: `model: s3://…`, `server: tgi`, `hosts: ec2`."""
+"""What a user may write of a service in short, written out: `model: s3://…`, `server: tgi`, `hosts: ec2`,
+`alarms: arn:…`."""
 
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ def service_in_long_form(service: Any) -> Any:
     if not isinstance(service, dict):
         return service
     written = cast("dict[str, Any]", service)
-    readers = {"model": _model, "server": _server, "hosts": _hosts}
+    readers = {"model": _model, "server": _server, "hosts": _hosts, "alarms": _alarms}
     return {key: readers[key](value) if key in readers else value for key, value in written.items()}
 
 
@@ -34,3 +35,7 @@ def _server(written: Any) -> Any:
 
 def _hosts(written: Any) -> Any:
     return {"capacity": written} if isinstance(written, str) else written
+
+
+def _alarms(written: Any) -> Any:
+    return {"topic": written} if isinstance(written, str) else written

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from llm_fleet.config.services.values import TOPIC_ARN
 from llm_fleet.rules.inference.terms import Capacity, ServerKind
 
 
@@ -18,6 +19,11 @@ def or_kind(schema: dict[str, Any]) -> None:
 def or_capacity(schema: dict[str, Any]) -> None:
     """Let the word of a capacity stand for hosts with their defaults."""
     _also(schema, {"enum": [capacity.value for capacity in Capacity]})
+
+
+def or_topic(schema: dict[str, Any]) -> None:
+    """Let the ARN of a topic stand for alarms with their own thresholds."""
+    _also(schema, TOPIC_ARN.json_schema())
 
 
 def _also(schema: dict[str, Any], short: dict[str, Any]) -> None:

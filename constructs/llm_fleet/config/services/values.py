@@ -13,6 +13,11 @@ _PARAMETERS = Quantity(
 )
 _BODY = Quantity(noun="size", units={"bytes": 1, "KiB": 1024, "MiB": 1024**2}, example="2 MiB", usual="MiB")
 
+_WAIT = Quantity(noun="time", units={"ms": 1, "s": 1000, "min": 60_000}, example="10 s", usual="s")
+
+Milliseconds = Annotated[int, BeforeValidator(_WAIT.parse), WithJsonSchema(_WAIT.json_schema())]
+"""Milliseconds, written as `10 s` or `800 ms`."""
+
 ParameterCount = Annotated[int, BeforeValidator(_PARAMETERS.parse), WithJsonSchema(_PARAMETERS.json_schema())]
 """A number of weights, written as `8 B`: billions, as in the names of models."""
 
@@ -27,11 +32,11 @@ def _instance_type_schema(schema: dict[str, Any]) -> None:
 NeuronInstanceName = Annotated[str, Field(json_schema_extra=_instance_type_schema)]
 """An instance type by EC2's name. Which there are is for the rule to tell, and for the schema to offer."""
 
-_TOPIC_ARN = TextForm(
+TOPIC_ARN = TextForm(
     noun="the ARN of an SNS topic",
     pattern="arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+",
     example="arn:aws:sns:us-west-2:111122223333:pager",
 )
 
-TopicArn = Annotated[str, BeforeValidator(_TOPIC_ARN.parse), WithJsonSchema(_TOPIC_ARN.json_schema())]
+TopicArn = Annotated[str, BeforeValidator(TOPIC_ARN.parse), WithJsonSchema(TOPIC_ARN.json_schema())]
 """The ARN of an SNS topic."""
