@@ -1,4 +1,4 @@
-"""LLM infrastructure on AWS as CDK constructs: network, storage, accounting, clusters to train on, services to serve from.
+"""LLM infrastructure on AWS as CDK constructs: network, storage, accounting, training clusters, inference services.
 
 The public names are loaded when they are first used, so that `import llm_fleet` costs next to nothing beside the CDK.
 """
