@@ -1,0 +1,81 @@
+"""What happens on every boot: driver, devices, model, agent; then the word about it goes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Optional
+
+from inference_host.agent import configure_agent
+from inference_host.aws import Aws, Metadata
+from inference_host.devices import check_devices
+from inference_host.driver import ensure_driver
+from inference_host.failures import Code, Failure
+from inference_host.host import Host, say
+from inference_host.model import mount_model
+from inference_host.settings import Settings, read_settings
+
+READY = "/run/llm-fleet/host-ready"
+"""ecs.service asserts that it is there; the folder is empty after each boot."""
+REPORT = "/var/lib/llm-fleet/host-report.json"
+_STEPS = (ensure_driver, check_devices, mount_model, configure_agent)
+
+
+def boot() -> int:
+    """Check this host, let the ECS agent start or not, and tell. Returns the exit code."""
+    host = Host(Path(os.environ.get("LLM_FLEET_ROOT", "/")))
+    host.path(READY).unlink(missing_ok=True)
+    begun = time.monotonic()
+    settings: Optional[Settings] = None
+    story: dict[str, Any] = {}
+    try:
+        settings = read_settings(host)
+        story.update(service=settings.service, instance_type=settings.instance_type)
+        for step in _STEPS:
+            story.update(step(host, settings))
+        story = {"event": "host-ready", **story}
+    except Failure as failure:
+        story = _refused(failure.code, failure.message, story)
+    except Exception as error:  # whatever it is, the agent must not start
+        traceback.print_exc()
+        story = _refused(Code.UNFORESEEN, f"{type(error).__name__}: {error}", story)
+    story["seconds"] = round(time.monotonic() - begun, 1)
+    _tell(host, settings, story)
+    return 0 if story["event"] == "host-ready" else 1
+
+
+def _refused(code: Code, message: str, story: dict[str, Any]) -> dict[str, Any]:
+    told = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
+    return {**told, **story}
+
+
+def _tell(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> None:
+    """Leave the word on the host, then send it; what cannot be sent changes nothing about the host."""
+    well = story["event"] == "host-ready"
+    metadata = _or_none("the instance's metadata", Metadata)
+    instance = _or_none("the instance's id", lambda: metadata.get("meta-data/instance-id")) if metadata else None
+    story["instance"] = instance
+    line = json.dumps(story)
+    say(line)
+    _or_none(REPORT, lambda: host.write(REPORT, line + "\n"))
+    if well:
+        host.write(READY, line + "\n")
+    if settings is None or metadata is None or instance is None:
+        return
+    told, name = settings, instance
+    aws = _or_none("the credentials of the host's role", lambda: Aws(told, metadata))
+    if aws is not None:
+        _or_none("the log", lambda: aws.log(f"host/{name}", line))
+        # Once the stack stands nobody waits for it, and CloudFormation refuses it.
+        _or_none("the signal", lambda: aws.signal(name, success=well))
+
+
+def _or_none(what: str, act: Any) -> Any:
+    try:
+        return act()
+    except Exception as error:
+        say(f"{what}: {type(error).__name__}: {error}")
+        return None

@@ -1,0 +1,105 @@
+"""The Neuron driver: exactly the pinned one runs, or the host is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Optional
+
+from inference_host.failures import Code, fail
+from inference_host.host import CommandFailed, Host, say
+from inference_host.settings import Settings
+
+_PACKAGE = "aws-neuronx-dkms"
+_RUNNING = "/sys/module/neuron"
+_REPOSITORY = "/etc/yum.repos.d/llm-fleet-neuron.repo"
+_PLACE = "https://yum.repos.neuron.amazonaws.com"
+_INSTALL_SECONDS = 540
+_LOAD_SECONDS = 60
+
+
+def ensure_driver(host: Host, settings: Settings) -> dict[str, object]:
+    """Make the pinned driver run, by installing it where that is allowed. Raises `Failure`."""
+    pinned = settings.driver
+    found, installed = packaged(host), False
+    if found != pinned:
+        if not settings.install_driver:
+            fail(
+                Code.DRIVER_OTHER,
+                f"this host has the Neuron driver {found or '(none)'}, its service is pinned to {pinned}, and it may "
+                "install none",
+            )
+        say(f"the AMI has the Neuron driver {found or '(none)'}; {pinned} is installed in its place")
+        _install(host, pinned)
+        installed = True
+    if running(host) != pinned:
+        _reload(host)
+    if running(host) != pinned:
+        fail(
+            Code.DRIVER_LOAD,
+            f"the Neuron driver {running(host) or '(none)'} runs, and not {pinned}, which "
+            + ("was just installed" if installed else "is installed"),
+        )
+    return {"driver": pinned, "driver_of_ami": found, "driver_installed": installed}
+
+
+def packaged(host: Host) -> Optional[str]:
+    """Return the version that the kernel would load; `None` without one."""
+    try:
+        return _version(host.run("modinfo", "-F", "version", "neuron"))
+    except CommandFailed:
+        return None
+
+
+def running(host: Host) -> Optional[str]:
+    """Return the version that is loaded; `None` when none is."""
+    return _version(host.read(f"{_RUNNING}/version") or "")
+
+
+def _version(text: str) -> Optional[str]:
+    """Return the numbers at the beginning of `text`: the package's release may follow them."""
+    found = re.match(r"\d+(\.\d+)*", text.strip())
+    return found.group() if found else None
+
+
+def _install(host: Host, version: str) -> None:
+    """Take the AMI's driver off and put `version` in its place. Nothing else comes from the repository, which goes."""
+    host.write(
+        _REPOSITORY,
+        f"[llm-fleet-neuron]\nname=AWS Neuron\nbaseurl={_PLACE}\nenabled=1\ngpgcheck=1\n"
+        f"gpgkey={_PLACE}/GPG-PUB-KEY-AMAZON-AWS-NEURON.PUB\nincludepkgs={_PACKAGE}\n",
+    )
+    dnf = ("dnf", "--assumeyes", "--quiet", "--setopt=install_weak_deps=False")
+    try:
+        _try(host, "dnf", "versionlock", "delete", _PACKAGE)
+        kernel = os.uname().release
+        if not host.path(f"/lib/modules/{kernel}/build").exists():
+            host.run_often(*dnf, "install", f"kernel-devel-{kernel}", seconds=_INSTALL_SECONDS)
+        if running(host):
+            host.run("modprobe", "--remove", "neuron", seconds=_LOAD_SECONDS)
+        # Fetched first: a host without a way to the repository keeps what it has, and a reboot finds it so.
+        host.run_often(*dnf, "install", "--downloadonly", f"{_PACKAGE}-{version}", seconds=_INSTALL_SECONDS)
+        host.run(*dnf, "remove", _PACKAGE, seconds=_INSTALL_SECONDS)
+        host.run_often(*dnf, "install", f"{_PACKAGE}-{version}", seconds=_INSTALL_SECONDS)
+    except CommandFailed as error:
+        fail(Code.DRIVER_INSTALL, f"the Neuron driver {version} could not be installed: {error}")
+    finally:
+        host.path(_REPOSITORY).unlink()
+    _try(host, "dnf", "versionlock", "add", _PACKAGE)
+
+
+def _reload(host: Host) -> None:
+    try:
+        if running(host):
+            host.run("modprobe", "--remove", "neuron", seconds=_LOAD_SECONDS)
+        host.run("modprobe", "neuron", seconds=_LOAD_SECONDS)
+    except CommandFailed as error:
+        fail(Code.DRIVER_LOAD, f"the Neuron driver does not load: {error}")
+
+
+def _try(host: Host, *command: str) -> None:
+    """Run what only guards against later changes; the repository is gone as well."""
+    try:
+        host.run(*command)
+    except CommandFailed as error:
+        say(str(error))

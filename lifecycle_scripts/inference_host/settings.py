@@ -1,0 +1,53 @@
+"""What this host is told: settings.json, written by the user data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Optional
+
+from inference_host.failures import Code, fail
+from inference_host.host import Host
+
+PATH = "/etc/llm-fleet/settings.json"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A model in S3."""
+
+    bucket: str
+    prefix: str
+    path: str
+    cache_gib: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a host is told."""
+
+    service: str
+    cluster: str
+    region: str
+    url_suffix: str
+    instance_type: str
+    driver: str
+    install_driver: bool
+    devices: Optional[int]
+    log_group: str
+    stack: str
+    signal_resource: str
+    mount: Optional[Mount]
+
+
+def read_settings(host: Host) -> Settings:
+    """Return the settings. Raises `Failure` when they cannot be read."""
+    text = host.read(PATH)
+    if text is None:
+        fail(Code.SETTINGS, f"there is no {PATH}")
+    try:
+        told = json.loads(text)
+        mount = told.pop("mount")
+        return Settings(mount=Mount(**mount) if mount else None, **told)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        fail(Code.SETTINGS, f"{PATH} is not what this host reads: {error}")
