@@ -2,6 +2,8 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from local_serving.servers.command_words import SettingRefused
 from local_serving.servers.http_server import serve
@@ -27,11 +29,11 @@ def _vllm(kind: str, command: list[str]) -> None:
     asyncio.run(serve(server, port=settings.port, graceful_seconds=1, surroundings=around, on_stop=server.end))
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[[list[str]], None]] = {
     "tgi": _tgi,
-    "hugging-face-vllm": lambda command: _vllm("hugging-face-vllm", command),
-    "aws-vllm": lambda command: _vllm("aws-vllm", command),
-    "aws-vllm-neuron": lambda command: _vllm("aws-vllm", command),
+    "hugging-face-vllm": partial(_vllm, "hugging-face-vllm"),
+    "aws-vllm": partial(_vllm, "aws-vllm"),
+    "aws-vllm-neuron": partial(_vllm, "aws-vllm"),
 }
 
 if __name__ == "__main__":

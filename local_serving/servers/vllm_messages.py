@@ -29,8 +29,14 @@ def usage_chunk(kind: str, identity: str, model: str, counted: dict[str, int]) -
 
 def chat_completion(model: str, text: str, finish_reason: str, counted: dict[str, int]) -> dict[str, Any]:
     """A whole chat."""
-    message = {"role": "assistant", "content": text, "tool_calls": []}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason, "stop_reason": None}
+    message: dict[str, Any] = {"role": "assistant", "content": text, "tool_calls": []}
+    choice: dict[str, Any] = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": finish_reason,
+        "stop_reason": None,
+    }
     return {**_message("chat.completion", identity("chatcmpl"), model, [choice]), "usage": counted}
 
 
@@ -42,8 +48,14 @@ def completion(identity: str, model: str, text: str, finish_reason: str | None) 
 
 def models(name: str, path: str, length: int) -> dict[str, Any]:
     """What `/v1/models` lists."""
-    model = {"id": name, "object": "model", "created": int(time.time()), "owned_by": "vllm", "root": path}
-    return {"object": "list", "data": [{**model, "parent": None, "max_model_len": length, "permission": []}]}
+    entry: dict[str, Any] = {
+        "id": name,
+        "object": "model",
+        "created": int(time.time()),
+        "owned_by": "vllm",
+        "root": path,
+    }
+    return {"object": "list", "data": [{**entry, "parent": None, "max_model_len": length, "permission": []}]}
 
 
 def identity(kind: str) -> str:

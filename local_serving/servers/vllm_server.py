@@ -85,7 +85,7 @@ class VllmServer(HttpServer):
 
     async def _chat(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request)
-        prompt, found = self._answer(prompt_of(body["messages"]), question_of(body["messages"]), limit_of(body))
+        prompt, found = self._admit(prompt_of(body["messages"]), question_of(body["messages"]), limit_of(body))
         name, identity = self._settings.served_name, messages.identity("chatcmpl")
         counted = messages.usage(prompt, len(found.tokens))
         if not body.get("stream"):
@@ -103,7 +103,7 @@ class VllmServer(HttpServer):
     async def _completions(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request)
         text = prompts_of(body)[0]
-        prompt, found = self._answer(text, text, limit_of(body) or _COMPLETION_TOKENS)
+        prompt, found = self._admit(text, text, limit_of(body) or _COMPLETION_TOKENS)
         name, identity = self._settings.served_name, messages.identity("cmpl")
         counted = messages.usage(prompt, len(found.tokens))
         if not body.get("stream"):
@@ -167,8 +167,8 @@ class VllmServer(HttpServer):
             raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{asked}` does not exist."))
         return body
 
-    def _answer(self, prompt: str, question: str, limit: int | None) -> tuple[int, Answer]:
-        """Return the prompt's tokens and what will be generated. Raises `HttpError` for what the sequence cannot hold."""
+    def _admit(self, prompt: str, question: str, limit: int | None) -> tuple[int, Answer]:
+        """Return the prompt's tokens and what is generated. Raises `HttpError` for what no sequence holds."""
         prompt_tokens, length = len(tokenize(prompt)), self._settings.sequence_length
         room = length - prompt_tokens
         if room <= 0 or (limit or 0) > room:

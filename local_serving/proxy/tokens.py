@@ -1,0 +1,63 @@
+"""The check of tokens (JWT) that a load balancer does for a listener rule.
+
+From "Verify JWTs using an Application Load Balancer" in its user guide: RS256 alone, `iss` and `exp` must be there,
+`nbf` and `iat` are checked where they are, at most ten keys. That several values of a claim must all be in the token is
+the strict reading; the guide does not say.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+
+_MOST_KEYS = 10
+
+Keys = Mapping[str, Any]
+"""A JSON Web Key Set."""
+
+
+class TokenRefused(Exception):
+    """The token does not pass; the message says why, which a load balancer does not."""
+
+
+def check_token(authorization: str | None, settings: Mapping[str, Any], keys: Keys) -> None:
+    """Check the value of an Authorization header by a rule's JwtValidationConfig. Raises `TokenRefused`."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise TokenRefused("there is no bearer token")
+    if len(keys["keys"]) > _MOST_KEYS:
+        raise TokenRefused(f"the issuer has {len(keys['keys'])} keys; a load balancer takes {_MOST_KEYS}")
+    try:
+        claims = _claims(token, settings, keys)
+    except jwt.PyJWTError as error:
+        raise TokenRefused(str(error)) from error
+    for claim in settings.get("AdditionalClaims", []):
+        _check_claim(claims, claim)
+
+
+def _claims(token: str, settings: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+    wanted = jwt.get_unverified_header(token).get("kid")
+    found = [key for key in jwt.PyJWKSet.from_dict(dict(keys)).keys if key.key_id == wanted]
+    if not found:
+        raise TokenRefused(f"the issuer has no key {wanted!r}")
+    return jwt.decode(
+        token,
+        found[0],
+        algorithms=["RS256"],
+        issuer=settings["Issuer"],
+        options={"require": ["exp", "iss"], "verify_aud": False, "verify_iss": True},
+    )
+
+
+def _check_claim(claims: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    value: Any = claims.get(wanted["Name"])
+    form = wanted["Format"]
+    if form == "space-separated-values":
+        there = str(value or "").split()
+    elif form == "string-array":
+        there = [str(item) for item in value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    else:
+        there = [value] if isinstance(value, str) else []
+    missing = [item for item in wanted["Values"] if item not in there]
+    if missing:
+        raise TokenRefused(f"claim {wanted['Name']} lacks {', '.join(missing)}")

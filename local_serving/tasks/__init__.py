@@ -1,0 +1,1 @@
+"""What ECS does with tasks: starts the server's container and stops it in order."""
