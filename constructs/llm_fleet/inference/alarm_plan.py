@@ -1,0 +1,225 @@
+"""Which alarms a service has: what each looks at, when it rings, and what to do then. Plain data."""
+
+from dataclasses import dataclass
+
+from llm_fleet.catalog.inference_sight import alarm_facts, neuron_health_facts
+from llm_fleet.inference.alarm_thresholds import AlarmThresholds
+from llm_fleet.inference.metric import Measure
+from llm_fleet.inference.service_metrics import ServiceMetrics
+
+_FIVE_MINUTES = 300
+
+HOST_REFUSED = "HostRefused"
+TASK_STOPPED = "TaskStopped"
+NEURON_ERROR = "NeuronError"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCount:
+    """Lines of the service's log group that are counted as a metric."""
+
+    name: str
+    """Of the metric, after the service's own name."""
+    pattern: str
+    """In the syntax of CloudWatch Logs' metric filters."""
+
+
+LOG_COUNTS = (
+    # A host says so itself, in one line, before it joins the cluster.
+    LogCount(name=HOST_REFUSED, pattern='{ $.event = "host-refused" }'),
+    # Not what an update or scaling has stopped: those carry another code, or another reason.
+    LogCount(
+        name=TASK_STOPPED,
+        pattern='{ ($.detail.stopCode = "EssentialContainerExited") || ($.detail.stopCode = "TaskFailedToStart") || '
+        '($.detail.stoppedReason = "Task failed*") }',
+    ),
+)
+
+
+def neuron_error_count() -> LogCount:
+    """Return what is counted of the detector's log: errors that it found, not the rules that it says it has."""
+    return LogCount(name=NEURON_ERROR, pattern=f'"{neuron_health_facts().log_line}" "NeuronHasError_"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmPlan:
+    """One alarm. It rings when `ringing` of the last `periods` values are beyond `threshold`."""
+
+    id: str
+    """Construct id, and the end of the alarm's name."""
+    measure: Measure
+    """What is looked at, with its period."""
+    threshold: float
+    below: bool = False
+    """Whether it rings below the threshold; else at it and above."""
+    periods: int
+    ringing: int
+    missing: str
+    """What no value means: `notBreaching` all is well, `breaching` it is not, `missing` nobody knows."""
+    meaning: str
+    """What has happened, and what to do. One line, for whoever is called at night."""
+
+
+def alarm_plans(metrics: ServiceMetrics, thresholds: AlarmThresholds, *, neuron_health: bool) -> tuple[AlarmPlan, ...]:
+    """Return every alarm of a service."""
+    return (
+        *_of_clients(metrics, thresholds),
+        *_of_load_balancer(metrics),
+        *_of_hosts(metrics, neuron_health=neuron_health),
+    )
+
+
+def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[AlarmPlan]:
+    facts = alarm_facts()
+    waiting = thresholds.waiting_requests or facts.waiting_per_batch * metrics.batch_size
+    first = thresholds.time_to_first_token_seconds or facts.time_to_first_token_seconds
+    percent = thresholds.server_error_percent or facts.error_percent
+    return [
+        AlarmPlan(
+            id="Queue",
+            measure=metrics.waiting(),
+            threshold=waiting,
+            periods=10,
+            ringing=10,
+            # TGI tells of a queue from its first request on; a silent collector has an alarm of its own.
+            missing="notBreaching",
+            meaning=f"For 10 minutes {waiting:g} requests or more have waited in each task. Raise `scaling.maximum` "
+            "(or `desired`), or give the model a larger batch; if tasks are below the maximum, look why new ones do "
+            "not start (alarms HostRefused, TaskStopped).",
+        ),
+        AlarmPlan(
+            id="TimeToFirstToken",
+            measure=metrics.time_to_first_token().over(seconds=_FIVE_MINUTES),
+            threshold=first,
+            periods=3,
+            ringing=3,
+            missing="notBreaching",
+            meaning=f"For 15 minutes the first token has taken {first:g} s or more on average. With a queue: more "
+            "tasks. Without: prompts are long for this model and instance; look at their lengths, tensor parallelism "
+            "and instance size.",
+        ),
+        AlarmPlan(
+            id="ServerErrors",
+            measure=metrics.server_error_percent().over(seconds=_FIVE_MINUTES),
+            threshold=percent,
+            periods=3,
+            ringing=2,
+            missing="notBreaching",
+            meaning=f"{percent:g} of a hundred requests or more ended in a 5xx of the server. Its reason is in the "
+            "service's log group, streams `server/...`; TGI's 424 and 500 mean a failed generation.",
+        ),
+        *_of_rejections(metrics),
+    ]
+
+
+def _of_rejections(metrics: ServiceMetrics) -> list[AlarmPlan]:
+    rejected = metrics.rejected()
+    if rejected is None:
+        return []
+    return [
+        AlarmPlan(
+            id="Rejected",
+            measure=rejected.over(seconds=_FIVE_MINUTES),
+            threshold=alarm_facts().rejected,
+            periods=3,
+            ringing=2,
+            missing="notBreaching",
+            meaning="Servers turn requests away with 429, since more are there than they may hold at once. Clients of "
+            "OpenAI's library try again by themselves; raise `scaling.maximum`, or the server's greatest number of "
+            "concurrent requests, which makes the queue longer and answers later.",
+        )
+    ]
+
+
+def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
+    facts = alarm_facts()
+    return [
+        AlarmPlan(
+            id="LoadBalancerErrors",
+            measure=metrics.load_balancer_errors().over(seconds=_FIVE_MINUTES),
+            threshold=facts.load_balancer_errors,
+            periods=3,
+            ringing=2,
+            missing="notBreaching",
+            meaning="The load balancer itself answers 5xx: 503 is no healthy target, 502 a server that closed the "
+            "connection, 504 an answer longer than `front.longest_answer_seconds`. The access log tells which.",
+        ),
+        AlarmPlan(
+            id="UnhealthyHosts",
+            measure=metrics.unhealthy_hosts().over(seconds=_FIVE_MINUTES),
+            threshold=1,
+            periods=6,
+            ringing=6,
+            # There is no value while no target is registered, which NoHealthyHost tells.
+            missing="notBreaching",
+            meaning="For half an hour a target has not answered its health check. A model that is still being loaded "
+            "or compiled is the harmless reason; the server's log tells how far it is. Else stop the task: ECS starts "
+            "another.",
+        ),
+        AlarmPlan(
+            id="NoHealthyHost",
+            measure=metrics.healthy_hosts(),
+            threshold=1,
+            below=True,
+            periods=5,
+            ringing=5,
+            missing="breaching",
+            meaning="Nobody can ask the model: for 5 minutes no target has been healthy. On a first deployment it is "
+            "loading. Else look at the service's events in ECS, then at HostRefused and TaskStopped.",
+        ),
+        AlarmPlan(
+            id="NoMetrics",
+            measure=metrics.scraped().over(seconds=_FIVE_MINUTES),
+            threshold=1,
+            below=True,
+            periods=6,
+            ringing=6,
+            missing="breaching",
+            meaning="For half an hour no collector has reached a server: nothing scales by the queue, and the alarms "
+            "Queue, TimeToFirstToken and Rejected are blind. While servers answer, look at the collector's log "
+            "(streams `collector/...`) and at the task role's right to write to the log group.",
+        ),
+    ]
+
+
+def _of_hosts(metrics: ServiceMetrics, *, neuron_health: bool) -> list[AlarmPlan]:
+    refused = metrics.of_log(HOST_REFUSED, label="hosts refused")
+    stopped = metrics.of_log(TASK_STOPPED, label="tasks stopped by themselves")
+    plans = [
+        AlarmPlan(
+            id=HOST_REFUSED,
+            measure=refused.over(seconds=_FIVE_MINUTES),
+            threshold=1,
+            periods=1,
+            ringing=1,
+            missing="notBreaching",
+            meaning="A host has refused to join the cluster: driver, devices or the model's mount are not as they must "
+            'be. Its line with code and remedy: filter the log group by { $.event = "host-refused" }.',
+        ),
+        AlarmPlan(
+            id=TASK_STOPPED,
+            measure=stopped.over(seconds=3 * _FIVE_MINUTES),
+            threshold=alarm_facts().task_stops,
+            periods=1,
+            ringing=1,
+            missing="notBreaching",
+            meaning="Within 15 minutes tasks have ended by themselves, could not start or failed their health checks. "
+            "Why is in the log group: filter by { $.detail.stoppedReason = * }. Exit code 137 is too little memory, "
+            "or a stop that took too long.",
+        ),
+    ]
+    return [*plans, _of_neuron(metrics)] if neuron_health else plans
+
+
+def _of_neuron(metrics: ServiceMetrics) -> AlarmPlan:
+    return AlarmPlan(
+        id=NEURON_ERROR,
+        measure=metrics.of_log(NEURON_ERROR, label="Neuron hardware errors").over(seconds=_FIVE_MINUTES),
+        threshold=1,
+        periods=1,
+        ringing=1,
+        missing="notBreaching",
+        meaning="The Neuron driver has reported a hardware error that does not mend itself. Replace the host: `aws "
+        "autoscaling set-instance-health --health-status Unhealthy --instance-id ...`; its id is in the task of the "
+        "stream `neuron-health/...` that has the line.",
+    )

@@ -1,0 +1,60 @@
+"""Where alarms go."""
+
+from typing import TYPE_CHECKING, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+_CLOUDWATCH = "cloudwatch.amazonaws.com"
+
+
+class AlarmTopic(sns.Topic):
+    """An encrypted SNS topic that CloudWatch's alarms of this account may write to.
+
+    With SNS's own key, `alias/aws/sns`, alarms would be lost without a word: CloudWatch may not use it
+    (docs.aws.amazon.com/sns/latest/dg/sns-key-management.html). It holds nothing, and goes with its stack.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, encryption_key: kms.IKey | None = None) -> None:
+        """Make a topic; subscribe to it with `add_subscription`.
+
+        `encryption_key`: default one of its own, which rotates every year. One that was imported must let CloudWatch
+        decrypt and make data keys: its policy cannot be changed from here.
+        """
+        key = encryption_key or kms.Key(
+            scope,
+            f"{id}Key",
+            description="Encrypts alarms of inference services on their way",
+            enable_key_rotation=True,
+            pending_window=cdk.Duration.days(7),
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        key = cast(kms.IKey, key)
+        super().__init__(scope, id, master_key=key, enforce_ssl=True)
+        stack = cdk.Stack.of(self)
+        mine = {"StringEquals": {"aws:SourceAccount": stack.account}}
+        key.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsOfThisAccount",
+                principals=[cast(iam.IPrincipal, iam.ServicePrincipal(_CLOUDWATCH))],
+                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+                resources=["*"],
+                conditions=mine,
+            )
+        )
+        self.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsOfThisAccount",
+                principals=[cast(iam.IPrincipal, iam.ServicePrincipal(_CLOUDWATCH))],
+                actions=["sns:Publish"],
+                resources=[self.topic_arn],
+                conditions=mine,
+            )
+        )
+
+    if TYPE_CHECKING:
+        # The CDK names this parameter otherwise in Topic than in ITopic: no type checker takes one for the other.
+        def add_subscription(self, topic_subscription: sns.ITopicSubscription) -> sns.Subscription: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
