@@ -8,8 +8,9 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Optional
 
 from inference_host.host import pause, say
 from inference_host.settings import Settings
@@ -87,11 +88,11 @@ class Aws:
     def _logs(self, action: str, told: dict[str, Any]) -> None:
         self._post("logs", "application/x-amz-json-1.1", json.dumps(told), {"x-amz-target": f"Logs_20140328.{action}"})
 
-    def _post(self, service: str, kind: str, text: str, more: dict[str, str] = {}) -> None:  # noqa: B006
+    def _post(self, service: str, kind: str, text: str, more: Optional[Mapping[str, str]] = None) -> None:
         """Send it, again where the way there or the service fails. Raises `OSError`."""
         for attempt in range(1, _TIMES):
             try:
-                return self._send(service, kind, text.encode(), more)
+                return self._send(service, kind, text.encode(), more or {})
             except urllib.error.HTTPError as error:
                 if error.code < 500 and error.code != 429:
                     raise
@@ -99,9 +100,9 @@ class Aws:
             except OSError as error:
                 say(f"{service}: {error}; once more")
             time.sleep(pause(attempt))
-        return self._send(service, kind, text.encode(), more)
+        return self._send(service, kind, text.encode(), more or {})
 
-    def _send(self, service: str, kind: str, body: bytes, more: dict[str, str]) -> None:
+    def _send(self, service: str, kind: str, body: bytes, more: Mapping[str, str]) -> None:
         host = f"{service}.{self._settings.region}.{self._settings.url_suffix}"
         headers = signed_headers(
             credentials=self._credentials,

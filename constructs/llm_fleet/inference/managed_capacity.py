@@ -20,7 +20,9 @@ _Provider = ecs.CfnCapacityProvider
 
 
 class ManagedCapacity(Construct):
-    """A capacity provider of ECS Managed Instances, and its place in the cluster.
+    """A capacity provider of ECS Managed Instances.
+
+    It is made in its cluster: ECS refuses to associate one of these with a cluster a second time.
 
     What AWS's own programs need on hosts of AWS's own choosing is AWS's to say: both roles carry AWS's policies for
     them. ECS may hand the hosts this one instance role, whatever it is called, and no other.
@@ -77,18 +79,6 @@ class ManagedCapacity(Construct):
         """The capacity provider."""
         # Hosts reach ECS and the registries as soon as they boot.
         self.provider.node.add_dependency(network.connectivity)
-        self.association = ecs.CfnClusterCapacityProviderAssociations(
-            self,
-            "Association",
-            cluster=cluster_name,
-            capacity_providers=[self.provider.ref],
-            default_capacity_provider_strategy=[
-                ecs.CfnClusterCapacityProviderAssociations.CapacityProviderStrategyProperty(
-                    capacity_provider=self.provider.ref, weight=1
-                )
-            ],
-        )
-        """Makes the provider the cluster's; a service that does not wait for it finds no capacity and hangs."""
 
     @property
     def capacity_provider_name(self) -> str:
@@ -108,7 +98,7 @@ class ManagedCapacity(Construct):
     @property
     def dependencies(self) -> IDependable:
         """What a service must wait for."""
-        return DependencyGroup(self.association)
+        return DependencyGroup(self.provider)
 
     @property
     def placement_constraints(self) -> list[ecs.CfnService.PlacementConstraintProperty]:
