@@ -8,7 +8,7 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import check_existing_network, check_network
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.terms import EndpointFeature
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 
 
 def check_network_config(fleet: Fleet) -> Iterator[Problem]:
@@ -27,7 +27,12 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
         *(cluster.accounting_database for cluster in fleet.hyperpod_clusters.values()),
         *(cluster.accounting for cluster in fleet.parallelclusters.values()),
     )
-    used = {EndpointFeature.ACCOUNTING: any(accounting), EndpointFeature.INFERENCE: bool(fleet.services)}
+    closed = fleet.network is not None and fleet.network.internet is InternetAccess.NONE
+    used = {
+        EndpointFeature.ACCOUNTING: any(accounting),
+        # Beside a way to the internet, what hosts of services call needs no endpoint that is paid by the hour.
+        EndpointFeature.INFERENCE: bool(fleet.services) and closed,
+    }
     return frozenset(feature for feature, is_used in used.items() if is_used)
 
 

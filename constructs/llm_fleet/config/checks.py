@@ -9,6 +9,7 @@ from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
+from llm_fleet.config.services.check_front_place import check_front_places
 from llm_fleet.config.services.check_services import check_services
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
@@ -38,14 +39,19 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_tags(fleet.tags),
         *check_zones_exist(fleet),
     ]
+    found = list(check_front_places(fleet)) if not any(map(_is_of_network, problems)) else []
     if not any(map(_misleads, problems)):
-        problems += check_places(fleet)
-    return _each_once(problems)
+        found += check_places(fleet)
+    return _each_once([*problems, *found])
 
 
 def _misleads(problem: Problem) -> bool:
     """Return whether, with this wrong, what all addresses add up to would mean nothing."""
-    return problem.path[:1] == ("network",) or (problem.path[-1:] and problem.path[-1] in _COUNTED)
+    return _is_of_network(problem) or problem.path[-1] in _COUNTED
+
+
+def _is_of_network(problem: Problem) -> bool:
+    return problem.path[:1] == ("network",)
 
 
 def _each_once(problems: list[Problem]) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from llm_fleet.config.services.consequences import follows_in_service
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
 
@@ -26,11 +27,21 @@ _DECIDED_BY: dict[str, tuple[str, ...]] = {
 _DECIDES_FILE_SYSTEM = frozenset({"deployment", "storage"})
 """Keys of a file system without which nothing else of it can be judged."""
 
-_OF_REGION = frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION, Code.PC_REGION})
+_OF_REGION = frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION, Code.PC_REGION, Code.FRONT_CERTIFICATE_REGION})
 _OF_ZONES = frozenset(
-    {Code.ZONE_WITHOUT_SUBNET, Code.MOUNT_ZONE, Code.TRAINING_PLAN_ZONE, Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA}
+    {
+        Code.ZONE_WITHOUT_SUBNET,
+        Code.MOUNT_ZONE,
+        Code.TRAINING_PLAN_ZONE,
+        Code.SUBNET_TOO_SMALL,
+        Code.INTERFACE_QUOTA,
+        Code.FRONT_ZONES,
+    }
 )
-_OF_NETWORK = frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC, Code.PARALLELCLUSTER_NETWORK}) | _OF_ZONES
+_OF_NETWORK = (
+    frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC, Code.PARALLELCLUSTER_NETWORK, Code.SERVICE_NETWORK})
+    | _OF_ZONES
+)
 _OF_HEAD_NODE = frozenset({Code.PC_ARCHITECTURE, Code.PC_HEAD_MEMORY})
 _OF_ACCOUNTING = frozenset({Code.ACCOUNTING_PLACE, Code.ACCOUNTING_SECRET, Code.ACCOUNTING_MUNGE_KEY})
 _OF_PLACE = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
@@ -72,7 +83,8 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
         return finding.code in _OF_HEAD_NODE
     if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
         return finding.code in _OF_ZONES  # It may have been meant to name the AZs.
-    return _within(("storage", "buckets"), path[:2]) and finding.code is Code.UNKNOWN_REFERENCE
+    of_buckets = finding.code is Code.UNKNOWN_REFERENCE and _within(("storage", "buckets"), path[:2])
+    return of_buckets or follows_in_service(finding, path)
 
 
 def _follows(finding: Problem, cause: Problem) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.services.alarms import AlarmsConfig
 from llm_fleet.config.services.front import FrontConfig
 from llm_fleet.config.services.hosts import HostsConfig
 from llm_fleet.config.services.jwt import JwtConfig
@@ -15,6 +17,8 @@ from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.rules.problem import Problem
 
 _MODELS: tuple[type[FleetModel], ...] = (
+    NetworkConfig,
+    AlarmsConfig,
     ServiceConfig,
     ServedModelConfig,
     ServerConfig,
@@ -30,11 +34,17 @@ _MADE = (
     (re.compile(r"Model\.in_image\('([^']*)'\)"), r"`image: \1`"),
     (re.compile(r"Model\.from_s3\('([^']*)'\)"), r"`s3: \1`"),
     (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
+    (re.compile(r"\bmaximum (\d+)"), r"`max: \1`"),
+    (re.compile(r"\bminimum (\d+)"), r"`min: \1`"),
+    (re.compile(r"`maximum`"), "`max`"),
+    (re.compile(r"`minimum`"), "`min`"),
+    (re.compile(r"plain_http: true"), "`http: true`"),
+    (re.compile(r"; in Python, Ec2InstanceType[^;]*"), ""),
     (re.compile(r"\bModelExport\b"), "`export`"),
     (re.compile(r"\bEc2Hosts\b"), "`hosts: ec2`"),
     (re.compile(r"\bManagedHosts\b"), "`hosts: managed-instances`"),
 )
-"""What a stack of one's own would call, and what a fleet file says in its place."""
+"""What a stack of one's own would write, and what a fleet file says in its place."""
 
 
 def in_words(problem: Problem) -> Problem:
