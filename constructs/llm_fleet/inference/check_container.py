@@ -23,6 +23,7 @@ def check_container(
     image: str,
     mount_points: Sequence[ecs.CfnTaskDefinition.MountPointProperty] = (),
     log: ecs.CfnTaskDefinition.LogConfigurationProperty | None = None,
+    after: str | None = None,
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty | None:
     """Return the container that ends with 0 only when the model at `path` is what the server asks for.
 
@@ -31,6 +32,7 @@ def check_container(
     Python of the server's own `image`, which the host needs anyway, as nobody, without a way to write anything. `None`
     for a model of the Hub, of which nothing is there yet. `asked`: see `asked_of_model`. `mount_points`: what
     shows the model at `path`. `log`: default, the container's output is kept nowhere.
+    `after`: a container that must end well before. Default: none.
     """
     if source is ModelSource.HUB:
         return None
@@ -48,6 +50,9 @@ def check_container(
         log_configuration=log,
         memory=_MEMORY_MIB,
         mount_points=list(mount_points),
+        depends_on=[ecs.CfnTaskDefinition.ContainerDependencyProperty(container_name=after, condition="SUCCESS")]
+        if after
+        else None,
         privileged=False,
         readonly_root_filesystem=True,
         user=_NOBODY,

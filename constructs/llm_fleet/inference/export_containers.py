@@ -1,0 +1,168 @@
+"""The containers of an export, one after the other: fetch, export, check, publish."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import aws_ecs as ecs
+
+from llm_fleet.catalog.model_exports import model_exports, tools_image
+from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.inference.check_container import CHECK_CONTAINER, check_container
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.lifecycle import model_exporter
+from llm_fleet.lifecycle.model_checker.check import MARKER
+from llm_fleet.rules.inference.terms import ModelSource
+
+_Container = ecs.CfnTaskDefinition.ContainerDefinitionProperty
+_Dependency = ecs.CfnTaskDefinition.ContainerDependencyProperty
+WORK_VOLUME = "work"
+_CHECKPOINT = "/work/checkpoint"
+_MODEL = "/work/model"
+_TOOLS_MEMORY_MIB = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportJob:
+    """What is exported, for what, with what."""
+
+    source: Model
+    model: Model
+    server: ModelServer
+    image: str
+    """The server's image, in this region."""
+    serving: NeuronInstance
+    """What it will be served on."""
+    host: NeuronInstance | None
+    """What it is exported on; `None` for a host without Neuron devices."""
+    asked: Mapping[str, Any]
+    """What the server will ask of the model."""
+
+    @property
+    def arguments(self) -> list[str]:
+        """What `optimum-cli export neuron` is told between the checkpoint and the folder that it writes."""
+        facts, sizes = model_exports()[self.server.kind], self.asked
+        words = ["--task", "text-generation", "--batch_size", str(sizes["batch_size"])]
+        words += ["--sequence_length", str(sizes["sequence_length"])]
+        words += [facts.cores, str(sizes["tensor_parallel"]), *facts.others]
+        return [*words, facts.instance_type, self.serving.family] if facts.instance_type else words
+
+
+def export_containers(
+    job: ExportJob, *, memory_mib: int, log: ecs.CfnTaskDefinition.LogConfigurationProperty
+) -> list[_Container]:
+    """Return the containers; `memory_mib` is what the task may have in all. The last one alone is essential."""
+    from_s3 = job.source.source is ModelSource.S3
+    check = check_container(
+        source=ModelSource.S3,
+        path=_MODEL,
+        asked=job.asked,
+        image=job.image,
+        mount_points=[_work(read_only=True)],
+        log=log,
+        after="export",
+    )
+    assert check is not None
+    fetch = _tools("fetch", "fetch.sh", {"SOURCE": job.source.location, "CHECKPOINT": _CHECKPOINT}, log=log)
+    target = {"MODEL": _MODEL, "TARGET": job.model.location.rstrip("/"), "MARKER": MARKER}
+    publish = _tools("publish", "publish.sh", target, log=log, after=CHECK_CONTAINER, essential=True)
+    small = sum(int(each.memory or 0) for each in (check, publish, *([fetch] if from_s3 else [])))
+    export = _export(job, memory_mib=memory_mib - small, after="fetch" if from_s3 else None, log=log)
+    return [*([fetch] if from_s3 else []), export, check, publish]
+
+
+def _export(
+    job: ExportJob, *, memory_mib: int, after: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
+) -> _Container:
+    hub = job.source.source is ModelSource.HUB
+    told = {
+        "hub_id": job.source.location if hub else None,
+        "revision": job.source.revision,
+        "checkpoint": _CHECKPOINT,
+        "model": _MODEL,
+        "marker": MARKER,
+        "arguments": job.arguments,
+        "note": {
+            "format": 1,
+            "source": job.source.location,
+            "revision": job.source.revision,
+            "server": str(job.server.kind),
+            "image": job.image,
+            "target": job.serving.target,
+        },
+    }
+    environment = {"LLM_FLEET_EXPORT": json.dumps(told, sort_keys=True)}
+    if not hub:
+        environment["HF_HUB_OFFLINE"] = "1"
+    token = job.source.token_secret_arn
+    secrets = [ecs.CfnTaskDefinition.SecretProperty(name="HF_TOKEN", value_from=token)] if token else []
+    return _Container(
+        name="export",
+        image=job.image,
+        essential=False,
+        entry_point=["python3", "-c"],
+        command=[_script("export.py")],
+        environment=_pairs(environment),
+        secrets=secrets,
+        memory=memory_mib,
+        privileged=False,
+        linux_parameters=_linux(job.host),
+        mount_points=[_work()],
+        depends_on=_after(after),
+        log_configuration=log,
+    )
+
+
+def _tools(
+    name: str,
+    script: str,
+    environment: Mapping[str, str],
+    *,
+    log: ecs.CfnTaskDefinition.LogConfigurationProperty,
+    after: str | None = None,
+    essential: bool = False,
+) -> _Container:
+    return _Container(
+        name=name,
+        image=tools_image(),
+        essential=essential,
+        entry_point=["/bin/sh", "-c"],
+        command=[_script(script)],
+        environment=_pairs(environment),
+        memory=_TOOLS_MEMORY_MIB,
+        privileged=False,
+        mount_points=[_work(read_only=essential)],
+        depends_on=_after(after),
+        log_configuration=log,
+    )
+
+
+def _linux(host: NeuronInstance | None) -> ecs.CfnTaskDefinition.LinuxParametersProperty:
+    """Hand over all devices: optimum-neuron reads from them what it compiles for."""
+    devices = [
+        ecs.CfnTaskDefinition.DeviceProperty(host_path=path, container_path=path, permissions=["read", "write"])
+        for path in (host.device_paths if host else ())
+    ]
+    return ecs.CfnTaskDefinition.LinuxParametersProperty(devices=devices or None, init_process_enabled=True)
+
+
+def _work(*, read_only: bool = False) -> ecs.CfnTaskDefinition.MountPointProperty:
+    return ecs.CfnTaskDefinition.MountPointProperty(
+        source_volume=WORK_VOLUME, container_path="/work", read_only=read_only
+    )
+
+
+def _after(container: str | None) -> Sequence[_Dependency] | None:
+    return [_Dependency(container_name=container, condition="SUCCESS")] if container else None
+
+
+def _pairs(environment: Mapping[str, str]) -> list[ecs.CfnTaskDefinition.KeyValuePairProperty]:
+    return [ecs.CfnTaskDefinition.KeyValuePairProperty(name=name, value=value) for name, value in environment.items()]
+
+
+def _script(name: str) -> str:
+    (folder,) = model_exporter.__path__
+    return Path(folder, name).read_text(encoding="utf-8")

@@ -1,0 +1,190 @@
+"""Compiles a model for Neuron into its place in S3, in the image that will serve it."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.iam.permission import Permission
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.ecs_role import EcsRole
+from llm_fleet.inference.export_capacity import ExportCapacity, fargate_capacity, host_capacity
+from llm_fleet.inference.export_containers import WORK_VOLUME, ExportJob, export_containers
+from llm_fleet.inference.export_permissions import export_permissions
+from llm_fleet.inference.export_plan import ExportPlan
+from llm_fleet.inference.host_security_group import HostSecurityGroup
+from llm_fleet.inference.image_repository import repository_arn
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.render_cluster import render_cluster
+from llm_fleet.inference.server_process import server_process
+from llm_fleet.inference.service_log import ServiceLog
+from llm_fleet.inference.service_permissions import execution_permissions
+from llm_fleet.inference.service_plan import region_of, service_name_of
+from llm_fleet.network.network import Network
+from llm_fleet.rules.inference.asked import asked_of_model
+
+
+class ModelExport(Construct):
+    """A task, run by hand, that exports a checkpoint for Neuron and writes it to S3, with a note of what it is for.
+
+    `run_command` starts it: `aws ecs run-task …`. It fetches the checkpoint, exports it in the server's own image,
+    since code of another compiler is refused, compares what came out with what the server will ask for, and only then
+    copies it to S3, the note `llm-fleet-model.json` last. It takes half an hour for a model of 7B and hours for one of
+    70B. Between exports there is no host and nothing to pay but the log.
+
+    What was compiled is in the note: target, tensor parallelism, batch, sequence, compiler, image and checkpoint. The
+    service's `ModelCheck`, and each task, compare it with what the server asks for.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        source: Model,
+        model: Model,
+        server: ModelServer,
+        instance_type: str,
+        network: Network,
+        hosts: Ec2Hosts | None = None,
+        fargate: bool = False,
+        name: str | None = None,
+        log_retention_days: int = 30,
+        encryption_key: kms.IKey | None = None,
+    ) -> None:
+        """Make the task, its role, and where it runs. Raises `FleetError` (LF722, LF723, and those of the parts).
+
+        - `source`: the checkpoint, `Model.from_hub(…)` or `Model.from_s3(…, compiled=False)`.
+        - `model`: where it goes, and what the service then serves: `Model.from_s3(…)`.
+        - `server`: what will serve it, as the service has it: its sizes and its image are what is compiled for.
+        - `instance_type`: what it will be served on; without `tensor_parallel` in the server, all its cores count.
+        - `hosts`: what it is exported on. Default: the smallest type of the same family whose host memory and cores are
+          enough, since a host that can serve an exported model often cannot export it: `inf2.xlarge` has 16 GiB.
+        - `fargate`: export without Neuron devices. Default: no; only the image of Hugging Face's vLLM can, and whether
+          the code that comes out is the same as that of a Neuron host its makers have not said.
+        - `name`: default, made of the construct's path.
+        - `log_retention_days`: default 30. `encryption_key`: of the log. Default: CloudWatch Logs' own.
+        """
+        region = region_of(scope)
+        plan = ExportPlan(source=source, model=model, server=server, instance_type=instance_type, region=region)
+        chosen = plan.check(hosts, fargate=fargate, subject=f"{scope.node.path}/{id}")
+        super().__init__(scope, id)
+        stack = cdk.Stack.of(self)
+        self.name: str = service_name_of(self, name)
+        """Its name, also of its cluster and family of task definitions."""
+        log = ServiceLog(
+            self, "Logs", service_name=self.name, retention_days=log_retention_days, encryption_key=encryption_key
+        )
+        self.cluster: ecs.CfnCluster = render_cluster(self, self.name, log=log, record_shells=False)
+        """The cluster, which has nothing else in it."""
+        self._capacity = self._place(chosen, plan, network, log)
+        self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "TaskSecurityGroup", vpc=network.vpc)
+        """The task's own group: nothing in, HTTPS out."""
+        self._subnets = list(network.compute_subnets.values())
+        job = ExportJob(
+            source=source,
+            model=model,
+            server=server,
+            image=self._image(plan, stack),
+            serving=plan.serving,
+            host=neuron_instance(chosen.instance_type) if chosen else None,
+            asked=asked_of_model(server, model, plan.serving),
+        )
+        self.task_role: EcsRole = EcsRole(
+            self,
+            "TaskRole",
+            description=f"Task of the export {self.name}",
+            permissions=export_permissions(source, model, partition=stack.partition),
+        )
+        """Reads the checkpoint, writes the model, nothing else."""
+        self.execution_role: EcsRole = EcsRole(
+            self,
+            "ExecutionRole",
+            description=f"Starts the export {self.name}",
+            permissions=self._execution(job, log, stack),
+        )
+        """What ECS starts it with."""
+        self.task_definition: ecs.CfnTaskDefinition = self._definition(job, log)
+        """The L1 beneath."""
+
+    @property
+    def run_command(self) -> str:
+        """The exact command that starts an export, a token."""
+        stack = cdk.Stack.of(self)
+        subnets = ",".join(subnet.subnet_id for subnet in self._subnets)
+        network = f"subnets=[{subnets}],securityGroups=[{self.security_group.security_group_id}]"
+        return (
+            f"aws ecs run-task --region {stack.region} --cluster {self.cluster.ref} "
+            f"--task-definition {self.task_definition.ref} --count 1 {self._capacity.run_options} "
+            f"--network-configuration 'awsvpcConfiguration={{{network},assignPublicIp=DISABLED}}'"
+        )
+
+    def add_outputs(self) -> None:
+        """Add the stack's output `ExportCommand`."""
+        cdk.CfnOutput(self, "ExportCommand", value=self.run_command, description="Starts the export of the model")
+
+    def _place(self, hosts: Ec2Hosts | None, plan: ExportPlan, network: Network, log: ServiceLog) -> ExportCapacity:
+        if hosts is None:
+            return fargate_capacity(plan.shape, server=plan.server)
+        capacity, made = host_capacity(
+            self,
+            hosts=hosts,
+            shape=plan.shape,
+            server=plan.server,
+            network=network,
+            cluster=self.cluster,
+            name=self.name,
+            log_group=log.log_group,
+        )
+        made.node.add_dependency(self.cluster)
+        return capacity
+
+    def _image(self, plan: ExportPlan, stack: cdk.Stack) -> str:
+        return server_process(
+            plan.server,
+            instance=plan.serving,
+            model=plan.model,
+            model_path=plan.model.path,
+            served_name=self.name,
+            region=stack.region,
+            dns_suffix=stack.url_suffix,
+        ).image
+
+    def _execution(self, job: ExportJob, log: ServiceLog, stack: cdk.Stack) -> tuple[Permission, ...]:
+        repository = repository_arn(job.image, partition=stack.partition)
+        token = job.source.token_secret_arn
+        return execution_permissions(
+            repositories=[repository] if repository else [],
+            log_group_arn=log.arn,
+            secret_arns=[token] if token else [],
+            key_arns=[],
+        )
+
+    def _definition(self, job: ExportJob, log: ServiceLog) -> ecs.CfnTaskDefinition:
+        capacity = self._capacity
+        storage = capacity.storage_gib
+        definition = ecs.CfnTaskDefinition(
+            self,
+            "Definition",
+            family=self.name,
+            network_mode="awsvpc",
+            requires_compatibilities=[capacity.compatibility],
+            cpu=capacity.cpu,
+            memory=str(capacity.memory_mib),
+            ephemeral_storage=ecs.CfnTaskDefinition.EphemeralStorageProperty(size_in_gib=storage) if storage else None,
+            container_definitions=export_containers(job, memory_mib=capacity.memory_mib, log=log.driver("export")),
+            # Without a place on the host, ECS makes a folder for the task alone, and drops it with the task.
+            volumes=[ecs.CfnTaskDefinition.VolumeProperty(name=WORK_VOLUME)],
+            task_role_arn=self.task_role.role.role_arn,
+            execution_role_arn=self.execution_role.role.role_arn,
+        )
+        acknowledge(
+            definition,
+            "the environment holds sizes, paths and addresses; the Hub's token comes from Secrets Manager by `secrets`",
+            "AwsSolutions-ECS2",
+        )
+        return definition

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Copies the exported model to S3. Told by the environment: MODEL (a folder), TARGET (s3://…) and MARKER (a file name).
+# The marker goes first and comes back last: a folder that has it is whole, whenever somebody looks.
+set -eu
+aws s3 rm "$TARGET/$MARKER"
+aws s3 cp --recursive --no-progress --exclude "$MARKER" "$MODEL/" "$TARGET/"
+aws s3 cp --no-progress "$MODEL/$MARKER" "$TARGET/$MARKER"
+echo "export-done: $TARGET"
