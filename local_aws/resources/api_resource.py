@@ -86,7 +86,10 @@ class ApiResource:
             stage=stage,
             props=properties,
             ref=request.physical_id,
-            notes=[f"{name}: {why}" for name, why in self._spec.recorded.items() if name in properties],
+            notes=[
+                *([self._spec.note] if self._spec.note else []),
+                *(f"{name}: {why}" for name, why in self._spec.recorded.items() if name in properties),
+            ],
         )
 
     def _name(self, at: Situation) -> None:

@@ -6,8 +6,20 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import jmespath
+from jmespath import functions
 
 _PROPERTY = re.compile(r"\bprops\.(\w+)")
+
+
+class _Functions(functions.Functions):
+    """What JMESPath lacks: `after(text, mark)` is what follows a mark in a text, e.g. a name in an ARN."""
+
+    @functions.signature({"types": ["string", "null"]}, {"types": ["string"]})  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator]
+    def _func_after(self, text: str | None, mark: str) -> str | None:
+        return text.partition(mark)[2] or None if text else None
+
+
+_OPTIONS = jmespath.Options(custom_functions=_Functions())
 
 
 def fill(template: Any, context: Mapping[str, Any]) -> Any:
@@ -30,7 +42,7 @@ def fill(template: Any, context: Mapping[str, Any]) -> Any:
 
 def search(expression: str, context: Mapping[str, Any]) -> Any:
     """Return what a JMESPath expression finds in `context`, or `None`; null members left out, times as ISO texts."""
-    return _without_nulls(jmespath.search(expression, context))  # pyright: ignore[reportUnknownMemberType]
+    return _without_nulls(jmespath.search(expression, context, _OPTIONS))  # pyright: ignore[reportUnknownMemberType]
 
 
 def fill_text(text: str, context: Mapping[str, Any]) -> str:

@@ -12,7 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local_aws.resource_provider import ResourceFailed
 from local_aws.resources.shapes import model_problems
 
-_GONE = re.compile(r"NotFound|NoSuch|NotExist|Not_Found|^404$|InvalidRouteTableId|InvalidNetworkInterfaceID")
+_GONE = re.compile(
+    r"NotFound|NoSuch|NotExist|Nonexistent|Not_Found|^404$|InvalidRouteTableId|InvalidNetworkInterfaceID"
+)
 
 _THERE = re.compile(r"Duplicate|AlreadyExists|AlreadyAssociated")
 

@@ -82,8 +82,8 @@ def apply_tags(at: Situation) -> None:
     calls = at.spec.tags
     if calls is None:
         return
-    wanted = _own(at.request.tags) | tag_map(at.props.get(calls.property))
-    had = _own(at.request.old_tags or {}) | tag_map(at.old.get(calls.property)) if at.stage is Stage.UPDATE else {}
+    wanted = own_tags(at.request.tags) | tag_map(at.props.get(calls.property))
+    had = own_tags(at.request.old_tags or {}) | tag_map(at.old.get(calls.property)) if at.stage is Stage.UPDATE else {}
     gone = sorted(set(had) - set(wanted))
     if gone:
         make_call(calls.remove, at, tag_keys=gone)
@@ -91,5 +91,6 @@ def apply_tags(at: Situation) -> None:
         make_call(calls.put, at, tag_map=wanted, tags=[{"Key": key, "Value": value} for key, value in wanted.items()])
 
 
-def _own(tags: Mapping[str, str]) -> dict[str, str]:
+def own_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags without those that only AWS itself may set."""
     return {key: value for key, value in tags.items() if not key.startswith("aws:")}

@@ -136,6 +136,8 @@ class TypeSpec:
     name: Name | None
     needs: tuple[Need, ...]
     hook: str
+    note: str
+    """What is told of every resource of the type that was created or changed."""
     recorded: Mapping[str, str]
     """Properties that no emulated API takes, each with the reason; told in the notes."""
     replace: frozenset[str]
@@ -178,7 +180,7 @@ def type_specs() -> Mapping[str, TypeSpec]:
 
 def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) -> TypeSpec:
     known = {"level", "ref", "create", "read", "update", "delete", "settings", "attributes", "tags", "name", "hook"}
-    _only(entry, known | {"service", "recorded", "replace", "needs"}, name)
+    _only(entry, known | {"service", "recorded", "replace", "needs", "note"}, name)
     read = entry.get("read")
     return TypeSpec(
         type=name,
@@ -195,6 +197,7 @@ def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) ->
         name=Name(**entry["name"]) if "name" in entry else None,
         needs=tuple(_need(one) for one in entry.get("needs", ())),
         hook=entry.get("hook", ""),
+        note=entry.get("note", ""),
         recorded=entry.get("recorded", _NOTHING),
         replace=frozenset(entry.get("replace", ())),
     )

@@ -18,6 +18,7 @@ from local_aws.stacks.stack import Stack, StackResource
 from local_aws.template.document import Declaration
 from local_aws.template.dynamic import resolve_dynamic
 from local_aws.template.lookups import Lookups
+from local_aws.template.policies import notes_on_creation, notes_on_update
 from local_aws.template.values import TemplateError
 
 _Result = TypeVar("_Result")
@@ -43,7 +44,9 @@ class ResourceWork:
     ) -> StackResource:
         """Create a resource and return its record. Raises `ResourceFailed`."""
         resource = _record(declaration, properties, needs=needs, tags=tags)
-        return self._apply(resource, "CREATE", self._provider.create)
+        return self._apply(
+            resource, "CREATE", self._provider.create, notes=notes_on_creation(declaration.creation_policy)
+        )
 
     def update(
         self,
@@ -56,7 +59,8 @@ class ResourceWork:
     ) -> StackResource:
         """Change a resource in place and return its new record. Raises `ReplacementNeeded` or `ResourceFailed`."""
         resource = _record(declaration, properties, needs=needs, tags=tags, physical_id=existing.physical_id)
-        return self._apply(resource, "UPDATE", self._provider.update, before=existing)
+        notes = notes_on_update(declaration.update_policy)
+        return self._apply(resource, "UPDATE", self._provider.update, before=existing, notes=notes)
 
     def restore(self, before: StackResource, after: StackResource) -> StackResource:
         """Undo an update in place: from `after` back to `before`. Raises `ResourceFailed`."""
@@ -90,11 +94,13 @@ class ResourceWork:
         act: Callable[[Request], Created],
         *,
         before: StackResource | None = None,
+        notes: tuple[str, ...] = (),
     ) -> StackResource:
         self._tell(resource, f"{verb}_IN_PROGRESS")
         try:
             resource.given = resolve_dynamic(resource.properties, region=self._stack.region, lookups=self._lookups)
             self._take(resource, self._call(act, self._request(resource, before=before)))
+            resource.notes = (*resource.notes, *notes)
         except ReplacementNeeded:
             self._tell(
                 resource,

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import yaml
 
+from local_aws.template.policies import check_policies
 from local_aws.template.values import TemplateError
 
 _SECTIONS = frozenset(
@@ -33,6 +34,7 @@ _RESOURCE_KEYS = frozenset(
         "DeletionPolicy",
         "UpdateReplacePolicy",
         "Metadata",
+        "CreationPolicy",
         "UpdatePolicy",
     )
 )
@@ -65,6 +67,8 @@ class Declaration:
     deletion_policy: str = "Delete"
     update_replace_policy: str = "Delete"
     metadata: Any = None
+    creation_policy: Mapping[str, Any] | None = None
+    update_policy: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +93,7 @@ def parse_template(body: str) -> Template:
     """Read a template's text.
 
     Raises `TemplateError` for text that is neither JSON nor YAML, unknown sections, transforms and resource
-    attributes that this engine does not have (`CreationPolicy`, the `Snapshot` deletion policy).
+    attributes that this engine does not have (the `Snapshot` deletion policy).
     """
     document = _load(body)
     if "Transform" in document:
@@ -153,6 +157,7 @@ def _declaration(logical_id: str, body: Any) -> Declaration:
             raise TemplateError(
                 f"[/Resources/{logical_id}/{key}] {declared[key]} is not supported; known are {_DELETION_POLICIES}"
             )
+    check_policies(logical_id, declared["Type"], declared)
     depends_on = declared.get("DependsOn", ())
     return Declaration(
         logical_id=logical_id,
@@ -163,6 +168,8 @@ def _declaration(logical_id: str, body: Any) -> Declaration:
         deletion_policy=declared.get("DeletionPolicy", "Delete"),
         update_replace_policy=declared.get("UpdateReplacePolicy", "Delete"),
         metadata=declared.get("Metadata"),
+        creation_policy=declared.get("CreationPolicy"),
+        update_policy=declared.get("UpdatePolicy"),
     )
 
 

@@ -20,6 +20,18 @@ FIXES = (
     "ec2_in_use",
     "lambda_settings",
     "rds_changes",
+    "ec2_launch_templates",
+    "autoscaling_groups",
+    "elbv2_load_balancers",
+    "elbv2_listeners",
+    "ecs_clusters",
+    "ecs_capacity_providers",
+    "ecs_task_definitions",
+    "ecs_services",
+    "scaling_policies",
+    "wafv2_associations",
+    "cloudwatch_alarms",
+    "ssm_neuron_images",
 )
 
 

@@ -1,7 +1,7 @@
 """A subnet or security group that something still uses is not deleted: `DependencyViolation`, as EC2 says.
 
-moto deletes them under whatever stands in them. It also leaves a NAT gateway's network interface behind, and gives the
-interfaces of a VPC endpoint no security groups.
+moto deletes them under whatever stands in them. It also leaves the network interfaces of NAT gateways and of
+terminated instances behind, and gives those of a VPC endpoint no security groups.
 """
 
 from typing import Any
@@ -21,6 +21,7 @@ def install() -> None:
     EC2Backend.delete_security_group = _checked(EC2Backend.delete_security_group, _group_users, "resource")
     EC2Backend.delete_nat_gateway = _with_its_interface(EC2Backend.delete_nat_gateway)
     EC2Backend.create_vpc_endpoint = _with_groups(EC2Backend.create_vpc_endpoint)
+    EC2Backend.terminate_instances = _with_their_interfaces(EC2Backend.terminate_instances)
 
 
 def _checked(as_moto_does: Any, users_of: Any, kind: str) -> Any:
@@ -62,6 +63,17 @@ def _with_its_interface(as_moto_does: Any) -> Any:
         return gateway
 
     return delete_nat_gateway
+
+
+def _with_their_interfaces(as_moto_does: Any) -> Any:
+    def terminate_instances(self: Any, instance_ids: list[str]) -> Any:
+        terminated = as_moto_does(self, instance_ids)
+        for instance, _ in terminated:
+            for interface in instance.nics.values():
+                self.enis.pop(interface.id, None)
+        return terminated
+
+    return terminate_instances
 
 
 def _with_groups(as_moto_does: Any) -> Any:

@@ -28,6 +28,11 @@ class NetworkOf:
         """Return the id of a VPC's default security group."""
         return str(self._ec2.get_security_group_from_name("default", vpc_id).id)
 
+    def has_way_out(self, subnet_id: str) -> bool:
+        """Tell whether the subnet's VPC has an internet gateway."""
+        vpc_id = self.subnet(subnet_id).vpc_id
+        return any(gateway.vpc and gateway.vpc.id == vpc_id for gateway in self._ec2.internet_gateways.values())
+
     def problems(self, subnet_ids: list[str], group_ids: list[str]) -> list[str]:
         """Return which ids do not exist, and whether they are all of one VPC."""
         subnets = {one: self.subnet(one) for one in subnet_ids}

@@ -10,6 +10,8 @@ from local_aws.template.values import TemplateError
 from tests.local_aws.conftest import REGION, Bench
 
 THING: dict[str, Any] = {"Type": "Test::Thing"}
+GROUP = {"Type": "AWS::AutoScaling::AutoScalingGroup"}
+SIGNAL = {"ResourceSignal": {"Count": 2, "Timeout": "PT30M"}}
 
 
 def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> None:
@@ -37,7 +39,14 @@ def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> N
         ({"Resources": {}}, "At least one Resources member"),
         ({"Resources": {"A": {"Properties": {}}}}, "must have a Type"),
         ({"Resources": {"A": {**THING, "Propertys": {}}}}, r"\['Propertys'\] is not supported"),
-        ({"Resources": {"A": {**THING, "CreationPolicy": {}}}}, r"\['CreationPolicy'\] is not supported"),
+        ({"Resources": {"A": {**THING, "CreationPolicy": SIGNAL}}}, "not supported for Test::Thing"),
+        ({"Resources": {"A": {**GROUP, "CreationPolicy": {"Signal": {}}}}}, r"\['Signal'\] is not supported"),
+        ({"Resources": {"A": {**GROUP, "CreationPolicy": {"ResourceSignal": {"Time": 1}}}}}, "ResourceSignal.Time"),
+        (
+            {"Resources": {"A": {**GROUP, "CreationPolicy": {"ResourceSignal": {"Timeout": "15 minutes"}}}}},
+            "'15 minutes' is no duration",
+        ),
+        ({"Resources": {"A": {**GROUP, "UpdatePolicy": {"AutoScalingRolling": {}}}}}, "'AutoScalingRolling'"),
         ({"Resources": {"A": {**THING, "DeletionPolicy": "Snapshot"}}}, "Snapshot is not supported"),
         ({"Resources": {"A-1": THING}}, "'A-1' is non alphanumeric"),
         ({"Outputs": {"O": {"Value": "v", "Vlue": "v"}}, "Resources": {"A": THING}}, r"\['Vlue'\] is not supported"),

@@ -1,0 +1,109 @@
+"""ECS services: every setting is kept, and what would leave a service without a task is refused.
+
+moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and looks at
+neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users tell them.
+A service counts as steady: its tasks are counted as running, and stand in its subnets as network interfaces, so that
+neither subnets nor security groups go before it.
+"""
+
+from typing import Any
+
+from moto.ecs.exceptions import InvalidParameterException
+from moto.ecs.models import Service
+from moto.ecs.responses import EC2ContainerServiceResponse
+
+from local_aws.resources.moto_fixes.ecs_service_rules import service_problems
+from local_aws.resources.moto_fixes.kept_members import after, before, keep_members, once
+from local_aws.resources.moto_fixes.network_rules import NetworkOf
+
+_KEPT = (
+    "deploymentConfiguration",
+    "healthCheckGracePeriodSeconds",
+    "capacityProviderStrategy",
+    "placementConstraints",
+    "placementStrategy",
+    "enableECSManagedTags",
+    "enableExecuteCommand",
+    "availabilityZoneRebalancing",
+    "networkConfiguration",
+)
+_ASKED = "_llm_fleet_asked"
+_INTERFACES = "_llm_fleet_interfaces"
+
+
+def install() -> None:
+    """Check and keep services."""
+    if not once(Service, "settings"):
+        return
+    for method in ("create_service", "update_service"):
+        keep_members(EC2ContainerServiceResponse, method, _KEPT, _found)
+        after(EC2ContainerServiceResponse, method, _settle)
+        before(EC2ContainerServiceResponse, method, _check)
+    after(EC2ContainerServiceResponse, "delete_service", _leave)
+
+
+def _found(response: Any, given: Any) -> Any:
+    cluster = response.ecs_backend._get_cluster(given.get("cluster", "default")).name
+    name = (given.get("service") or given["serviceName"]).rsplit("/", 1)[-1]
+    return response.ecs_backend.services.get(f"{cluster}:{name}")
+
+
+def _check(response: Any, given: dict[str, Any]) -> None:
+    there = _found(response, given)
+    if "serviceName" in given and there is not None and there.status == "ACTIVE":
+        raise InvalidParameterException("Creation of service was not idempotent.")
+    if given.get("schedulingStrategy", "REPLICA") == "REPLICA" and "serviceName" in given:
+        given.setdefault("availabilityZoneRebalancing", _rebalancing(given))
+    asked = {**getattr(there, _ASKED, {}), **given} if "service" in given else given
+    problems = service_problems(response, asked)
+    if problems:
+        raise InvalidParameterException("; ".join(problems))
+
+
+def _rebalancing(given: dict[str, Any]) -> str:
+    """Rebalancing is on by default where it can be: it starts a task more before it stops one."""
+    most = given.get("deploymentConfiguration", {}).get("maximumPercent", 200)
+    return "ENABLED" if most > 100 else "DISABLED"
+
+
+def _settle(response: Any, given: dict[str, Any]) -> None:
+    """Count the tasks as running and put them into the network, as `services-stable` would have it."""
+    service = _found(response, given)
+    asked = {**getattr(service, _ASKED, {}), **given}
+    setattr(service, _ASKED, asked)
+    service.task_definition = response.ecs_backend.describe_task_definition(asked["taskDefinition"]).arn
+    if "capacityProviderStrategy" in asked:
+        service.launch_type = None
+    service.running_count, service.pending_count = service.desired_count, 0
+    for deployment in service.deployments[:1]:
+        deployment |= {
+            "desiredCount": service.desired_count,
+            "runningCount": service.running_count,
+            "pendingCount": 0,
+            "rolloutState": "COMPLETED",
+            "rolloutStateReason": f"ECS deployment {deployment['id']} completed.",
+            "taskDefinition": service.task_definition,
+            "networkConfiguration": asked.get("networkConfiguration"),
+            "capacityProviderStrategy": asked.get("capacityProviderStrategy"),
+            "launchType": service.launch_type,
+            "platformFamily": None,
+        }
+    _stand(response, service, asked)
+
+
+def _stand(response: Any, service: Any, asked: dict[str, Any]) -> None:
+    network = NetworkOf(response.current_account, response.region)
+    network.detach(getattr(service, _INTERFACES, []))
+    place: dict[str, Any] = asked.get("networkConfiguration", {}).get("awsvpcConfiguration", {})
+    subnets: list[str] = place.get("subnets", [])
+    interfaces = [
+        network.attach(subnets[number % len(subnets)], place.get("securityGroups", []), f"ECS task of {service.name}")
+        for number in range(service.desired_count if subnets else 0)
+    ]
+    setattr(service, _INTERFACES, interfaces)
+
+
+def _leave(response: Any, given: dict[str, Any]) -> None:
+    service = _found(response, given)
+    NetworkOf(response.current_account, response.region).detach(getattr(service, _INTERFACES, []))
+    service.desired_count = service.running_count = 0

@@ -1,0 +1,83 @@
+"""ECS task definitions: what a launch type allows, what containers may ask of each other, and roles that exist.
+
+moto takes everything that has a name, an image and memory, calls every definition that is not for EC2 one for Fargate,
+and gives it the network mode of Fargate. The rules are those of the ECS API reference and of its errors.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from moto.ecs.exceptions import EcsClientException
+from moto.ecs.models import TaskDefinition
+from moto.ecs.responses import EC2ContainerServiceResponse
+from moto.iam.models import iam_backends
+
+from local_aws.resources.moto_fixes.kept_members import before, keep_members, once
+
+_AFTER_THE_END = ("COMPLETE", "SUCCESS")
+_MANAGED = "MANAGED_INSTANCES"
+_PARTITION = "aws"
+
+
+def install() -> None:
+    """Check registrations, and keep what moto drops of them."""
+    if not once(TaskDefinition, "rules"):
+        return
+    before(EC2ContainerServiceResponse, "register_task_definition", _check)
+    names = ("enableFaultInjection", "networkMode", "compatibilities")
+    keep_members(EC2ContainerServiceResponse, "register_task_definition", names, _registered)
+
+
+def _check(response: Any, given: dict[str, Any]) -> None:
+    wanted: list[str] = given.get("requiresCompatibilities") or ["EC2"]
+    given["compatibilities"] = list(wanted)
+    given.setdefault("networkMode", "awsvpc" if _MANAGED in wanted or "FARGATE" in wanted else "bridge")
+    problems = [*_roles(given, response.current_account), *_task(given, wanted), *_dependencies(given)]
+    if problems:
+        raise EcsClientException("; ".join(problems))
+
+
+def _registered(response: Any, given: Mapping[str, Any]) -> Any:
+    return response.ecs_backend.describe_task_definition(given["family"])
+
+
+def _roles(given: Mapping[str, Any], account: str) -> Iterator[str]:
+    roles = {role.arn for role in iam_backends[account][_PARTITION].roles.values()}
+    for name in ("taskRoleArn", "executionRoleArn"):
+        if name in given and given[name] not in roles:
+            yield f"Role is not valid: {name} {given[name]} does not exist"
+    secrets = [one["name"] for one in given["containerDefinitions"] if one.get("secrets")]
+    if secrets and "executionRoleArn" not in given:
+        yield f"When you are specifying container secrets, you must also specify 'executionRoleArn': {secrets}"
+
+
+def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
+    containers: list[dict[str, Any]] = given["containerDefinitions"]
+    if not any(one.get("essential", True) for one in containers):
+        yield "At least one container in the task definition must be marked as 'essential'"
+    if {_MANAGED, "FARGATE"} & set(wanted) and given["networkMode"] not in ("awsvpc", "host"):
+        yield f"Network mode '{given['networkMode']}' is not supported for {', '.join(wanted)}"
+    neuron = [(one, need) for one in containers for need in one.get("resourceRequirements", ())]
+    neuron = [(one, need) for one, need in neuron if need["type"] == "NeuronDevice"]
+    if neuron and wanted != [_MANAGED]:
+        yield f"Resource requirement NeuronDevice is supported for {_MANAGED} only, not for {', '.join(wanted)}"
+    if len(neuron) > 1:
+        yield "Only one container in a task can specify NeuronDevice resources"
+    if any(need.get("value") != "ALL" for _, need in neuron):
+        yield "The value of resource requirement NeuronDevice must be ALL"
+    memory = sum(int(one.get("memory") or one.get("memoryReservation") or 0) for one in containers)
+    if given.get("memory") and str(given["memory"]).isdigit() and memory > int(given["memory"]):
+        yield f"The memory of the containers ({memory}) is above the task's ({given['memory']})"
+
+
+def _dependencies(given: Mapping[str, Any]) -> Iterator[str]:
+    containers: dict[str, dict[str, Any]] = {one["name"]: one for one in given["containerDefinitions"]}
+    for name, container in containers.items():
+        for need in container.get("dependsOn", ()):
+            target = containers.get(need["containerName"])
+            if target is None:
+                yield f"{name} depends on {need['containerName']}, which is no container of the task"
+            elif need["condition"] in _AFTER_THE_END and target.get("essential", True):
+                yield f"{name}: condition {need['condition']} cannot be set on the essential container {target['name']}"
+            elif need["condition"] == "HEALTHY" and "healthCheck" not in target:
+                yield f"{name}: condition HEALTHY needs a health check of {target['name']}"

@@ -1,0 +1,136 @@
+"""Listeners, their rules and target groups: JWT validation, certificates, ports, and which groups have a balancer.
+
+moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
+group, and goes on telling of a balancer that forwards to a group no longer.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from moto.elbv2 import models
+from moto.elbv2.exceptions import ELBClientError
+from moto.elbv2.models import ELBv2Backend, FakeListener, FakeTargetGroup
+from moto.elbv2.responses import ELBV2Response
+
+from local_aws.resources.moto_fixes.kept_members import before, keep_members, once
+
+_JWT = "jwt-validation"
+_SECURE_ONLY = (_JWT, "authenticate-oidc", "authenticate-cognito")
+_LAST = ("forward", "redirect", "fixed-response")
+_ATTRIBUTES = ("tcp.idle_timeout.seconds", "routing.http.request.", "routing.http.response.")
+
+
+def install() -> None:
+    """Check listeners, rules and target groups."""
+    if not once(FakeListener, "rules"):
+        return
+    models.ALLOWED_ACTIONS.append(_JWT)
+    ELBv2Backend._validate_actions = _without_jwt(ELBv2Backend._validate_actions)  # pyright: ignore[reportPrivateUsage]
+    before(ELBV2Response, "create_listener", _check_new_listener)
+    before(ELBV2Response, "modify_listener", _check_changed_listener)
+    before(ELBV2Response, "modify_listener_attributes", _check_attributes)
+    before(ELBV2Response, "create_rule", _check_rule)
+    before(ELBV2Response, "modify_rule", _check_changed_rule)
+    keep_members(ELBV2Response, "create_target_group", ("TargetControlPort",), _target_group)
+    FakeTargetGroup.load_balancer_arns = property(_balancers_of, lambda self, value: None)  # type: ignore[assignment]
+
+
+def _without_jwt(as_moto_does: Any) -> Any:
+    def _validate_actions(self: Any, actions: list[Any]) -> None:
+        as_moto_does(self, [one for one in actions if one.type != _JWT])
+
+    return _validate_actions
+
+
+def _target_group(response: Any, given: Any) -> Any:
+    groups = response.elbv2_backend.target_groups.values()
+    return next(one for one in groups if one.name == given["Name"])
+
+
+def _balancers_of(self: Any) -> "_Arns":
+    """Return the balancers that forward to a group now."""
+    backend: Any = models.elbv2_backends[self.account_id][self.region_name]
+    return _Arns(
+        balancer.arn
+        for balancer in backend.load_balancers.values()
+        if any(
+            self.arn in backend._get_target_group_arns_from(action.data)
+            for listener in balancer.listeners.values()
+            for rule in listener.rules.values()
+            for action in rule.actions
+        )
+    )
+
+
+class _Arns(list[str]):
+    """What moto appends to; the truth is worked out each time."""
+
+    def append(self, _: str, /) -> None:
+        """Take no note."""
+
+
+def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
+    balancer = response.elbv2_backend.load_balancers.get(given["LoadBalancerArn"])
+    ports = [int(one.port) for one in balancer.listeners.values()] if balancer else []
+    if int(given.get("Port", 0)) in ports:
+        raise ELBClientError("DuplicateListener", f"A listener already exists on this port: {given['Port']}")
+    _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol", "")))
+    if given.get("Protocol") == "HTTPS" and not given.get("Certificates"):
+        raise ELBClientError("ValidationError", "A certificate must be specified for HTTPS listeners")
+    if given.get("Protocol") == "HTTP" and (given.get("Certificates") or given.get("SslPolicy")):
+        raise ELBClientError("ValidationError", "A certificate or policy cannot be specified for HTTP listeners")
+
+
+def _check_changed_listener(response: Any, given: dict[str, Any]) -> None:
+    (listener,) = response.elbv2_backend.describe_listeners(None, [given["ListenerArn"]])
+    _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol") or listener.protocol))
+
+
+def _check_attributes(_: Any, given: dict[str, Any]) -> None:
+    unknown = [one["Key"] for one in given["Attributes"] if not one["Key"].startswith(_ATTRIBUTES)]
+    if unknown:
+        raise ELBClientError("InvalidConfigurationRequest", f"Listener attribute keys not recognized: {unknown}")
+
+
+def _check_rule(response: Any, given: dict[str, Any]) -> None:
+    (listener,) = response.elbv2_backend.describe_listeners(None, [given["ListenerArn"]])
+    _refuse([*_actions(given["Actions"], listener.protocol), *_conditions(given["Conditions"])])
+
+
+def _check_changed_rule(response: Any, given: dict[str, Any]) -> None:
+    (rule,) = response.elbv2_backend.describe_rules(None, [given["RuleArn"]])
+    (listener,) = response.elbv2_backend.describe_listeners(None, [rule.listener_arn])
+    _refuse([*_actions(given.get("Actions", []), listener.protocol), *_conditions(given.get("Conditions", []))])
+
+
+def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:
+    ordered = sorted(actions, key=lambda one: int(one.get("Order", 1)))
+    kinds = [one["Type"] for one in ordered]
+    if actions and (kinds[-1] not in _LAST or sum(kind in _LAST for kind in kinds) != 1):
+        yield f"exactly one action, the last, must be of {', '.join(_LAST)}; given are {kinds}"
+    if protocol != "HTTPS":
+        yield from (f"action {kind} is for HTTPS listeners only" for kind in kinds if kind in _SECURE_ONLY)
+    for one in ordered:
+        if one["Type"] == _JWT and not str(one.get("JwtValidationConfig", {}).get("JwksEndpoint")).startswith("https:"):
+            yield f"action {_JWT} needs a JwksEndpoint that begins with https:"
+
+
+def _conditions(conditions: list[dict[str, Any]]) -> Iterator[str]:
+    """Five condition values and five wildcards a rule: quotas of the service (a page of it has six wildcards)."""
+    values: list[str] = []
+    for one in conditions:
+        values += one.get("Values", [])
+        for name, config in one.items():
+            if name.endswith("Config"):
+                values += [str(value) for value in config.get("Values", [])]
+    if len(values) > 5:
+        yield f"{len(values)} condition values; a rule may have 5"
+    wildcards = sum(value.count("*") + value.count("?") for value in values)
+    if wildcards > 5:
+        yield f"{wildcards} wildcards in conditions; a rule may have 5"
+
+
+def _refuse(problems: Any) -> None:
+    told = list(problems)
+    if told:
+        raise ELBClientError("ValidationError", "; ".join(told))

@@ -1,0 +1,60 @@
+"""Lets an object of moto keep the members of an operation's input that moto itself forgets."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Found = Callable[[Any, Mapping[str, Any]], Any]
+"""Finds moto's object after an operation: from the response object and the operation's input."""
+
+
+def keep_members(responses: Any, method: str, names: Iterable[str], found: Found) -> None:
+    """After `responses.method`, set the named members that were given on the object, under the names of the model.
+
+    moto's serializer looks there first, so that the describing operations tell them as they were given.
+    """
+    wanted = tuple(names)
+    as_moto_does: Any = getattr(responses, method)
+
+    def keeping(self: Any) -> Any:
+        given = dict(self._get_params())  # before moto works on it
+        answer = as_moto_does(self)
+        thing = found(self, given)
+        for name in wanted:
+            if name in given:
+                setattr(thing, name, given[name])
+        return answer
+
+    setattr(responses, method, keeping)
+
+
+def before(responses: Any, method: str, check: Callable[[Any, dict[str, Any]], None]) -> None:
+    """Let `check(response, input)` refuse or complete an operation's input before moto does its work."""
+    as_moto_does: Any = getattr(responses, method)
+
+    def checked(self: Any) -> Any:
+        check(self, self._get_params())
+        return as_moto_does(self)
+
+    setattr(responses, method, checked)
+
+
+def after(responses: Any, method: str, work: Callable[[Any, dict[str, Any]], None]) -> None:
+    """Let `work(response, input)` follow an operation that moto did."""
+    as_moto_does: Any = getattr(responses, method)
+
+    def followed(self: Any) -> Any:
+        given = dict(self._get_params())
+        answer = as_moto_does(self)
+        work(self, given)
+        return answer
+
+    setattr(responses, method, followed)
+
+
+def once(owner: type, mark: str) -> bool:
+    """Tell whether a fix still has to be installed on a class, and mark it as installed."""
+    name = f"_llm_fleet_{mark}"
+    if hasattr(owner, name):
+        return False
+    setattr(owner, name, True)
+    return True

@@ -1,0 +1,67 @@
+"""AWS WAF: what is associated exists, one web ACL a resource, none is deleted while in use, and logs have their name.
+
+moto associates anything with anything, several at once, and deletes what is in use.
+"""
+
+from typing import Any
+
+from moto.core.exceptions import JsonRESTError
+from moto.elbv2.models import elbv2_backends
+from moto.wafv2.models import WAFV2Backend
+from moto.wafv2.responses import WAFV2Response
+
+from local_aws.resources.moto_fixes.kept_members import once
+
+_NAMES = {"logs": ":log-group:aws-waf-logs-", "s3": ":::aws-waf-logs-", "firehose": ":deliverystream/aws-waf-logs-"}
+
+
+def install() -> None:
+    """Check associations, deletions and destinations of logs."""
+    if not once(WAFV2Response, "rules"):
+        return
+    WAFV2Backend.associate_web_acl = _associating(WAFV2Backend.associate_web_acl)
+    WAFV2Backend.delete_web_acl = _deleting(WAFV2Backend.delete_web_acl)
+    WAFV2Backend.put_logging_configuration = _logging(WAFV2Backend.put_logging_configuration)
+
+
+def _associating(as_moto_does: Any) -> Any:
+    def associate_web_acl(self: Any, web_acl_arn: str, resource_arn: str) -> None:
+        balancers = elbv2_backends[self.account_id][self.region_name].load_balancers
+        if ":loadbalancer/" in resource_arn and resource_arn not in balancers:
+            raise JsonRESTError("WAFUnavailableEntityException", f"There is no resource {resource_arn}")
+        self.disassociate_web_acl(resource_arn)
+        as_moto_does(self, web_acl_arn, resource_arn)
+
+    return associate_web_acl
+
+
+def _deleting(as_moto_does: Any) -> Any:
+    def delete_web_acl(self: Any, name: str, scope: str, _id: str, lock_token: str) -> None:
+        acl = self.get_web_acl(None, name, _id)
+        balancers = elbv2_backends[self.account_id][self.region_name].load_balancers
+        users = [one for one in acl.associated_resources if ":loadbalancer/" not in one or one in balancers]
+        if users:
+            raise JsonRESTError(
+                "WAFAssociatedItemException",
+                f"AWS WAF couldn't perform the operation because your resource is being used by another: {users}",
+            )
+        as_moto_does(self, name, scope, _id, lock_token)
+        self.logging_configurations.pop(acl.arn, None)
+
+    return delete_web_acl
+
+
+def _logging(as_moto_does: Any) -> Any:
+    def put_logging_configuration(self: Any, arn: str, destinations: list[str], *rest: Any) -> Any:
+        if arn not in self.wacls:
+            raise JsonRESTError("WAFNonexistentItemException", f"There is no web ACL {arn}")
+        for one in destinations:
+            wanted = _NAMES.get(one.split(":")[2], ":aws-waf-logs-")
+            if wanted not in one:
+                raise JsonRESTError(
+                    "WAFInvalidParameterException",
+                    f"The ARN isn't valid: a destination's name begins with aws-waf-logs-, but given is {one}",
+                )
+        return as_moto_does(self, arn, destinations, *rest)
+
+    return put_logging_configuration
