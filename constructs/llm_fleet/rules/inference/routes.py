@@ -1,10 +1,10 @@
 """What passes through the front of a service, as data: the load balancer's rules and the tests are made of it.
 
-A request meets the first route that it fits, in this order; one that fits none gets `NOT_FOUND`.
+A request meets the first route that it fits, in order of priority; one that fits none gets `NOT_FOUND`.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from llm_fleet.catalog.inference_front import front_facts
@@ -12,7 +12,11 @@ from llm_fleet.rules.inference.terms import Authentication, ServerKind
 
 API_PATHS = "/v1/*"
 """OpenAI's interface, as Elastic Load Balancing writes a path pattern."""
-_BEARER = "Bearer ?*"
+_CREDENTIALS = (("Authorization", "Bearer ?*"),)
+
+
+def _compact(value: dict[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 class RouteAction(StrEnum):
@@ -22,43 +26,37 @@ class RouteAction(StrEnum):
     """The server gets it."""
     VALIDATE_JWT = "validate-jwt"
     """The server gets it when its token is good; else the load balancer refuses it."""
-    REFUSE = "refuse"
+    ANSWER = "answer"
     """The load balancer answers by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """An answer of the load balancer's own, in the form of OpenAI's errors, which their clients can read."""
+class Answer:
+    """An answer of the load balancer's own, in JSON."""
 
     status: int
-    message: str
-    error_type: str
-    code: str
+    body: str
 
-    @property
-    def body(self) -> str:
-        """The JSON."""
-        error = {"message": self.message, "type": self.error_type, "param": None, "code": self.code}
-        return json.dumps({"error": error}, separators=(",", ":"))
+    @classmethod
+    def error(cls, status: int, message: str, code: str) -> "Answer":
+        """Return an answer in the form of OpenAI's errors, which their clients can read."""
+        return cls(
+            status=status,
+            body=_compact(
+                {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+            ),
+        )
+
+    @classmethod
+    def models(cls, served_name: str) -> "Answer":
+        """Return OpenAI's list of models, of which there is one."""
+        model = {"id": served_name, "object": "model", "created": 0, "owned_by": "llm-fleet"}
+        return cls(status=200, body=_compact({"object": "list", "data": [model]}))
 
 
-NOT_FOUND = Refusal(
-    status=404,
-    message="Nothing is served at this path; the interface is below /v1/.",
-    error_type="invalid_request_error",
-    code="not_found",
-)
-UNAUTHORIZED = Refusal(
-    status=401,
-    message="Missing credentials: send the header Authorization: Bearer and your key or token.",
-    error_type="invalid_request_error",
-    code="missing_credentials",
-)
-NOT_GUARDED = Refusal(
-    status=404,
-    message="This server answers this path without asking for its key, so it is not served.",
-    error_type="invalid_request_error",
-    code="not_served",
+NOT_FOUND = Answer.error(404, "Nothing is served at this path; the interface is below /v1/.", "not_found")
+UNAUTHORIZED = Answer.error(
+    401, "Missing credentials: send the header Authorization: Bearer and your key or token.", "missing_credentials"
 )
 
 
@@ -69,24 +67,27 @@ class Route:
     name: str
     """Letters and digits; unique in a front."""
     priority: int
-    """The lowest that fits is taken."""
+    """Of the routes that a request fits, the one with the lowest is taken."""
     paths: tuple[str, ...]
-    """Patterns; `*` is any text, `?` any character."""
+    """Patterns, of which one must fit; `*` is any text, `?` any character."""
     action: RouteAction
     methods: tuple[str, ...] = ()
     """HTTP methods; empty is any."""
-    headers: tuple[tuple[str, str], ...] = field(default=())
-    """A header and the pattern of its value, all of which a request must have."""
-    refusal: Refusal | None = None
-    """With `RouteAction.REFUSE`: the answer."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Headers and the patterns of their values, all of which a request must have."""
+    answer: Answer | None = None
+    """With `RouteAction.ANSWER`: which."""
 
 
-def routes(authentication: Authentication, *, server: ServerKind, health_path: str = "/health") -> tuple[Route, ...]:
+def routes(
+    authentication: Authentication, *, server: ServerKind, served_name: str, health_path: str = "/health"
+) -> tuple[Route, ...]:
     """Return the routes of a front, in order of priority.
 
-    - Health is answered to `GET` alone, to whoever reaches the front: it tells no more than that the server is up.
-    - With a key, a request without one is refused here, and the server compares the key. A path below `/v1/` that the
-      server answers without comparing it is not forwarded at all: the load balancer cannot tell a good key from a bad.
+    - Health is answered to `GET` alone, to whoever reaches the front: it tells no more than that a server is up.
+    - With a key, a request without one is refused here, and the server compares the key. What the server answers below
+      `/v1/` without comparing it is not forwarded at all, as the load balancer cannot tell a good key from a bad one:
+      it answers the list of models by itself, which tells the name `served_name` and nothing of the server.
     - With tokens, the load balancer checks them, for every path alike.
     """
     health = Route(name="Health", priority=10, paths=(health_path,), methods=("GET",), action=RouteAction.FORWARD)
@@ -97,14 +98,40 @@ def routes(authentication: Authentication, *, server: ServerKind, health_path: s
         name="Api",
         priority=30,
         paths=(API_PATHS,),
-        headers=(("Authorization", _BEARER),),
+        headers=_CREDENTIALS,
         action=RouteAction.FORWARD if with_key else RouteAction.VALIDATE_JWT,
     )
     missing = Route(
-        name="MissingCredentials", priority=40, paths=(API_PATHS,), action=RouteAction.REFUSE, refusal=UNAUTHORIZED
+        name="MissingCredentials",
+        priority=40,
+        paths=(API_PATHS,),
+        action=RouteAction.ANSWER,
+        answer=UNAUTHORIZED,
     )
     unguarded = front_facts().answered_without_key[server] if with_key else ()
+    return (health, *_in_place_of(unguarded, served_name), api, missing)
+
+
+def _in_place_of(unguarded: tuple[str, ...], served_name: str) -> tuple[Route, ...]:
+    """Return the answers in place of those of a server that asks nobody for its key at these paths."""
     if not unguarded:
-        return (health, api, missing)
-    shut = Route(name="NotGuarded", priority=20, paths=unguarded, action=RouteAction.REFUSE, refusal=NOT_GUARDED)
-    return (health, shut, api, missing)
+        return ()
+    return (
+        Route(
+            name="Models",
+            priority=20,
+            paths=unguarded,
+            methods=("GET",),
+            headers=_CREDENTIALS,
+            action=RouteAction.ANSWER,
+            answer=Answer.models(served_name),
+        ),
+        Route(
+            name="NotGuarded",
+            priority=25,
+            paths=(*unguarded, *(f"{path}/*" for path in unguarded)),
+            headers=_CREDENTIALS,
+            action=RouteAction.ANSWER,
+            answer=NOT_FOUND,
+        ),
+    )
