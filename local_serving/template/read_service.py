@@ -46,11 +46,17 @@ def _service(
         name=body.get("ServiceName", logical_id),
         logical_id=logical_id,
         path=str(reader.metadata(logical_id).get("aws:cdk:path", "")),
-        desired=int(body.get("DesiredCount", 1)),
+        desired=int(body.get("DesiredCount", _least_tasks(reader))),
         target_group=link["TargetGroupArn"],
         container=_container(containers[link["ContainerName"]], int(link["ContainerPort"])),
         others=tuple(name for name in containers if name != link["ContainerName"]),
     )
+
+
+def _least_tasks(reader: TemplateReader) -> int:
+    """A service that is scaled has no number of its own: Application Auto Scaling raises it to its minimum."""
+    targets = reader.of_type("AWS::ApplicationAutoScaling::ScalableTarget").values()
+    return max([1, *(int(target["MinCapacity"]) for target in targets if target["ServiceNamespace"] == "ecs")])
 
 
 def _container(body: Mapping[str, Any], port: int) -> ServerContainer:
