@@ -50,7 +50,7 @@ class FrontLogs(Construct):
                 actions=["s3:PutObject"],
                 resources=[self.bucket.arn_for_objects(f"{self.prefix}/AWSLogs/{stack.account}/*")],
                 conditions={
-                    # The account is in the ARN; whether Elastic Load Balancing tells aws:SourceAccount is not documented.
+                    # aws:SourceArn alone, as documented; the account is in it.
                     "ArnLike": {
                         "aws:SourceArn": stack.format_arn(
                             service="elasticloadbalancing", resource="loadbalancer", resource_name="*"
