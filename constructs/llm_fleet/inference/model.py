@@ -10,6 +10,7 @@ from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.inference.model_shape import ModelShape
 from llm_fleet.rules.inference.memory import GIB, weight_bytes
 from llm_fleet.rules.inference.model import S3_SCHEME, bucket_and_prefix, check_model
+from llm_fleet.rules.inference.model_mount import check_mount
 from llm_fleet.rules.inference.model_shape import known_shape
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.terms import ModelSource
@@ -43,10 +44,14 @@ class Model:
     """Size of the cache on the host, in GiB. Default: a tenth more than the weights."""
 
     def __post_init__(self) -> None:
-        """Look its size up by its name, and raise `FleetError` with all that is wrong (LF710 to LF717)."""
+        """Look its size up by its name, and raise `FleetError` with all that is wrong.
+
+        The codes are LF710 to LF717, LF719 and LF724.
+        """
         if self.shape is None:
             object.__setattr__(self, "shape", known_shape(self.location))
-        raise_problems(check_model(self), subject="Model")
+        problems = check_model(self) + check_mount(self.source, key_arn=self.key_arn, cache_gib=self.cache_gib)
+        raise_problems(problems, subject="Model")
 
     @classmethod
     def from_s3(
@@ -66,8 +71,8 @@ class Model:
           server asks for before the service starts.
         - `shape`: default, that of the model whose name ends the URI, e.g. `tanuki-8b`.
         - `key_arn`: the bucket's own KMS key, which hosts may then decrypt with. Default: none.
-        - `cache_gib`: how much of the model a host keeps on its disk. Default: all of it, so that a task that is
-          started again reads nothing from S3.
+        - `cache_gib`: how much of the model a host keeps on its disk; 0 for nothing. Default: all of it, so that a task
+          that is started again reads nothing from S3.
         """
         return cls(
             source=ModelSource.S3,
