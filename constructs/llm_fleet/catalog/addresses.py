@@ -38,8 +38,6 @@ class AddressFacts:
     """What an FSx file system needs at the least."""
     addresses_of_serving_host: int
     """What an ECS host and the one serving task on it need: each has an interface of its own."""
-    addresses_of_daemon: int
-    """What a task of a daemon service needs beside them."""
     interface_quota: int
     """Default of the quota of network interfaces; AWS enforces it in each AZ."""
     interface_quota_code: str

@@ -107,9 +107,7 @@ def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
     zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
     for name, service in fleet.services.items():
         view = ServiceView(config=service, fleet=fleet)
-        yield from service_address_claims(
-            view.hosts, view.scaling, owner=name, zones=zones, neuron_health=service.neuron_health
-        )
+        yield from service_address_claims(view.hosts, view.scaling, owner=name, zones=zones)
 
 
 def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:

@@ -7,8 +7,9 @@ from llm_fleet.config.check_network_config import endpoint_features, zone_path
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.services.in_words import in_words
+from llm_fleet.rules.inference.front_place import check_front_place
 from llm_fleet.rules.network_endpoints import interface_endpoints
-from llm_fleet.rules.network_load_balancers import check_load_balancer_place, check_load_balancer_room
+from llm_fleet.rules.network_load_balancers import check_load_balancer_room
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
 
@@ -22,11 +23,12 @@ def check_front_places(fleet: Fleet) -> Iterator[Problem]:
         public = service.front.public
         if network.vpc is None and public and network.internet is InternetAccess.NONE:
             continue  # Told of the service, with all else that it cannot have there.
-        for problem in check_load_balancer_place(
-            _zones(network, public=public),
+        for problem in check_front_place(
+            service.front,
+            zones=_zones(network, public=public),
             target_zones=network.availability_zone_ids,
-            public=public,
-            new_network=network.vpc is None,
+            vpc_cidrs=(network.cidr, network.compute_cidr) if network.vpc is None else network.vpc.vpc_cidrs,
+            internet=network.internet if network.vpc is None else None,
         ):
             yield replace(in_words(problem), path=_path(problem, network, name, public=public))
         if network.vpc is None:

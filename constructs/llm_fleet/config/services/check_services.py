@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.catalog.inference_sight import collector_facts
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.services.in_file import in_file
 from llm_fleet.config.services.model import ServedModelConfig
@@ -13,6 +14,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.inference.alarms import check_thresholds
 from llm_fleet.rules.inference.check import check_service
+from llm_fleet.rules.inference.closed_network import check_pulled_image
+from llm_fleet.rules.inference.model_cache import default_cache_gib
 from llm_fleet.rules.inference.service import check_grace, check_log_days
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.nearest import did_you_mean
@@ -37,10 +40,25 @@ def _judged(service: ServiceConfig, fleet: Fleet) -> list[Problem]:
     network = fleet.network
     internet = network.internet if network is not None and network.vpc is None else None
     view = ServiceView(config=service, fleet=fleet)
-    problems = check_service(view, internet=internet)
+    problems = [
+        *check_service(view, internet=internet, cache_gib=_cache_gib(service.model)),
+        *check_pulled_image(
+            service.collector_image or collector_facts().image,
+            "collector_image",
+            region=fleet.region,
+            internet=internet,
+        ),
+    ]
     if service.model.config is not None:  # What is wrong with the file is told of the file.
         problems = [problem for problem in problems if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
     return problems
+
+
+def _cache_gib(model: ServedModelConfig) -> int | None:
+    """Return what each host keeps of the model on its disk; `None` of one that is not in S3."""
+    if model.source is not ModelSource.S3:
+        return None
+    return default_cache_gib(model.shape) if model.cache_gib is None else model.cache_gib
 
 
 def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
