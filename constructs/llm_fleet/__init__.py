@@ -25,15 +25,19 @@ if TYPE_CHECKING:
     from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.inference.alarm_thresholds import AlarmThresholds as AlarmThresholds
+    from llm_fleet.inference.alarm_topic import AlarmTopic as AlarmTopic
     from llm_fleet.inference.ec2_hosts import Ec2Hosts as Ec2Hosts
     from llm_fleet.inference.front import Front as Front
+    from llm_fleet.inference.inference_service import InferenceService as InferenceService
     from llm_fleet.inference.jwt import Jwt as Jwt
     from llm_fleet.inference.jwt_claim import JwtClaim as JwtClaim
     from llm_fleet.inference.managed_hosts import ManagedHosts as ManagedHosts
     from llm_fleet.inference.model import Model as Model
+    from llm_fleet.inference.model_export import ModelExport as ModelExport
     from llm_fleet.inference.model_server import ModelServer as ModelServer
     from llm_fleet.inference.model_shape import ModelShape as ModelShape
     from llm_fleet.inference.scaling import Scaling as Scaling
+    from llm_fleet.inference.sidecar_images import SidecarImages as SidecarImages
     from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
@@ -103,15 +107,19 @@ _HOMES = {
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
     "inference.alarm_thresholds": ("AlarmThresholds",),
+    "inference.alarm_topic": ("AlarmTopic",),
     "inference.ec2_hosts": ("Ec2Hosts",),
     "inference.front": ("Front",),
+    "inference.inference_service": ("InferenceService",),
     "inference.jwt": ("Jwt",),
     "inference.jwt_claim": ("JwtClaim",),
     "inference.managed_hosts": ("ManagedHosts",),
     "inference.model": ("Model",),
+    "inference.model_export": ("ModelExport",),
     "inference.model_server": ("ModelServer",),
     "inference.model_shape": ("ModelShape",),
     "inference.scaling": ("Scaling",),
+    "inference.sidecar_images": ("SidecarImages",),
     "lifecycle.cluster_user": ("ClusterUser",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bucket": ("LifecycleBucket",),

@@ -17,11 +17,13 @@ from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.server_process import ServerProcess, server_process
+from llm_fleet.inference.sidecar_images import SidecarImages
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.asked import asked_of_model
-from llm_fleet.rules.inference.check import check_service
+from llm_fleet.rules.inference.check import check_service, once
 from llm_fleet.rules.inference.closed_network import check_pulled_image
+from llm_fleet.rules.inference.front_place import check_front_place
 from llm_fleet.rules.inference.memory import GIB, weight_bytes
 from llm_fleet.rules.inference.service import check_grace, check_log_days
 from llm_fleet.rules.inference.terms import Capacity
@@ -43,6 +45,10 @@ class ServicePlan:
     hosts: Ec2Hosts | ManagedHosts
     scaling: Scaling
     front: Front
+    neuron_health: bool = True
+    """Whether a daemon shall watch the devices, where a host can have one."""
+    replace_sick_hosts: bool = False
+    """Whether it shall have sick hosts replaced."""
 
     def check(
         self,
@@ -50,19 +56,32 @@ class ServicePlan:
         *,
         log_days: int,
         grace_seconds: int | None,
-        collector_image: str,
+        images: SidecarImages,
         subject: str,
     ) -> None:
         """Raise `FleetError` with all that is wrong with it."""
         internet, mount = network.internet, self.model.mount
+        place = check_front_place(
+            self.front,
+            zones=tuple(network.load_balancer_subnets(public=self.front.public is True)),
+            target_zones=network.availability_zone_ids,
+            vpc_cidrs=network.cidrs,
+            internet=internet,
+        )
         problems = [
             *check_service(self, internet=internet, cache_gib=mount.cache_gib if mount else None),
+            *place,
             *check_log_days(log_days),
             *check_grace(grace_seconds),
             *self._image_needs_region(),
-            *check_pulled_image(collector_image, "collector_image", region=self.region, internet=internet),
+            *self._nobody_watches(),
+            *(
+                problem
+                for name, image in self.pulled(images)
+                for problem in check_pulled_image(image, "sidecar_images", name, region=self.region, internet=internet)
+            ),
         ]
-        raise_problems(problems, subject=subject)
+        raise_problems(once(problems), subject=subject)
 
     @property
     def served_name(self) -> str:
@@ -73,6 +92,20 @@ class ServicePlan:
     def managed(self) -> bool:
         """Whether AWS runs the instances."""
         return self.hosts.capacity is Capacity.MANAGED_INSTANCES
+
+    @property
+    def watches_devices(self) -> bool:
+        """Whether a daemon watches the devices: only hosts of ours can run one that sees them."""
+        return self.neuron_health and not self.managed
+
+    @property
+    def replaces_sick_hosts(self) -> bool:
+        """Whether a host with a sick device is replaced."""
+        return self.replace_sick_hosts and self.watches_devices
+
+    def pulled(self, images: SidecarImages) -> list[tuple[str, str]]:
+        """Return the images beside the server's that hosts pull, by the fields of `SidecarImages`."""
+        return list(images.pulled(watched=self.watches_devices, replaced=self.replaces_sick_hosts))
 
     @property
     def instance(self) -> NeuronInstance:
@@ -137,6 +170,20 @@ class ServicePlan:
                 message=f"the image of {facts.title} is in another account in each region, and this stack's region is "
                 "not known",
                 remedy="give the stack an env with its region, or name the image yourself",
+            )
+        ]
+
+    def _nobody_watches(self) -> list[Problem]:
+        if self.replace_sick_hosts == self.replaces_sick_hosts:
+            return []
+        why = "AWS replaces impaired Managed Instances itself" if self.managed else "nobody watches the devices"
+        return [
+            Problem(
+                code=Code.SERVICE_SICK_HOSTS,
+                path=("replace_sick_hosts",),
+                value=True,
+                message=f"no host can be found sick here: {why}",
+                remedy="leave it out" if self.managed else "leave it out, or let neuron_health be true",
             )
         ]
 

@@ -374,6 +374,7 @@ class Code(StrEnum):
     SERVICE_GRACE = "LF762", "a health check grace period that ECS refuses"
     SERVICE_REGION = "LF763", "an image that differs by region, in a stack of no known region"
     SERVICE_WITHOUT_KEY = "LF764", "the API key of a service that asks for none"
+    SERVICE_SICK_HOSTS = "LF765", "sick hosts to be replaced where nobody watches them"
 
     # LF77x scaling and sight of an inference service
     SCALING_COUNT = "LF770", "a number of tasks that no service has"

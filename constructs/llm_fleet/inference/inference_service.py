@@ -1,0 +1,258 @@
+"""A model served behind a load balancer, by ECS on Neuron instances."""
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from llm_fleet.inference.alarm_thresholds import AlarmThresholds
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.front import Front
+from llm_fleet.inference.load_balancer_front import LoadBalancerFront
+from llm_fleet.inference.managed_hosts import ManagedHosts
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_check import ModelCheck
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.render_cluster import render_cluster
+from llm_fleet.inference.render_service import render_service
+from llm_fleet.inference.scaling import Scaling
+from llm_fleet.inference.service_capacity import add_capacity
+from llm_fleet.inference.service_grants import ServiceGrants
+from llm_fleet.inference.service_log import ServiceLog
+from llm_fleet.inference.service_plan import ServicePlan, region_of, service_name_of
+from llm_fleet.inference.service_sight import ServiceSight, watch_devices
+from llm_fleet.inference.serving_task import ServingTask
+from llm_fleet.inference.sidecar_images import SidecarImages
+from llm_fleet.network.network import Network
+from llm_fleet.rules.inference.terms import ModelSource
+
+
+@jsii.implements(ec2.IConnectable)
+class InferenceService(Construct):
+    """An OpenAI-compatible endpoint for one model: a load balancer, an ECS service, and Neuron instances under it.
+
+    What would fail only once it is deployed is checked when the construct is made, and told at once in one
+    `FleetError`, before any resource is in the template: a model that does not fit, a server that does not run on the
+    instance, a host driver that the server's runtime refuses. It is an `ec2.IConnectable` (its load balancer).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        network: Network,
+        model: Model,
+        hosts: Ec2Hosts | ManagedHosts,
+        front: Front,
+        server: ModelServer = ModelServer.tgi(),  # noqa: B008 - immutable
+        scaling: Scaling = Scaling(),  # noqa: B008 - immutable
+        service_name: str | None = None,
+        encryption_key: kms.IKey | None = None,
+        access_log_bucket: s3.IBucket | None = None,
+        log_retention_days: int = 30,
+        health_check_grace_seconds: int | None = None,
+        execute_command: bool = False,
+        alarm_topic: sns.ITopic | None = None,
+        alarm_thresholds: AlarmThresholds = AlarmThresholds(),  # noqa: B008 - immutable
+        neuron_health: bool = True,
+        replace_sick_hosts: bool = False,
+        sidecar_images: SidecarImages = SidecarImages(),  # noqa: B008 - immutable
+    ) -> None:
+        """Make the service; raise `FleetError` with all that is wrong with it (LF700 to LF789).
+
+        `network`: where it stands: hosts in the compute subnets of all its AZs, the load balancer in two AZs at least.
+
+        `model`: what is served. `server`: what serves it. Default: TGI with its own defaults.
+
+        `hosts`: on what: `Ec2Hosts` or `ManagedHosts`. A host holds one task, which has all its devices.
+
+        `front`: how clients reach it; whether they may do so in plain HTTP must be said, so there is no default.
+
+        `scaling`: how many tasks, and so hosts. Default: two, always.
+
+        `service_name`: of the service, its cluster and its log group, and what clients write as `model` unless the
+        model says otherwise. Default: one made of the construct's path, which stays the same.
+
+        `encryption_key`: of the logs and the API key's secret; its policy must let CloudWatch Logs use it, as that of
+        `FleetKey` does. Default: keys of AWS's own.
+
+        `access_log_bucket`: where the load balancer writes who asked what. Default: a bucket of its own.
+
+        `log_retention_days`: default 30. `health_check_grace_seconds`: for how long a new task may be unhealthy while
+        it loads. Default: what the catalog says of a model of this size from where it is.
+
+        `execute_command`: whether people may open a shell in a task by ECS Exec, which is then recorded in the log.
+        Default: no; whoever has one has the model, the API key and the Hub's token.
+
+        `alarm_topic`: who is told when an alarm goes off. Default: nobody, the alarms are only shown.
+        `alarm_thresholds`: when they go off. Default: those of `AlarmThresholds`.
+
+        `neuron_health`: whether a daemon watches the devices of EC2 hosts. Default: it does. `replace_sick_hosts`:
+        whether a host with a sick device is ended and replaced. Default: no, it rings; the host ends without draining,
+        and there may be no other to be had.
+
+        `sidecar_images`: of what runs beside the server, for networks that cannot reach public registries.
+        """
+        super().__init__(scope, id)
+        plan = ServicePlan(
+            name=service_name_of(self, service_name),
+            region=region_of(self),
+            server=server,
+            model=model,
+            hosts=hosts,
+            scaling=scaling,
+            front=front,
+            neuron_health=neuron_health,
+            replace_sick_hosts=replace_sick_hosts,
+        )
+        plan.check(
+            network,
+            log_days=log_retention_days,
+            grace_seconds=health_check_grace_seconds,
+            images=sidecar_images,
+            subject=self.node.path,
+        )
+        self.service_name: str = plan.name
+        """Its name, and its cluster's."""
+        self.model_name: str = plan.served_name
+        """What clients write as `model`."""
+        log = ServiceLog(
+            self, "Logs", service_name=plan.name, retention_days=log_retention_days, encryption_key=encryption_key
+        )
+        self.log_group = log.log_group
+        """What its hosts and containers log into."""
+        self.cluster: ecs.CfnCluster = render_cluster(self, plan.name, log=log, record_shells=execute_command)
+        """Its ECS cluster."""
+        process = plan.process(cdk.Stack.of(self))
+        self.front = LoadBalancerFront(
+            self,
+            "Front",
+            network=network,
+            front=front,
+            server=server.kind,
+            served_name=plan.served_name,
+            target_port=process.port,
+            health_path=process.health_path,
+            service_name=plan.name,
+            encryption_key=encryption_key,
+            access_log_bucket=access_log_bucket,
+        )
+        """The load balancer with all that belongs to it."""
+        self.capacity = add_capacity(self, plan, network=network, cluster=self.cluster, log=log)
+        """The hosts under it."""
+        self._check_model(plan, encryption_key)
+        self.task = ServingTask(
+            self,
+            "Task",
+            plan=plan,
+            process=process,
+            network=network,
+            compatibility=self.capacity.compatibility,
+            cluster_name=self.cluster.ref,
+            log=log,
+            api_key=self.front.api_key_secret,
+            execute_command=execute_command,
+            images=sidecar_images,
+        )
+        """The task definition with its roles and its security group."""
+        self.front.allow_targets(self.task.security_group)
+        self.service: ecs.CfnService = render_service(
+            self,
+            plan,
+            network=network,
+            cluster_name=self.cluster.ref,
+            task_definition_arn=self.task.definition.ref,
+            capacity=self.capacity,
+            security_group_id=self.task.security_group.security_group_id,
+            target_group_arn=self.front.target_group_arn,
+            port=process.port,
+            grace_seconds=health_check_grace_seconds or plan.load_seconds(),
+            execute_command=execute_command,
+        )
+        """The ECS service."""
+        # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
+        # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.
+        self.service.node.add_dependency(
+            self.capacity.dependencies, self.front.dependencies, self.task, network.connectivity
+        )
+        self.sight = ServiceSight(
+            self,
+            "Sight",
+            plan=plan,
+            service=self.service,
+            cluster=self.cluster,
+            front=self.front,
+            log=log,
+            topic=alarm_topic,
+            thresholds=alarm_thresholds,
+        )
+        """Its metrics, alarms, dashboard and scaling."""
+        self.neuron_health = watch_devices(
+            self,
+            plan,
+            capacity=self.capacity,
+            cluster=self.cluster,
+            task=self.task,
+            log=log,
+            images=sidecar_images,
+        )
+        """The daemon that watches the devices; `None` without one."""
+
+    def _check_model(self, plan: ServicePlan, encryption_key: kms.IKey | None) -> None:
+        """Look at a model in S3 before any host is paid for."""
+        if plan.model.source is ModelSource.S3:
+            check = ModelCheck(
+                self, "ModelCheck", model=plan.model, asked=plan.asked, log_encryption_key=encryption_key
+            )
+            self.capacity.node.add_dependency(check)
+
+    @property
+    def url(self) -> str:
+        """What clients take as base URL: it ends with `/v1`, a token."""
+        return self.front.url
+
+    @property
+    def api_key_secret(self) -> secretsmanager.ISecret | None:
+        """The secret whose text is the API key; `None` where the front asks for none."""
+        return self.front.api_key_secret
+
+    @property
+    def cluster_name(self) -> str:
+        """Name of its ECS cluster."""
+        return self.service_name
+
+    @property
+    def service_arn(self) -> str:
+        """ARN of the ECS service, a token."""
+        return self.service.ref
+
+    @property
+    def grants(self) -> ServiceGrants:
+        """What others may do with it."""
+        return ServiceGrants(self, self)
+
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """The load balancer's security group: who may come in, and from where."""
+        return self.front.connections
+
+    def add_outputs(self) -> None:
+        """Give the stack outputs: base URL, model name, where the API key is, cluster, service and log group."""
+        outputs = {
+            "Url": (self.url, "Base URL for OpenAI clients"),
+            "ModelName": (self.model_name, "What clients write as model"),
+            "ClusterName": (self.cluster_name, "Name of the ECS cluster"),
+            "ServiceName": (self.service.attr_name, "Name of the ECS service"),
+            "LogGroupName": (self.log_group.ref, "CloudWatch log group of hosts and containers"),
+        }
+        if self.api_key_secret is not None:
+            outputs["ApiKeySecretArn"] = (self.api_key_secret.secret_arn, "Secret whose text is the API key")
+        for name, (value, description) in outputs.items():
+            cdk.CfnOutput(self, name, value=value, description=description)

@@ -1,0 +1,50 @@
+"""A model served in a stack of your own: the lines between the markers, and the app around them.
+
+python examples/strangers_inference.py      synthesizes it to cdk.out, without an AWS account
+"""
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from llm_fleet import Ec2Hosts, FleetNetwork, Front, InferenceService, Model, ModelServer, Scaling
+
+CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234-1234-123456789012"
+
+
+class ProductStack(cdk.Stack):
+    """Whatever else a team has in its stack, with a model that its application may ask."""
+
+    def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
+        """Make the stack."""
+        super().__init__(scope, id, env=env)
+        application = iam.Role.from_role_name(self, "Application", "shop-backend")
+
+        # --- the fifteen lines ---
+        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
+        chat = InferenceService(
+            self,
+            "Chat",
+            network=network,
+            service_name="chat",
+            model=Model.from_s3("s3://my-models/tanuki-8b"),
+            server=ModelServer.tgi(batch_size=4, sequence_length=4096),
+            hosts=Ec2Hosts(instance_type="inf2.xlarge"),
+            scaling=Scaling(desired=2),
+            front=Front(certificate_arn=CERTIFICATE, domain_name="chat.example.com"),
+        )
+        chat.grants.read_api_key(application)
+        chat.grants.describe(application)
+        chat.add_outputs()
+        # --- the end of them ---
+
+
+def main(outdir: str = "cdk.out") -> None:
+    """Synthesize the stack for an account and region, into `outdir`."""
+    app = cdk.App(outdir=outdir)
+    ProductStack(app, "Product", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()
