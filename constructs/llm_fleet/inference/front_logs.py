@@ -16,8 +16,10 @@ class FrontLogs(Construct):
     """Access and connection logs of a load balancer in a bucket.
 
     The bucket has a key of S3's own, as load balancers write to no other. Its policy lets Elastic Load Balancing write
-    the logs of load balancers of this account and region, and nothing else. Paths and addresses are in them; headers
-    and bodies, and so keys, prompts and answers, are not.
+    the logs of this account's load balancers, and nothing else: the account is part of every key, and Elastic Load
+    Balancing writes it. A condition on `aws:SourceArn` would tell the region too, but where the service does not send
+    it the load balancer could not be made. Paths and addresses are in the logs; headers and bodies, and so keys,
+    prompts and answers, are not.
     Source: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/enable-access-logging.html
     """
 
@@ -49,14 +51,6 @@ class FrontLogs(Construct):
                 principals=[iam.ServicePrincipal(_DELIVERY)],  # pyright: ignore[reportArgumentType]
                 actions=["s3:PutObject"],
                 resources=[self.bucket.arn_for_objects(f"{self.prefix}/AWSLogs/{stack.account}/*")],
-                conditions={
-                    # aws:SourceArn alone, as documented; the account is in it.
-                    "ArnLike": {
-                        "aws:SourceArn": stack.format_arn(
-                            service="elasticloadbalancing", resource="loadbalancer", resource_name="*"
-                        )
-                    },
-                },
             )
         )
         self.writable: list[IDependable] = [added.policy_dependable] if added.policy_dependable else []
