@@ -21,7 +21,9 @@ TGI_ENVIRONMENT = {
 }
 ELB = "AWS::ElasticLoadBalancingV2::"
 FORWARD = [{"Type": "forward", "TargetGroupArn": {"Ref": "Group"}}]
-NOT_FOUND = [{"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "404", "ContentType": "application/json"}}]
+NOT_FOUND = [
+    {"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "404", "ContentType": "application/json"}}
+]
 
 
 def paths(*patterns: str) -> dict[str, Any]:
