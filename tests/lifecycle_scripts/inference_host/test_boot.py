@@ -1,0 +1,323 @@
+"""What a host finds on a boot, what it does about it, and what it says."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from inference_host import devices
+from inference_host import host as host_module
+from inference_host.boot import boot
+from inference_host.failures import Code
+from tests.lifecycle_scripts.inference_host.throwaway_host import INSTANCE, SETTINGS, ThrowawayHost
+
+Boot = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def booted(host: ThrowawayHost, monkeypatch: pytest.MonkeyPatch) -> Boot:
+    """Boot the host with these settings; returns the report that it left."""
+    monkeypatch.setattr(host_module, "PAUSE", 0.0)
+    monkeypatch.setattr(devices, "SECONDS", 0.1)
+    for name, value in host.environment().items():
+        monkeypatch.setenv(name, value)
+
+    def run(**settings: Any) -> dict[str, Any]:
+        host.has("etc/llm-fleet/settings.json", json.dumps(SETTINGS | settings))
+        host.has("etc/systemd/system/llm-fleet-model.service", UNIT.read_text())
+        code = boot()
+        report = json.loads(host.text("var/lib/llm-fleet/host-report.json"))
+        assert code == (0 if report["event"] == "host-ready" else 1)
+        assert host.ready is (code == 0)
+        return report
+
+    return run
+
+
+UNIT = host_module.Path(host_module.__file__).parent / "systemd/llm-fleet-model.service"
+AS_IT_IS = "2.28.0.0"
+TOO_NEW = "2.29.0.0"
+
+
+def test_a_host_with_the_pinned_driver_installs_nothing_but_mountpoint(host: ThrowawayHost, booted: Boot):
+    report = booted()
+    assert (report["driver"], report["driver_installed"], report["devices"]) == (AS_IT_IS, False, 1)
+    assert [call for call in host.calls() if call.startswith(("dnf", "modprobe"))] == [
+        "dnf --assumeyes --quiet install mount-s3"
+    ]
+
+
+def test_a_newer_driver_goes_before_the_pinned_one_comes(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    report = booted(mount=None)
+    assert (report["driver"], report["driver_of_ami"], report["driver_installed"]) == (AS_IT_IS, TOO_NEW, True)
+    lean = "dnf --assumeyes --quiet --setopt=install_weak_deps=False"
+    assert [call for call in host.calls() if not call.startswith("modinfo")] == [
+        "dnf versionlock delete aws-neuronx-dkms",
+        "modprobe --remove neuron",
+        f"{lean} install --downloadonly aws-neuronx-dkms-{AS_IT_IS}",
+        f"{lean} remove aws-neuronx-dkms",
+        f"{lean} install aws-neuronx-dkms-{AS_IT_IS}",
+        "dnf versionlock add aws-neuronx-dkms",
+        "modprobe neuron",
+    ]
+    assert host.text("sys/module/neuron/version").strip() == AS_IT_IS
+    assert not list((host.root / "etc/yum.repos.d").iterdir()), "nothing may come from there later"
+
+
+def test_the_next_boot_finds_what_the_first_has_installed(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    booted(mount=None)
+    (host.root / "calls").unlink()
+    assert booted(mount=None)["driver_installed"] is False
+    assert host.calls() == ["modinfo -F version neuron"]
+
+
+def test_without_leave_to_install_both_drivers_and_the_way_out_are_named(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    report = booted(install_driver=False)
+    assert report["code"] == "LFN110"
+    assert TOO_NEW in report["message"]
+    assert AS_IT_IS in report["message"]
+    assert "install_driver" in report["remedy"]
+    assert host.calls() == ["modinfo -F version neuron"], "nothing is changed on a host that is refused"
+
+
+def test_an_ami_without_any_driver_gets_one(host: ThrowawayHost, booted: Boot):
+    host.boots_with(None)
+    report = booted(mount=None)
+    assert (report["driver_of_ami"], report["driver_installed"]) == (None, True)
+    assert "modprobe --remove neuron" not in host.calls()
+
+
+def test_a_driver_that_is_not_offered_leaves_the_old_one(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    report = booted(driver="2.27.4.0")
+    assert report["code"] == "LFN111"
+    assert "Unable to find a match" in report["message"]
+    assert host.text("state/packaged").strip() == TOO_NEW
+    assert sum("--downloadonly" in call for call in host.calls()) == 3, "the network may be late"
+    assert not list((host.root / "etc/yum.repos.d").iterdir())
+
+
+def test_a_network_without_a_way_to_neurons_repository_is_told(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    host.has("state/unreachable", "")
+    report = booted()
+    assert report["code"] == "LFN111"
+    assert "yum.repos.neuron.amazonaws.com" in report["remedy"]
+
+
+def test_headers_of_the_kernel_are_fetched_where_the_ami_has_none(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    next((host.root / "lib/modules").glob("*/build")).rmdir()
+    booted(mount=None)
+    assert any("install kernel-devel-" in call for call in host.calls())
+
+
+def test_a_version_lock_that_dnf_does_not_have_is_no_reason_to_refuse(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    host.has("state/no-versionlock", "")
+    assert booted(mount=None)["event"] == "host-ready"
+
+
+def test_what_was_installed_is_looked_at_again(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
+    host.boots_with(TOO_NEW)
+    monkeypatch.setenv("RECORDER_BUILDS", "2.27.4.0")
+    report = booted()
+    assert report["code"] == "LFN112"
+    assert "2.27.4.0" in report["message"]
+
+
+def test_a_driver_that_does_not_load(host: ThrowawayHost, booted: Boot):
+    (host.root / "sys/module/neuron/version").unlink()
+    host.has("state/does-not-load", "")
+    report = booted()
+    assert report["code"] == "LFN112"
+    assert "Exec format error" in report["message"]
+
+
+def test_a_driver_that_was_replaced_on_disk_is_loaded_anew(host: ThrowawayHost, booted: Boot):
+    host.has("sys/module/neuron/version", TOO_NEW)
+    booted(mount=None)
+    assert host.text("sys/module/neuron/version").strip() == AS_IT_IS
+
+
+def test_the_release_of_the_package_is_no_part_of_the_version(host: ThrowawayHost, booted: Boot):
+    host.boots_with("2.28.0.0-dkms")
+    assert booted(mount=None)["driver_installed"] is False
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "code"), [(6, 5, "LFN113"), (6, 7, "LFN113"), (6, 6, None), (None, 0, "LFN113")]
+)
+def test_devices_are_as_many_as_the_type_has(
+    host: ThrowawayHost, booted: Boot, wanted: int | None, there: int, code: str | None
+):
+    host.boots_with(AS_IT_IS, devices=there)
+    report = booted(devices=wanted, mount=None)
+    assert report.get("code") == code
+    if code:
+        assert f"/dev shows {there}" in report["message"]
+
+
+def test_the_model_is_mounted_read_only_cached_and_read(host: ThrowawayHost, booted: Boot):
+    report = booted()
+    assert report["model"] == "s3://my-models/tanuki-8b"
+    assert report["model_file"] == "config.json"
+    assert host.calls()[-3:] == [
+        "systemctl restart llm-fleet-model.service",
+        "umount --lazy /var/lib/llm-fleet/model",
+        "mount-s3 <--read-only> <--allow-other> <--region> <us-west-2> <--cache> </var/cache/llm-fleet/model> "
+        "<--max-cache-size> <20480> <--prefix> <tanuki-8b/> <my-models> </var/lib/llm-fleet/model>",
+    ]
+
+
+def test_a_prefix_with_blanks_and_a_whole_bucket(host: ThrowawayHost, booted: Boot):
+    host.holds("my-models/my model/a.safetensors", "x")
+    mount = SETTINGS["mount"] | {"prefix": "my model", "cache_gib": 0}
+    assert booted(mount=mount)["model_file"] == "a.safetensors"
+    assert "<--prefix> <my model/> <my-models>" in host.calls()[-1]
+    assert "--cache" not in host.calls()[-1]
+    host.has("proc/self/mounts", "")
+    booted(mount=mount | {"prefix": ""})
+    assert "--prefix" not in host.calls()[-1]
+
+
+def test_nothing_is_mounted_where_no_model_is_in_s3(host: ThrowawayHost, booted: Boot):
+    booted(mount=None)
+    assert not [call for call in host.calls() if "mount" in call]
+
+
+@pytest.mark.parametrize(
+    ("mount", "spoilt", "code", "said"),
+    [
+        ({"prefix": "tanuki-9b"}, "", "LFN122", "s3://my-models/tanuki-9b is mounted, and there is no file in it"),
+        ({"bucket": "his-models"}, "", "LFN121", "bucket his-models does not exist"),
+        ({}, "state/mounts-nothing", "LFN121", "nothing is mounted at /var/lib/llm-fleet/model"),
+        ({}, "state/unreachable", "LFN120", "Cannot download repomd.xml"),
+    ],
+)
+def test_a_model_that_is_not_there(
+    host: ThrowawayHost, booted: Boot, mount: dict[str, Any], spoilt: str, code: str, said: str
+):
+    if spoilt:
+        host.has(spoilt, "")
+    host.has("state/journal", "Error: Failed to mount: bucket his-models does not exist")
+    report = booted(mount=SETTINGS["mount"] | mount)
+    assert report["code"] == code
+    assert said in report["message"]
+
+
+def test_a_model_that_may_not_be_read(host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch):
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("inference_host.model._any_file", denied)
+    report = booted()
+    assert report["code"] == "LFN123"
+    assert "Permission denied" in report["message"]
+
+
+def test_the_agent_is_told_its_cluster_and_keeps_tasks_from_the_hosts_credentials(host: ThrowawayHost, booted: Boot):
+    booted()
+    told = dict(line.split("=", 1) for line in host.text("etc/ecs/ecs.config").splitlines())
+    assert told["ECS_CLUSTER"] == "chat"
+    assert told["ECS_AWSVPC_BLOCK_IMDS"] == "true"
+    assert json.loads(told["ECS_INSTANCE_ATTRIBUTES"]) == {"llm-fleet.neuron-driver": AS_IT_IS}
+
+
+def test_an_agent_that_cannot_be_told(host: ThrowawayHost, booted: Boot):
+    (host.root / "etc/ecs").rmdir()
+    host.has("etc/ecs", "a file in the place of the folder")
+    assert booted()["code"] == "LFN124"
+
+
+def test_a_host_that_is_well_says_so_and_signals_success(host: ThrowawayHost, booted: Boot):
+    booted()
+    (line,) = host.aws.told()
+    assert (line["event"], line["instance"], line["service"]) == ("host-ready", INSTANCE, "chat")
+    (signal,) = host.aws.signals()
+    assert signal == {
+        "Action": "SignalResource",
+        "Version": "2010-05-15",
+        "StackName": SETTINGS["stack"],
+        "LogicalResourceId": "Group",
+        "UniqueId": INSTANCE,
+        "Status": "SUCCESS",
+    }
+
+
+def test_a_refused_host_says_why_everywhere_and_fails_the_deployment(
+    host: ThrowawayHost, booted: Boot, capfd: pytest.CaptureFixture[str]
+):
+    host.boots_with(TOO_NEW)
+    report = booted(install_driver=False)
+    assert host.aws.told() == [report]
+    assert json.dumps(report) in capfd.readouterr().out
+    assert host.aws.signals()[0]["Status"] == "FAILURE"
+    streams = [
+        json.loads(body) for headers, body in host.aws.requests if "CreateLogStream" in headers.get("x-amz-target", "")
+    ]
+    assert streams == [{"logGroupName": "/llm-fleet/chat", "logStreamName": f"host/{INSTANCE}"}]
+
+
+def test_a_host_that_was_well_once_is_not_for_that(host: ThrowawayHost, booted: Boot):
+    booted()
+    assert host.ready
+    host.boots_with(TOO_NEW)
+    booted(install_driver=False)
+    assert not host.ready
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"logs": (400, '{"__type":"ResourceAlreadyExistsException"}')},
+        {"cloudformation": (400, "Stack is in CREATE_COMPLETE state and cannot be signaled")},
+        {"logs": (500, "out of order"), "cloudformation": (503, "out of order")},
+    ],
+)
+def test_what_aws_does_not_take_changes_nothing_about_the_host(
+    host: ThrowawayHost, booted: Boot, answers: dict[str, tuple[int, str]]
+):
+    host.aws.answers.update(answers)
+    assert booted()["event"] == "host-ready"
+    tries = [headers["host"].split(".")[0] for headers, _ in host.aws.requests]
+    expected = 3 if any(status >= 500 for status, _ in answers.values()) else 1
+    assert tries.count("cloudformation") == expected
+
+
+def test_a_host_without_metadata_is_not_refused_for_it(
+    host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LLM_FLEET_METADATA", "http://127.0.0.1:9")
+    assert booted()["instance"] is None
+    assert host.aws.requests == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"mount": null}', '{"mount": {"place": 1}}'])
+def test_settings_that_cannot_be_read(host: ThrowawayHost, booted: Boot, text: str):
+    host.has("etc/llm-fleet/settings.json", text)
+    assert boot() == 1
+    assert json.loads(host.text("var/lib/llm-fleet/host-report.json"))["code"] == "LFN102"
+    assert not host.ready
+
+
+def test_whatever_nobody_foresaw_keeps_the_agent_from_starting(
+    host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
+):
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    monkeypatch.setattr("inference_host.boot._STEPS", (breaks,))
+    report = booted()
+    assert report["code"] == "LFN103"
+    assert "nobody foresaw this" in report["message"]
+
+
+def test_no_two_failures_have_one_code():
+    codes = [code.code for code in Code]
+    assert len(set(codes)) == len(codes)
+    assert all("LFN101" <= code <= "LFN129" for code in codes)

@@ -1,0 +1,154 @@
+"""User data and units: what they are, and that they do on a throwaway root what they say."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.inference.host_user_data import LIMIT, host_user_data, packed_files
+from tests.lifecycle_scripts.inference_host.throwaway_host import SETTINGS, ThrowawayHost
+from tools.synth_environment import ROOT
+
+SOURCES = ROOT / "lifecycle_scripts" / "inference_host"
+SHELLCHECK = ROOT / ".venv" / "bin" / "shellcheck"
+ECS = """[Unit]
+Description=Amazon Elastic Container Service - container agent
+Wants=docker.service
+After=docker.service
+After=cloud-final.service
+
+[Service]
+Type=simple
+ExecStart=/usr/libexec/amazon-ecs-init start
+
+[Install]
+WantedBy=multi-user.target
+"""
+"""As amazon-ecs-init has it, where it matters to units before it."""
+
+
+@pytest.fixture(scope="module")
+def user_data() -> str:
+    stack = cdk.Stack()
+    return stack.resolve(host_user_data(stack, SETTINGS))
+
+
+def test_ec2_takes_it(user_data: str):
+    assert len(user_data.encode()) < LIMIT - 1024, "tokens become longer when they are known"
+
+
+def test_shellcheck_finds_nothing(user_data: str):
+    told = subprocess.run([SHELLCHECK, "-"], input=user_data, capture_output=True, text=True, check=False)
+    assert told.stdout == ""
+
+
+def test_the_same_files_make_the_same_text_however_old_they_are():
+    before = packed_files()
+    os.utime(SOURCES / "boot.py")
+    assert packed_files() == before
+
+
+def test_a_fresh_host_comes_up(host: ThrowawayHost, user_data: str):
+    ended = host.run_user_data(user_data)
+    assert ended.returncode == 0, ended.stderr
+    assert host.ready
+    assert [call for call in host.calls() if call.startswith("systemctl")] == [
+        "systemctl daemon-reload",
+        "systemctl enable llm-fleet-host.service",
+        "systemctl start llm-fleet-host.service",
+        "systemctl restart llm-fleet-model.service",
+    ]
+    assert json.loads(host.text("etc/llm-fleet/settings.json")) == SETTINGS
+    shipped = {
+        path.relative_to(SOURCES).as_posix()
+        for path in SOURCES.rglob("*")
+        if path.suffix in (".py", ".service", ".conf")
+    }
+    laid = host.root / "opt/llm-fleet/inference_host"
+    assert {
+        path.relative_to(laid).as_posix() for path in laid.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    } == shipped
+    assert host.aws.told()[0]["event"] == "host-ready"
+
+
+def test_a_refused_host_ends_its_user_data_with_a_failure(host: ThrowawayHost, user_data: str):
+    host.boots_with("2.28.0.0", devices=2)
+    ended = host.run_user_data(user_data)
+    assert ended.returncode != 0
+    assert not host.ready
+    assert '"code": "LFN113"' in ended.stdout
+    assert host.aws.signals()[0]["Status"] == "FAILURE"
+
+
+def test_an_ami_without_python_is_refused_before_anything_is_laid_down(host: ThrowawayHost, user_data: str):
+    tools = host.root / "no-python"
+    tools.mkdir()
+    for name in ("bash", "tee", "cat"):
+        (tools / name).symlink_to(f"/bin/{name}")
+    script = host.root / "user-data"
+    script.write_text(user_data)
+    environment = {**host.environment(), "PATH": str(tools)}
+    (tools / "systemctl").symlink_to(host.root / "usr/bin/systemctl")
+    ended = subprocess.run(["/bin/bash", script], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert json.loads(ended.stdout)["code"] == "LFN101"
+    assert "LFN101" in host.text("dev/console")
+    assert host.calls() == ["systemctl mask --now --no-block ecs.service"]
+    assert not (host.root / "opt").exists()
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with the agent's unit, docker's, and the programs that units name."""
+    root = tmp_path_factory.mktemp("system")
+    units = root / "etc/systemd/system"
+    (units / "ecs.service.d").mkdir(parents=True)
+    for unit in (*SOURCES.glob("systemd/*.service"), SOURCES / "systemd/ecs.service.d/50-llm-fleet.conf"):
+        (units / unit.relative_to(SOURCES / "systemd")).write_text(unit.read_text())
+    (units / "ecs.service").write_text(ECS)
+    for target in ("sysinit", "basic", "shutdown", "multi-user", "network-online"):
+        (units / f"{target}.target").write_text("[Unit]\nDescription=as on every host\n")
+    for name in ("docker", "cloud-final"):
+        (units / f"{name}.service").write_text("[Service]\nExecStart=/usr/bin/python3\n")
+    for program in (
+        "usr/bin/python3",
+        "usr/bin/mount-s3",
+        "usr/bin/umount",
+        "usr/bin/mkdir",
+        "usr/libexec/amazon-ecs-init",
+    ):
+        (root / program).parent.mkdir(parents=True, exist_ok=True)
+        (root / program).write_text("#!/bin/sh\n")
+        (root / program).chmod(0o755)
+    return root
+
+
+def verify(root: Path, *units: str) -> str:
+    """What systemd has against the units; what it only says of targets that this root lacks is left out."""
+    told = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", f"--root={root}", *units], capture_output=True, text=True, check=False
+    )
+    return told.stdout + told.stderr
+
+
+def test_systemd_has_nothing_against_the_units(system: Path):
+    assert verify(system, "llm-fleet-host.service", "llm-fleet-model.service", "ecs.service") == ""
+
+
+def test_systemd_would_tell(system: Path, tmp_path: Path):
+    unit = system / "etc/systemd/system/broken.service"
+    unit.write_text("[Service]\nType=oneshot\nExecStart=/usr/bin/no-such-program\nRestart=sometimes\n")
+    assert "broken.service" in verify(system, "broken.service")
+    unit.unlink()
+
+
+def test_the_mount_and_the_checks_come_before_the_agent():
+    host, model = ((SOURCES / f"systemd/llm-fleet-{name}.service").read_text() for name in ("host", "model"))
+    assert "\nBefore=ecs.service\n" in host
+    assert "\nBefore=ecs.service\n" in model
+    gate = (SOURCES / "systemd/ecs.service.d/50-llm-fleet.conf").read_text()
+    assert {"Requires=llm-fleet-host.service", "After=llm-fleet-host.service"} <= set(gate.splitlines())
+    assert "AssertPathExists=/run/llm-fleet/host-ready" in gate.splitlines()
