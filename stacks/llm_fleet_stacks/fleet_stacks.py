@@ -8,13 +8,17 @@ from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.check_network_config import endpoint_features
+from llm_fleet.config.check_stack_names import EXPORT
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.services.view import service_name
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.database_stack import DatabaseStack
+from llm_fleet_stacks.export_stack import ExportStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+from llm_fleet_stacks.inference_stack import InferenceStack
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -22,7 +26,10 @@ from llm_fleet_stacks.storage_stack import StorageStack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetStacks:
-    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, and `<fleet>-<cluster>` for each cluster."""
+    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, and one for each cluster and service.
+
+    They are `<fleet>-<cluster>` and `<fleet>-<service>`, and `<fleet>-<service>-export` where a model is compiled.
+    """
 
     network: NetworkStack | None
     """`None` when the fleet stands in an existing network, or in SageMaker's."""
@@ -30,6 +37,10 @@ class FleetStacks:
     database: DatabaseStack | None
     """`None` when the fleet has no database for Slurm's accounting."""
     clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
+    """By their keys in the fleet file."""
+    exports: Mapping[str, ExportStack]
+    """By the keys of the services whose models they compile."""
+    services: Mapping[str, InferenceStack]
     """By their keys in the fleet file."""
 
     @classmethod
@@ -56,7 +67,15 @@ class FleetStacks:
             name: _cluster(scope, name, cluster, fleet, storage=storage, network=network, database=database, env=env)
             for name, cluster in fleet.clusters.items()
         }
-        return cls(network=network_stack, storage=storage, database=database_stack, clusters=clusters)
+        exports, services = _services(scope, fleet, storage=storage, network=network, env=env)
+        return cls(
+            network=network_stack,
+            storage=storage,
+            database=database_stack,
+            clusters=clusters,
+            exports=exports,
+            services=services,
+        )
 
 
 def _database(
@@ -107,6 +126,40 @@ def _cluster(
         env=env,
         tags=fleet.tags,
     )
+
+
+def _services(
+    scope: Construct,
+    fleet: Fleet,
+    *,
+    storage: StorageStack,
+    network: Network | NetworkConfig | None,
+    env: cdk.Environment,
+) -> tuple[dict[str, ExportStack], dict[str, InferenceStack]]:
+    """Return the stacks of exports and services. A model is compiled by hand: neither waits for the other."""
+    exports: dict[str, ExportStack] = {}
+    services: dict[str, InferenceStack] = {}
+    if fleet.services and network is None:
+        raise TypeError("a service stands in a network; the fleet file has been refused without one")
+    for name, config in fleet.services.items():
+        assert network is not None
+        id = service_name(fleet.name, config)
+        if config.export is not None:
+            exports[name] = ExportStack(
+                scope,
+                f"{id}{EXPORT}",
+                config=config,
+                export=config.export,
+                fleet=fleet,
+                storage=storage,
+                network=network,
+                env=env,
+                tags=fleet.tags,
+            )
+        services[name] = InferenceStack(
+            scope, id, config=config, fleet=fleet, storage=storage, network=network, env=env, tags=fleet.tags
+        )
+    return exports, services
 
 
 def _network(

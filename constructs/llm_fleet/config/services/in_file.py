@@ -17,20 +17,16 @@ _OF_SERVICE = {
 
 
 def in_file(problem: Problem, service: ServiceConfig) -> Problem:
-    """Return a problem of `service` by the attributes of the fleet: the region is the fleet's."""
+    """Return a problem that a rule found of `service`, by its attributes in the file, and in the file's words."""
     problem = in_words(problem)
-    path = problem.path
-    if path[:1] == ("region",):
+    path = problem.path[1:] if problem.path[:2] in _OF_SERVICE else problem.path
+    return at_place(replace(problem, path=path), "model", model=service.model)
+
+
+def at_place(problem: Problem, *prefix: PathPart, model: ServedModelConfig) -> Problem:
+    """Return a problem of the place of `model`, which stands under `prefix`, where the user told it."""
+    if problem.path != (*prefix, "location"):
         return problem
-    if path[:2] in _OF_SERVICE:
-        path = path[1:]
-    elif path == ("model", "location"):
-        return _located(problem, service.model).under("services", service.name)
-    return replace(problem, path=path).under("services", service.name)
-
-
-def _located(problem: Problem, model: ServedModelConfig) -> Problem:
-    """Return a problem of the model's place where the user told it."""
     written: dict[PathPart, str | None] = {
         "prefix": model.prefix if model.bucket is not None else None,
         "hub_id": model.hub_id,
@@ -39,5 +35,5 @@ def _located(problem: Problem, model: ServedModelConfig) -> Problem:
     }
     for attribute, value in written.items():
         if value is not None:
-            return replace(problem, path=("model", attribute), value=value)
-    return replace(problem, path=("model",))
+            return replace(problem, path=(*prefix, attribute), value=value)
+    return replace(problem, path=prefix)

@@ -34,6 +34,8 @@ _MADE = (
     (re.compile(r"Model\.in_image\('([^']*)'\)"), r"`image: \1`"),
     (re.compile(r"Model\.from_s3\('([^']*)'\)"), r"`s3: \1`"),
     (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
+    (re.compile(r"\b(\w+)=False\b"), r"`\1: false`"),
+    (re.compile(r"\b(\w+)=True\b"), r"`\1: true`"),
     (re.compile(r"\bmaximum (\d+)"), r"`max: \1`"),
     (re.compile(r"\bminimum (\d+)"), r"`min: \1`"),
     (re.compile(r"`maximum`"), "`max`"),

@@ -16,10 +16,11 @@ from llm_fleet.config.services.other_words import OF_SERVICE
 from llm_fleet.config.services.scaling import ScalingConfig
 from llm_fleet.config.services.servers import AnyServer
 from llm_fleet.config.services.short_schema import or_capacity, or_kind, or_text, or_topic
+from llm_fleet.config.services.sidecar_images import SidecarImagesConfig
 from llm_fleet.config.services.tgi_server import TgiServerConfig
 from llm_fleet.config.services.values import NeuronInstanceName
 from llm_fleet.config.values import Days, Seconds
-from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.rules.inference.terms import Capacity, ServerKind
 
 
 class ServiceConfig(NamedModel):
@@ -57,9 +58,11 @@ class ServiceConfig(NamedModel):
     """Whether `aws ecs execute-command` opens a shell in a task. Default: no; who has one has the model and the key."""
     neuron_health: bool = True
     """Whether a daemon watches the Neuron devices of hosts. Default: yes on `ec2`."""
-    collector_image: str | None = None
-    """Image of the collector of metrics, for networks that cannot reach public.ecr.aws. Default: AWS's."""
-    export: ExportConfig | None = Field(default=None, examples=["{}"])
+    replace_sick_hosts: bool = False
+    """Whether a host with a sick device is ended and replaced, without draining. Default: no; an alarm goes off."""
+    sidecar_images: SidecarImagesConfig = SidecarImagesConfig()
+    """Images of what runs beside the server. Default: those of their makers, in public registries."""
+    export: ExportConfig | None = Field(default=None, examples=["{source: meta-llama/Llama-3.1-8B-Instruct}"])
     """A task that compiles the model for Neuron into its bucket, in a stack of its own. Default: none."""
     tags: Mapping[str, str] = {}
     """Tags of the service, next to those of the fleet. Default: none."""
@@ -67,3 +70,10 @@ class ServiceConfig(NamedModel):
     def stand_in(self, directory: Path) -> None:
         """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
         self.model.stand_in(directory)
+        if self.export is not None:
+            self.export.stand_in(directory)
+
+    @property
+    def watches_devices(self) -> bool:
+        """Whether a daemon watches the devices: only hosts of ours can run one that sees them."""
+        return self.neuron_health and self.hosts.capacity is Capacity.EC2

@@ -12,7 +12,7 @@ def service_in_long_form(service: Any) -> Any:
     if not isinstance(service, dict):
         return service
     written = cast("dict[str, Any]", service)
-    readers = {"model": _model, "server": _server, "hosts": _hosts, "alarms": _alarms}
+    readers = {"model": _model, "server": _server, "hosts": _hosts, "alarms": _alarms, "export": _export}
     return {key: readers[key](value) if key in readers else value for key, value in written.items()}
 
 
@@ -39,3 +39,10 @@ def _hosts(written: Any) -> Any:
 
 def _alarms(written: Any) -> Any:
     return {"topic": written} if isinstance(written, str) else written
+
+
+def _export(written: Any) -> Any:
+    if not isinstance(written, dict) or "source" not in written:
+        return cast(Any, written)
+    export = cast("dict[str, Any]", written)
+    return {**export, "source": _model(export["source"])}
