@@ -69,11 +69,6 @@ class NeuronHealthFacts:
     cpu_units: int
     """Of each of the two containers."""
 
-    @property
-    def task_memory_mib(self) -> int:
-        """What the whole task takes of its host."""
-        return self.detector_memory_mib + self.recovery_memory_mib
-
 
 def namespace() -> str:
     """Return the CloudWatch namespace of the servers' metrics."""
@@ -104,3 +99,9 @@ def neuron_health_facts() -> NeuronHealthFacts:
     facts: dict[str, Any] = dict(load("inference_sight")["neuron_health"])
     facts["errors"] = tuple(facts["errors"])
     return NeuronHealthFacts(**facts)
+
+
+def neuron_health_memory_mib(*, recover: bool = False) -> int:
+    """Return what the detector takes of its host's memory, with the recovery program where there is one."""
+    facts = neuron_health_facts()
+    return facts.detector_memory_mib + (facts.recovery_memory_mib if recover else 0)

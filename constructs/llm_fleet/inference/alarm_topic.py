@@ -8,6 +8,9 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+if TYPE_CHECKING:
+    from aws_cdk.aws_codestarnotifications import NotificationRuleTargetConfig
+
 _CLOUDWATCH = "cloudwatch.amazonaws.com"
 
 
@@ -56,5 +59,10 @@ class AlarmTopic(sns.Topic):
         )
 
     if TYPE_CHECKING:
-        # The CDK names this parameter otherwise in Topic than in ITopic: no type checker takes one for the other.
-        def add_subscription(self, topic_subscription: sns.ITopicSubscription) -> sns.Subscription: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
+        # The CDK names these parameters otherwise in Topic than in ITopic: no type checker takes one for the other.
+        # fmt: off
+        def add_subscription(self, subscription: sns.ITopicSubscription) -> sns.Subscription: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
+        def bind_as_notification_rule_target(self, scope: Construct) -> "NotificationRuleTargetConfig": ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
+        def grant_publish(self, identity: iam.IGrantable) -> iam.Grant: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
+        def grant_subscribe(self, identity: iam.IGrantable) -> iam.Grant: ...  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: D102
+        # fmt: on

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from llm_fleet.catalog.inference_sight import neuron_health_facts
 from llm_fleet.inference.alarm_plan import HOST_REFUSED, NEURON_ERROR, TASK_STOPPED, AlarmPlan
-from llm_fleet.inference.metric import Measure, MetricMath, ServiceMetric
+from llm_fleet.inference.metric import Measure, ServiceMetric
 from llm_fleet.inference.service_metrics import ServiceMetrics
 
 _COLUMNS = 24
@@ -75,11 +74,7 @@ def _of_hosts(metrics: ServiceMetrics, *, tasks_at_most: int, neuron_health: boo
     if not neuron_health:
         return widgets
     found = metrics.of_log(NEURON_ERROR, label="found in the kernel's log")
-    # Which dimensions the recovery program's metrics have is not documented, so all of its namespace is searched for.
-    search = MetricMath(
-        expression=f"SEARCH('Namespace=\"{neuron_health_facts().namespace}\"', 'Sum')", label="reported by recovery"
-    )
-    return [*widgets, _graph("Neuron hardware errors", found, search)]
+    return [*widgets, _graph("Neuron hardware errors", found)]
 
 
 def _lines(alarm: str, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:

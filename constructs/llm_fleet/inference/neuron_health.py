@@ -1,13 +1,11 @@
 """Watches the Neuron devices of a service's hosts."""
 
-from collections.abc import Sequence
-
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.inference_sight import neuron_health_facts
+from llm_fleet.catalog.inference_sight import neuron_health_facts, neuron_health_memory_mib
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.neuron_health_containers import detector_container, recovery_container
@@ -16,13 +14,16 @@ from llm_fleet.inference.neuron_health_containers import detector_container, rec
 class NeuronHealth(Construct):
     """The Neuron problem detector as a daemon: one task on each EC2 host of a cluster.
 
-    Source: aws-neuron-sdk, deploy/ecs/npd.rst. It finds hardware errors that do not mend themselves, writes them to
-    the log, of which `ServiceAlarms` makes an alarm, and to CloudWatch's namespace `NeuronHealthCheck`.
+    It reads the kernel's log for hardware errors that do not mend themselves and writes them to the service's log, of
+    which `ServiceAlarms` makes an alarm. It has no network and no role.
 
-    With `recover` it also declares the host unhealthy, so that its auto scaling group replaces it. Off by default, as
-    in Neuron's own: the host is ended without draining, and a small fleet may not get another at once.
+    With `recover` Neuron's recovery program stands beside it: it tells CloudWatch (namespace `NeuronHealthCheck`) and
+    declares the host unhealthy, so that its auto scaling group replaces it. That task is in the host's network, for it
+    must ask the instance metadata which host it is on, which tasks of their own network may not. Off by default, as in
+    Neuron's own task definition: the host ends without draining, and a small fleet may not get another at once.
 
-    Not on ECS Managed Instances, where AWS replaces impaired hosts itself and no device of the host is to be had.
+    Source: aws-neuron-sdk, deploy/ecs/npd.rst. Not on ECS Managed Instances: AWS replaces impaired hosts there itself,
+    and no device of the host is to be had.
     """
 
     def __init__(
@@ -32,55 +33,41 @@ class NeuronHealth(Construct):
         *,
         cluster_name: str,
         service_name: str,
-        subnet_ids: Sequence[str],
-        security_group_ids: Sequence[str],
         execution_role_arn: str,
         log: ecs.CfnTaskDefinition.LogConfigurationProperty,
-        auto_scaling_group_name: str,
         recover: bool = False,
+        auto_scaling_group_name: str | None = None,
         detector_image: str | None = None,
         recovery_image: str | None = None,
     ) -> None:
-        """Make role, task definition and daemon service `<service_name>-neuron-health`.
+        """Make task definition and daemon service `<service_name>-neuron-health`, and with `recover` a role.
 
-        - `subnet_ids`: those of the hosts. `security_group_ids`: let it reach CloudWatch by HTTPS, and nobody in.
         - `execution_role_arn`: writes the log.
-        - `log`: where both containers write.
-        - `auto_scaling_group_name`: of the hosts, for `recover`.
+        - `log`: where the containers write.
+        - `auto_scaling_group_name`: of the hosts; with `recover` it must be told (`ValueError`).
         - `detector_image`, `recovery_image`: default Neuron's, of registries that a closed network cannot reach.
         """
         super().__init__(scope, id)
-        facts = neuron_health_facts()
-        stack = cdk.Stack.of(self)
-        place = Place(partition=stack.partition, region=stack.region, account=stack.account)
-        group = place.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{auto_scaling_group_name}")
-        self.role = EcsRole(
-            self,
-            "Role",
-            description=f"Neuron problem detector beside {service_name}",
-            permissions=_permissions(group, namespace=facts.namespace, recover=recover),
-        )
-        """What the recovery program acts with."""
+        self.role: EcsRole | None = None
+        """What the recovery program acts with; `None` without it."""
+        containers = [detector_container(image=detector_image, log=log)]
+        if recover:
+            self.role = self._role(service_name, auto_scaling_group_name)
+            containers.append(recovery_container(image=recovery_image, log=log))
         self.task_definition = ecs.CfnTaskDefinition(
             self,
             "TaskDefinition",
             family=f"{service_name}-neuron-health",
-            network_mode="awsvpc",
+            network_mode="host" if recover else "none",
             requires_compatibilities=["EC2"],
-            memory=str(facts.task_memory_mib),
-            container_definitions=[
-                detector_container(image=detector_image, log=log),
-                recovery_container(image=recovery_image, recover=recover, log=log),
-            ],
-            task_role_arn=self.role.role.role_arn,
+            memory=str(neuron_health_memory_mib(recover=recover)),
+            container_definitions=containers,
+            task_role_arn=self.role.role.role_arn if self.role else None,
             execution_role_arn=execution_role_arn,
         )
         """The L1 of the task."""
-        acknowledge(
-            self.task_definition,
-            "the one variable switches recovery on and off; nothing is secret",
-            "AwsSolutions-ECS2",
-        )
+        if recover:
+            _explain_host_network(self.task_definition)
         self.service = ecs.CfnService(
             self,
             "Service",
@@ -92,26 +79,43 @@ class NeuronHealth(Construct):
             deployment_configuration=ecs.CfnService.DeploymentConfigurationProperty(
                 minimum_healthy_percent=0, maximum_percent=100
             ),
-            network_configuration=ecs.CfnService.NetworkConfigurationProperty(
-                awsvpc_configuration=ecs.CfnService.AwsVpcConfigurationProperty(
-                    subnets=list(subnet_ids), security_groups=list(security_group_ids), assign_public_ip="DISABLED"
-                )
-            ),
             enable_ecs_managed_tags=True,
             propagate_tags="SERVICE",
         )
         """The L1 of the daemon service."""
 
+    def _role(self, service_name: str, group_name: str | None) -> EcsRole:
+        if group_name is None:
+            raise ValueError("recover=True replaces hosts of an auto scaling group: tell auto_scaling_group_name")
+        stack = cdk.Stack.of(self)
+        place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        return EcsRole(
+            self,
+            "Role",
+            description=f"Neuron problem detector beside {service_name}",
+            permissions=_permissions(place.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{group_name}")),
+        )
 
-def _permissions(group_arn: str, *, namespace: str, recover: bool) -> list[Permission]:
-    """What Neuron's documents give it (k8s-neuron-problem-detector-and-recovery-irsa), less what is not used."""
-    watching = [
+
+def _explain_host_network(task_definition: ecs.CfnTaskDefinition) -> None:
+    acknowledge(task_definition, "the one variable switches recovery on; nothing is secret", "AwsSolutions-ECS2")
+    acknowledge(
+        task_definition,
+        "only in the host's network may the recovery program ask the instance metadata which host it is on; its own "
+        "task definition has no user but root",
+        "NIST.800.53.R5-ECSTaskDefinitionUserForHostMode",
+    )
+
+
+def _permissions(group_arn: str) -> list[Permission]:
+    """What Neuron's documents give the recovery program (its page on IRSA)."""
+    return [
         Permission(
             sid="TellNeuronHealth",
             actions=("cloudwatch:PutMetricData",),
             resources=("*",),
             reason="PutMetricData knows no resource; the condition leaves it the detector's namespace alone",
-            conditions={"StringEquals": {"cloudwatch:namespace": namespace}},
+            conditions={"StringEquals": {"cloudwatch:namespace": neuron_health_facts().namespace}},
         ),
         Permission(
             sid="FindOwnHost",
@@ -119,11 +123,6 @@ def _permissions(group_arn: str, *, namespace: str, recover: bool) -> list[Permi
             resources=("*",),
             reason="the program looks up the host that it runs on; both actions know no resource",
         ),
-    ]
-    if not recover:
-        return watching
-    return [
-        *watching,
         Permission(
             sid="GiveUpBrokenHost",
             actions=("autoscaling:SetInstanceHealth",),

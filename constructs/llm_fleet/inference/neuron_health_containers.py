@@ -66,11 +66,11 @@ def detector_container(
 
 
 def recovery_container(
-    *, image: str | None, recover: bool, log: ecs.CfnTaskDefinition.LogConfigurationProperty
+    *, image: str | None, log: ecs.CfnTaskDefinition.LogConfigurationProperty
 ) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty:
-    """Return Neuron's recovery program, which asks the detector and tells CloudWatch.
+    """Return Neuron's recovery program, which asks the detector, tells CloudWatch and gives the host up.
 
-    It is not essential, other than in Neuron's own task definition: what the detector finds is told by its log already.
+    It is not essential, other than in Neuron's own task definition: what the detector finds is told by its log, too.
     """
     facts = neuron_health_facts()
     return _Task.ContainerDefinitionProperty(
@@ -81,7 +81,7 @@ def recovery_container(
         memory=facts.recovery_memory_mib,
         entry_point=["/bin/sh", "-c"],
         command=["python scripts/check-health.py"],
-        environment=[_Task.KeyValuePairProperty(name="ENABLE_RECOVERY", value="true" if recover else "false")],
+        environment=[_Task.KeyValuePairProperty(name="ENABLE_RECOVERY", value="true")],
         readonly_root_filesystem=True,
         restart_policy=_Task.RestartPolicyProperty(enabled=True, restart_attempt_period=_RESTART_SECONDS),
         log_configuration=log,

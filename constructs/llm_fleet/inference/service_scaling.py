@@ -46,7 +46,7 @@ class ServiceScaling(Construct):
             min_capacity=minimum_of(scaling),
             max_capacity=maximum_of(scaling),
         )
-        self.target.add_dependency(service)
+        self.target.add_resource_dependency(service)
         facts = scaling_facts()
         self.policy = _Policy(
             self,

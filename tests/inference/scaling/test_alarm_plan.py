@@ -1,0 +1,94 @@
+"""Which alarms there are, when they ring, and that each says what to do."""
+
+from typing import Any
+
+import pytest
+
+from llm_fleet.inference.alarm_plan import AlarmPlan, alarm_plans
+from llm_fleet.inference.alarm_thresholds import AlarmThresholds
+from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+
+
+def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: float) -> dict[str, AlarmPlan]:
+    metrics = ServiceMetrics(
+        server=server,
+        batch_size=8,
+        cluster_name="chat",
+        service_name="chat",
+        load_balancer="app/chat/1",
+        target_group="targetgroup/chat/2",
+    )
+    found = alarm_plans(metrics, AlarmThresholds(**thresholds), neuron_health=neuron_health)
+    return {plan.id: plan for plan in found}
+
+
+def test_everything_that_was_asked_for_has_an_alarm():
+    assert list(plans()) == [
+        "Queue",
+        "TimeToFirstToken",
+        "ServerErrors",
+        "Rejected",
+        "LoadBalancerErrors",
+        "UnhealthyHosts",
+        "NoHealthyHost",
+        "NoMetrics",
+        "HostRefused",
+        "TaskStopped",
+        "NeuronError",
+    ]
+
+
+def test_a_server_that_turns_nobody_away_has_no_alarm_for_it():
+    assert "Rejected" not in plans("aws-vllm")
+
+
+def test_no_detector_no_alarm_of_it():
+    assert "NeuronError" not in plans(neuron_health=False)
+
+
+def test_only_silence_about_health_rings():
+    silent = {id for id, plan in plans().items() if plan.missing == "breaching"}
+    assert silent == {"NoHealthyHost", "NoMetrics"}
+
+
+@pytest.mark.parametrize("id", list(plans()))
+def test_each_says_what_to_do_in_what_cloudwatch_keeps(id: str):
+    plan = plans()[id]
+    assert len(plan.meaning) <= 1024
+    assert plan.meaning.endswith(".")
+    assert "|" not in plan.meaning  # it stands in a table of the dashboard
+    assert 1 <= plan.ringing <= plan.periods
+    # CloudWatch looks back a day at most (API_PutMetricAlarm: EvaluationPeriods times Period).
+    assert plan.periods * plan.measure.period_seconds <= 86400
+
+
+def test_the_queue_that_rings_grows_with_the_batch():
+    assert plans()["Queue"].threshold == 16
+    assert plans(waiting_requests=3)["Queue"].threshold == 3
+
+
+def test_thresholds_told_are_those_taken_and_said():
+    first = plans(time_to_first_token_seconds=2.5)["TimeToFirstToken"]
+    assert first.threshold == 2.5
+    assert "2.5 s" in first.meaning
+    assert plans(server_error_percent=1)["ServerErrors"].threshold == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("time_to_first_token_seconds", 0),
+        ("waiting_requests", -1),
+        ("server_error_percent", 101),
+        ("server_error_percent", float("nan")),
+        ("waiting_requests", "many"),
+        ("waiting_requests", True),
+    ],
+)
+def test_a_threshold_that_cannot_be(name: str, value: Any):
+    with pytest.raises(FleetError) as refused:
+        AlarmThresholds(**{name: value})
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == (Code.ALARM_THRESHOLD, name)
