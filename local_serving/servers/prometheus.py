@@ -12,17 +12,17 @@ class Metrics:
         """Take the labels that every series has, e.g. `model_name="chat"`."""
         self._labels = labels
         self._counters: dict[tuple[str, str], float] = {}
-        self._samples: dict[str, list[float]] = {}
+        self._samples: dict[tuple[str, str], list[float]] = {}
         self._gauges: dict[str, Callable[[], float]] = {}
 
     def count(self, name: str, labels: str = "", by: float = 1) -> None:
         """Add to a counter."""
-        key = (name, ",".join(filter(None, (self._labels, labels))))
+        key = (name, self._all(labels))
         self._counters[key] = self._counters.get(key, 0) + by
 
-    def observe(self, name: str, value: float) -> None:
+    def observe(self, name: str, value: float, labels: str = "") -> None:
         """Record a value in a histogram."""
-        self._samples.setdefault(name, []).append(value)
+        self._samples.setdefault((name, self._all(labels)), []).append(value)
 
     def gauge(self, name: str, value: Callable[[], float]) -> None:
         """Have a gauge from now on; `value` is asked when it is read."""
@@ -38,22 +38,27 @@ class Metrics:
             ]
         for name, value in self._gauges.items():
             lines += [f"# TYPE {name} gauge", f"{name}{_braced(self._labels)} {value():g}"]
-        for name, samples in self._samples.items():
-            lines += self._histogram(name, samples)
+        for name in dict.fromkeys(name for name, _ in self._samples):
+            lines.append(f"# TYPE {name} histogram")
+            for (key, labels), samples in self._samples.items():
+                lines += _histogram(name, labels, samples) if key == name else []
         return "".join(f"{line}\n" for line in lines)
 
-    def _histogram(self, name: str, samples: Sequence[float]) -> list[str]:
-        def bucket(limit: str, count: int) -> str:
-            labels = ",".join(filter(None, (self._labels, f'le="{limit}"')))
-            return f"{name}_bucket{_braced(labels)} {count}"
+    def _all(self, labels: str) -> str:
+        return ",".join(filter(None, (self._labels, labels)))
 
-        return [
-            f"# TYPE {name} histogram",
-            *(bucket(f"{limit:g}", sum(sample <= limit for sample in samples)) for limit in _BUCKETS),
-            bucket("+Inf", len(samples)),
-            f"{name}_sum{_braced(self._labels)} {sum(samples):g}",
-            f"{name}_count{_braced(self._labels)} {len(samples)}",
-        ]
+
+def _histogram(name: str, labels: str, samples: Sequence[float]) -> list[str]:
+    def bucket(limit: str, count: int) -> str:
+        limited = ",".join(filter(None, (labels, f'le="{limit}"')))
+        return f"{name}_bucket{_braced(limited)} {count}"
+
+    return [
+        *(bucket(f"{limit:g}", sum(sample <= limit for sample in samples)) for limit in _BUCKETS),
+        bucket("+Inf", len(samples)),
+        f"{name}_sum{_braced(labels)} {sum(samples):g}",
+        f"{name}_count{_braced(labels)} {len(samples)}",
+    ]
 
 
 def _braced(labels: str) -> str:

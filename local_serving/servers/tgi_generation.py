@@ -105,5 +105,10 @@ class TgiGenerator:
         metrics.observe("tgi_request_validation_duration", 0)
         metrics.observe("tgi_request_queue_duration", timing.started - timing.queued)
         metrics.observe("tgi_request_inference_duration", inference)
+        for method, duration in (
+            ("prefill", timing.first_token - timing.started),
+            ("decode", timing.ended - timing.first_token),
+        ):
+            metrics.observe("tgi_batch_inference_duration", duration, f'method="{method}"')
         metrics.observe("tgi_request_mean_time_per_token_duration", inference / max(produced, 1))
         metrics.observe("tgi_request_generated_tokens", produced)

@@ -156,6 +156,8 @@ class VllmServer(HttpServer):
         pace = (timing.ended - timing.first_token) / max(len(found.tokens) - 1, 1)
         metrics.observe("vllm:inter_token_latency_seconds", pace)
         metrics.observe("vllm:time_per_output_token_seconds", pace)
+        metrics.observe("vllm:request_prompt_tokens", prompt)
+        metrics.observe("vllm:request_generation_tokens", len(found.tokens))
         metrics.count("vllm:prompt_tokens_total", by=prompt)
         metrics.count("vllm:generation_tokens_total", by=len(found.tokens))
         metrics.count("vllm:request_success_total", f'finished_reason="{_reason(found)}"')

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from local_serving.assembly import template_of
+from local_serving.template.front import LoadBalancer
 from local_serving.template.problem import NotServable
 from local_serving.template.read_front import read_front
 from local_serving.template.read_service import choose_service, read_services
@@ -13,7 +14,7 @@ from local_serving.template.reader import TemplateReader
 from tests.local_serving.templates import ELB, FORWARD, paths, rule, server, template
 
 
-def front_of(body: str):
+def front_of(body: str) -> LoadBalancer:
     return read_front(TemplateReader(body), "Group")
 
 
@@ -51,7 +52,7 @@ def test_functions_are_evaluated_and_conditions_decided():
     reader = TemplateReader(json.dumps(body))
     (service,) = read_services(reader)
     assert service.container.environment["MODEL_ID"] == "/models/us-west-2"
-    assert [item.name for item in read_front(reader, "Group").listeners[0].rules][0] == "Health"
+    assert read_front(reader, "Group").listeners[0].rules[0].name == "Health"
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,9 @@ class Surrounded:
             await asyncio.sleep(0.01)
         return target
 
-    async def get(self, path: str, *, port: int = 80, method: str = "GET", **headers: str) -> tuple[int, str, Any]:
-        url = URL(f"http://127.0.0.1:{self.proxy.ports[port]}{path}", encoded=True)
-        async with (
-            ClientSession() as session,
-            session.request(method, url, headers=headers, allow_redirects=False) as answer,
-        ):
+    async def get(self, path: str, **headers: str) -> tuple[int, str, Any]:
+        url = URL(f"http://127.0.0.1:{self.proxy.ports[80]}{path}", encoded=True)
+        async with ClientSession() as session, session.get(url, headers=headers, allow_redirects=False) as answer:
             return answer.status, await answer.text(), answer.headers
 
 
@@ -153,7 +150,7 @@ def test_invalid_headers_are_dropped_where_the_load_balancer_is_told_to(tmp_path
 
 def test_a_redirect_keeps_what_it_does_not_name(tmp_path: Path):
     to_https = {"Type": "redirect", "RedirectConfig": {"Protocol": "HTTPS", "Port": "443", "StatusCode": "HTTP_301"}}
-    secure = {
+    secure: dict[str, Any] = {
         "Secure": {
             "Type": f"{ELB}Listener",
             "Properties": {
