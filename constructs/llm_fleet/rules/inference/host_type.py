@@ -30,7 +30,8 @@ def check_host_type(hosts: HostsLike) -> list[Problem]:
 def nearest_neuron_type(name: str) -> str:
     """Return the type with Neuron devices that `name` is most likely meant to be: its family first, then its size.
 
-    Of a size that its family does not have, it is the next larger one: what fits the smaller fits that as well.
+    Of a size that its family does not have, it is the next larger one, since what fits the smaller fits that as well;
+    of one above all others, the largest.
     """
     family, _, size = name.strip().casefold().removeprefix(_SAGEMAKER).partition(".")
     names = neuron_instance_names()
@@ -39,7 +40,7 @@ def nearest_neuron_type(name: str) -> str:
     if not size[: -len("xlarge")].isdigit() or not size.endswith("xlarge"):
         return nearest(f"{near_family}.{size}", own) or own[0]
     larger = [each for each in own if _times(each) >= int(size[: -len("xlarge")])]
-    return min(larger or own, key=_times)
+    return min(larger, key=_times) if larger else max(own, key=_times)
 
 
 def _times(name: str) -> int:

@@ -1,0 +1,176 @@
+"""Hosts of ours: how they are started, scaled, replaced and taken down."""
+
+import json
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_logs as logs
+from botocore.loaders import Loader
+
+from llm_fleet.inference.ec2_capacity import Ec2Capacity
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.scaling import Scaling
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from tests.inference.hosts.conftest import Both, network_of
+from tools.synth_environment import cdk_context
+
+
+@pytest.fixture(scope="module")
+def template(capacities: Both) -> dict[str, Any]:
+    return capacities.of("AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]
+
+
+@pytest.fixture(scope="module")
+def group(capacities: Both) -> dict[str, Any]:
+    return capacities.of("AWS::AutoScaling::AutoScalingGroup")
+
+
+def test_metadata_is_for_the_host_alone_and_by_imdsv2(template: dict[str, Any]):
+    options = template["MetadataOptions"]
+    assert (options["HttpTokens"], options["HttpPutResponseHopLimit"]) == ("required", 1)
+
+
+def test_no_key_no_public_address_and_nothing_comes_in(template: dict[str, Any], capacities: Both):
+    assert "KeyName" not in template
+    (interface,) = template["NetworkInterfaces"]
+    assert interface["AssociatePublicIpAddress"] is False
+    own = capacities.of("AWS::EC2::SecurityGroup", below="Own")["Properties"]
+    assert "SecurityGroupIngress" not in own
+    assert [(rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) for rule in own["SecurityGroupEgress"]] == [
+        ("tcp", 443, 443)
+    ]
+
+
+def test_the_root_volume_is_encrypted_and_holds_two_images_and_the_cache(template: dict[str, Any]):
+    (volume,) = template["BlockDeviceMappings"]
+    assert volume["DeviceName"] == "/dev/xvda"
+    assert (volume["Ebs"]["Encrypted"], volume["Ebs"]["VolumeType"], volume["Ebs"]["VolumeSize"]) == (True, "gp3", 100)
+
+
+def test_the_ami_is_one_release_and_no_recommendation(template: dict[str, Any]):
+    assert "20260701" in template["ImageId"]
+    assert "recommended" not in template["ImageId"]
+
+
+def test_hosts_stand_in_every_compute_subnet_and_wait_for_the_way_out(group: dict[str, Any]):
+    assert len(group["Properties"]["VPCZoneIdentifier"]) == 2
+    assert any("DefaultRoute" in each for each in group["DependsOn"])
+
+
+def test_a_deployment_waits_for_the_hosts_own_word(group: dict[str, Any]):
+    assert group["CreationPolicy"] == {"ResourceSignal": {"Count": 2, "Timeout": "PT20M"}}
+    rolling = group["UpdatePolicy"]["AutoScalingRollingUpdate"]
+    assert (rolling["WaitOnResourceSignals"], rolling["MaxBatchSize"], rolling["MinInstancesInService"]) == (True, 1, 1)
+    assert rolling["MinInstancesInService"] < int(group["Properties"]["MaxSize"]), "else CloudFormation refuses it"
+    assert {"AZRebalance", "ReplaceUnhealthy"} <= set(rolling["SuspendProcesses"])
+
+
+def test_what_is_suspended_are_processes_of_auto_scaling(group: dict[str, Any]):
+    documented = json.dumps(Loader().load_service_model("autoscaling", "service-2")["shapes"]["ScalingProcessQuery"])
+    for process in group["UpdatePolicy"]["AutoScalingRollingUpdate"]["SuspendProcesses"]:
+        assert f"<code>{process}</code>" in documented
+
+
+def test_how_many_there_are_is_left_to_ecs(group: dict[str, Any]):
+    properties = group["Properties"]
+    assert (properties["MinSize"], properties["MaxSize"]) == ("2", "4")
+    assert "DesiredCapacity" not in properties, "every update would put the group back to it"
+    assert {"Key": "AmazonECSManaged", "Value": "", "PropagateAtLaunch": True} in properties["Tags"]
+
+
+def test_the_stack_can_be_deleted_and_hosts_drain(capacities: Both, group: dict[str, Any]):
+    provider = capacities.of("AWS::ECS::CapacityProvider", below="Own")["Properties"]["AutoScalingGroupProvider"]
+    assert provider["ManagedDraining"] == "ENABLED"
+    assert provider["ManagedTerminationProtection"] == "DISABLED"
+    assert "NewInstancesProtectedFromScaleIn" not in group["Properties"]
+    assert provider["ManagedScaling"]["Status"] == "ENABLED"
+
+
+def test_a_service_can_wait_for_its_capacity(capacities: Both):
+    stack = capacities.stack
+    waiting = cdk.CfnResource(cdk.Stack(), "Waiting", type="AWS::CloudFormation::WaitConditionHandle")
+    assert capacities.ec2.association.stack is stack
+    waiting.node.add_dependency(capacities.ec2.dependencies)
+    association = capacities.of("AWS::ECS::ClusterCapacityProviderAssociations")["Properties"]
+    assert association["CapacityProviders"] == [stack.resolve(capacities.ec2.capacity_provider_name)]
+
+
+def test_hosts_may_join_their_cluster_tell_of_themselves_and_read_the_model(capacities: Both):
+    statements = capacities.of("AWS::IAM::ManagedPolicy", below="Own")["Properties"]["PolicyDocument"]["Statement"]
+    assert [each["Sid"] for each in statements] == [
+        "AgentEndpoint",
+        "AgentCluster",
+        "AgentInstance",
+        "BootLog",
+        "BootSignal",
+        "SessionsInformation",
+        "Sessions",
+        "Model",
+    ]
+    open_to_all = [each["Sid"] for each in statements if each["Resource"] == "*"]
+    assert open_to_all == ["AgentEndpoint", "SessionsInformation", "Sessions"]
+    role = capacities.of("AWS::IAM::Role", below="OwnRole")["Properties"]
+    assert [list(arn) for arn in role["ManagedPolicyArns"]] == [["Ref"]], "no policy of AWS's"
+    assert all(permission.reason for permission in capacities.ec2.permissions)
+
+
+def test_user_data_names_group_cluster_and_log(capacities: Both, template: dict[str, Any]):
+    pieces = template["UserData"]["Fn::Base64"]["Fn::Join"][1]
+    text = "".join(each if isinstance(each, str) else json.dumps(each).replace('"', "") for each in pieces)
+    settings = json.loads(text.split("<<'SETTINGS'\n")[1].split("\nSETTINGS")[0])
+    group = next(name for name, each in capacities.resources.items() if each["Type"].endswith("AutoScalingGroup"))
+    assert settings["signal_resource"] == group
+    assert settings["cluster"] == "{Ref: OwnCluster}"
+    assert settings["log_group"] == "{Ref: Logs}"
+    assert (settings["driver"], settings["devices"], settings["install_driver"]) == ("2.28.0.0", 1, True)
+    assert settings["mount"] == {
+        "bucket": "my-models",
+        "prefix": "tanuki-8b",
+        "path": "/var/lib/llm-fleet/model",
+        "cache_gib": 20,
+    }
+
+
+def capacity(*, internet: str = "nat", driver_version: str = "2.28.0.0", **hosts: Any) -> Ec2Capacity:
+    stack = cdk.Stack(cdk.App(context=cdk_context()), "S", env=cdk.Environment(region="us-west-2"))
+    return Ec2Capacity(
+        stack,
+        "Capacity",
+        hosts=Ec2Hosts(instance_type="inf2.xlarge", **hosts),
+        network=network_of(stack, internet=internet),
+        cluster_name="chat",
+        service_name="chat",
+        scaling=Scaling(desired=1),
+        driver_version=driver_version,
+        log_group=logs.CfnLogGroup(stack, "Logs"),
+    )
+
+
+def test_one_host_goes_before_its_successor_comes():
+    made = capacity(ami="ami-0123456789abcdef0", root_volume_gib=200)
+    group = made.group.resource.cfn_options
+    assert group.update_policy is not None
+    assert group.update_policy.auto_scaling_rolling_update is not None
+    assert group.update_policy.auto_scaling_rolling_update.min_instances_in_service == 0
+    data = cdk.Stack.of(made).resolve(made.launch_template.resource.launch_template_data)
+    assert data["imageId"] == "ami-0123456789abcdef0"
+    assert data["blockDeviceMappings"][0]["ebs"]["volumeSize"] == 200
+
+
+@pytest.mark.parametrize(
+    ("hosts", "internet", "code"),
+    [
+        ({"ami": "20260820", "install_driver": False}, "nat", Code.HOST_AMI_DRIVER),
+        ({"ami": "20260820"}, "none", Code.HOST_DRIVER_UNREACHABLE),
+    ],
+)
+def test_a_driver_that_hosts_cannot_have_is_told_at_synth(hosts: dict[str, Any], internet: str, code: Code):
+    with pytest.raises(FleetError) as refused:
+        capacity(internet=internet, **hosts)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == (code, "hosts.ami")
+    assert "2.30.2.0" in problem.message
+    assert "2.28.0.0" in problem.message
+    assert "20260701" in problem.remedy

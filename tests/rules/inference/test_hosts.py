@@ -1,0 +1,178 @@
+"""What is refused of hosts, and what is offered in its place."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.catalog.ecs_neuron_ami import ami_for, ami_parameter, ami_releases, default_root_gib, least_root_gib
+from llm_fleet.catalog.neuron_release import DRIVER, neuron_releases, parts
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.managed_hosts import ManagedHosts
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.driver import driver_for
+from llm_fleet.rules.inference.host_ami import check_driver_source
+from llm_fleet.rules.inference.host_type import nearest_neuron_type
+from llm_fleet.rules.inference.hosts import check_hosts, check_hosts_with
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import InternetAccess
+
+GOOD = Ec2Hosts(instance_type="inf2.xlarge")
+IN_S3 = Model.from_s3("s3://my-models/tanuki-8b")
+
+
+def refused(make: type[Ec2Hosts | ManagedHosts], **values: Any) -> list[tuple[Code, str]]:
+    with pytest.raises(FleetError) as error:
+        make(**values)
+    return [(problem.code, problem.where) for problem in error.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "offered"),
+    [
+        ("inf2.2xlarge", Code.HOST_TYPE, "inf2.8xlarge"),
+        ("inf2.96xlarge", Code.HOST_TYPE, "inf2.48xlarge"),
+        ("INF2.xlarge", Code.HOST_TYPE, "inf2.xlarge"),
+        ("ml.inf2.24xlarge", Code.HOST_TYPE, "inf2.24xlarge"),
+        ("inf2", Code.HOST_TYPE, "inf2.xlarge"),
+        ("inf2.large", Code.HOST_TYPE, "inf2.xlarge"),
+        ("trn1.16xlarge", Code.HOST_TYPE, "trn1.32xlarge"),
+        ("g5.xlarge", Code.HOST_WITHOUT_NEURON, "inf2.xlarge"),
+        ("inf1.xlarge", Code.HOST_WITHOUT_NEURON, "inf2.xlarge"),
+        ("", Code.HOST_TYPE, "inf2.xlarge"),
+    ],
+)
+def test_a_type_that_cannot_serve_names_the_nearest(name: str, code: Code, offered: str):
+    with pytest.raises(FleetError) as error:
+        Ec2Hosts(instance_type=name)
+    (problem,) = error.value.problems
+    assert (problem.code, problem.where) == (code, "instance_type")
+    assert f"write {offered!r}" in problem.remedy
+    assert nearest_neuron_type(name) == offered
+
+
+def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
+    newer = Ec2InstanceType.of(
+        "inf2.2xlarge", architecture="x86_64", vcpus=8, memory_gib=32, accelerator="neuron", accelerators=1
+    )
+    assert Ec2Hosts(instance_type=newer).instance_type == "inf2.2xlarge"
+
+
+@pytest.mark.parametrize(
+    ("values", "problems"),
+    [
+        ({"ami": "latest"}, [(Code.HOST_AMI, "ami")]),
+        ({"ami": "ami-123"}, [(Code.HOST_AMI, "ami")]),
+        ({"ami": "20261301"}, [(Code.HOST_AMI, "ami")]),
+        ({"driver_version": "2.28"}, [(Code.VERSION_FORM, "driver_version")]),
+        ({"root_volume_gib": 29}, [(Code.HOST_ROOT_VOLUME, "root_volume_gib")]),
+        ({"root_volume_gib": 70000}, [(Code.HOST_ROOT_VOLUME, "root_volume_gib")]),
+        (
+            {"instance_type": "inf2.2xlarge", "ami": "x", "driver_version": "x", "root_volume_gib": 0},
+            [
+                (Code.HOST_TYPE, "instance_type"),
+                (Code.HOST_AMI, "ami"),
+                (Code.VERSION_FORM, "driver_version"),
+                (Code.HOST_ROOT_VOLUME, "root_volume_gib"),
+            ],
+        ),
+    ],
+)
+def test_all_mistakes_are_told_at_once(values: dict[str, Any], problems: list[tuple[Code, str]]):
+    assert refused(Ec2Hosts, **{"instance_type": "inf2.xlarge", **values}) == problems
+
+
+@pytest.mark.parametrize("value", ["${Token[A.1]}", "ami-0123456789abcdef0", "20260820"])
+def test_tokens_ids_and_releases_pass(value: str):
+    assert check_hosts(replace(GOOD, ami=value)) == []
+
+
+def test_managed_instances_are_told_nothing_of_ami_and_driver():
+    class Pinned:
+        capacity = ManagedHosts(instance_type="inf2.xlarge").capacity
+        instance_type = "inf2.xlarge"
+        root_volume_gib = None
+        ami = "20260701"
+        driver_version = "2.28.0.0"
+        install_driver = True
+
+    problems = check_hosts(Pinned())
+    assert [(problem.code, problem.where) for problem in problems] == [
+        (Code.HOST_MANAGED_PIN, "ami"),
+        (Code.HOST_MANAGED_PIN, "driver_version"),
+        (Code.HOST_MANAGED_PIN, "install_driver"),
+    ]
+
+
+def test_managed_instances_and_mountpoint_exclude_each_other():
+    managed = ManagedHosts(instance_type="inf2.xlarge")
+    (problem,) = check_hosts_with(managed, server=ModelServer.tgi(), model=IN_S3)
+    assert problem.code is Code.HOST_MANAGED_MOUNT
+    assert "s3://my-models/tanuki-8b" in problem.message
+    assert "'ec2'" in problem.remedy
+    assert check_hosts_with(GOOD, server=ModelServer.tgi(), model=IN_S3) == []
+
+
+def test_a_root_volume_must_hold_image_system_and_cache():
+    least = least_root_gib(30, cache_gib=20)
+    enough = replace(GOOD, root_volume_gib=least)
+    assert check_hosts_with(enough, server=ModelServer.tgi(), model=IN_S3, cache_gib=20) == []
+    (problem,) = check_hosts_with(
+        replace(GOOD, root_volume_gib=least - 1), server=ModelServer.tgi(), model=IN_S3, cache_gib=20
+    )
+    assert (problem.code, problem.where) == (Code.HOST_ROOT_VOLUME, "root_volume_gib")
+    assert f"{default_root_gib(30, cache_gib=20)} GiB" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    "server",
+    [ModelServer.tgi(), ModelServer.hugging_face_vllm(), ModelServer.aws_vllm()],
+    ids=lambda server: server.kind,
+)
+def test_by_default_hosts_have_the_pinned_driver_without_installing_it(server: ModelServer):
+    driver = driver_for(server)
+    assert ami_releases()[ami_for(driver)] == driver
+    closed = replace(GOOD, install_driver=False)
+    assert check_driver_source(closed, driver, internet=InternetAccess.NONE) == []
+
+
+@pytest.mark.parametrize(
+    ("hosts", "internet", "code"),
+    [
+        ({"ami": "20260820"}, InternetAccess.NAT, None),
+        ({"ami": "20260820"}, None, None),
+        ({"ami": "20260820"}, InternetAccess.NONE, Code.HOST_DRIVER_UNREACHABLE),
+        ({"ami": "20260820", "install_driver": False}, InternetAccess.NAT, Code.HOST_AMI_DRIVER),
+        ({"ami": "20260707", "install_driver": False}, None, None),
+        ({"ami": "20260730", "install_driver": False}, None, None),
+        ({"ami": "ami-0123456789abcdef0", "install_driver": False}, InternetAccess.NONE, None),
+    ],
+)
+def test_what_an_ami_is_believed_to_carry_is_compared_with_the_pin(
+    hosts: dict[str, Any], internet: InternetAccess | None, code: Code | None
+):
+    problems = check_driver_source(replace(GOOD, **hosts), "2.28.0.0", internet=internet)
+    assert [problem.code for problem in problems] == ([code] if code else [])
+
+
+def test_a_driver_in_no_known_release_is_installed_on_the_newest():
+    assert ami_for("2.31.7.0") == max(ami_releases())
+    (problem,) = check_driver_source(replace(GOOD, install_driver=False), "2.31.7.0")
+    assert (problem.code, problem.where) == (Code.HOST_AMI_DRIVER, "install_driver")
+
+
+def test_a_release_is_believed_to_carry_the_newest_driver_of_its_day():
+    """Derived, and so derived here once more: from the dates of the SDK's releases."""
+    dated = [(each.date.replace("-", ""), each.host[DRIVER]) for each in neuron_releases().values() if each.date]
+    for release, driver in ami_releases().items():
+        before = [version for date, version in dated if date < release]
+        on_the_day = [version for date, version in dated if date == release]
+        assert driver == (None if on_the_day else max(before, key=parts)), release
+
+
+def test_a_release_has_its_own_parameter():
+    assert ami_parameter("20260701").startswith("/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/")
+    assert "2023.0.20260701-kernel-6.1-x86_64/image_id" in ami_parameter("20260701")
