@@ -54,10 +54,21 @@ def _check(response: Any, given: dict[str, Any]) -> None:
         raise InvalidParameterException("Creation of service was not idempotent.")
     if given.get("schedulingStrategy", "REPLICA") == "REPLICA" and "serviceName" in given:
         given.setdefault("availabilityZoneRebalancing", _rebalancing(given))
+    _default_group(response, given)
     asked = {**getattr(there, _ASKED, {}), **given} if "service" in given else given
     problems = service_problems(response, asked)
     if problems:
         raise InvalidParameterException("; ".join(problems))
+
+
+def _default_group(response: Any, given: dict[str, Any]) -> None:
+    """A task without security groups gets its VPC's default one."""
+    place = given.get("networkConfiguration", {}).get("awsvpcConfiguration")
+    if place is None or place.get("securityGroups"):
+        return
+    network = NetworkOf(response.current_account, response.region)
+    subnet = network.subnet(place["subnets"][0])
+    place["securityGroups"] = [network.default_group_id(subnet.vpc_id)] if subnet else []
 
 
 def _rebalancing(given: dict[str, Any]) -> str:

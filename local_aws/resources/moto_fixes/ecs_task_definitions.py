@@ -23,9 +23,9 @@ def install() -> None:
     """Check registrations, and keep what moto drops of them."""
     if not once(TaskDefinition, "rules"):
         return
-    before(EC2ContainerServiceResponse, "register_task_definition", _check)
     names = ("enableFaultInjection", "networkMode", "compatibilities")
     keep_members(EC2ContainerServiceResponse, "register_task_definition", names, _registered)
+    before(EC2ContainerServiceResponse, "register_task_definition", _check)
 
 
 def _check(response: Any, given: dict[str, Any]) -> None:

@@ -13,7 +13,10 @@ from local_aws.resources.catalog_provider import CatalogProvider
 from local_aws.resources.moto_fixes import install_moto_fixes
 from tests.local_aws.resources.support import ACCOUNT, Deployer, Network
 
-SERVICES = ("fsx", "s3", "sagemaker", "kms", "lambda", "logs", "ssm", "secretsmanager", "sns", "cloudwatch", "ecr")
+SERVICES = (
+    *("fsx", "s3", "sagemaker", "kms", "lambda", "logs", "ssm", "secretsmanager", "sns", "cloudwatch", "ecr"),
+    *("ecs", "elbv2", "autoscaling", "application-autoscaling", "wafv2", "events"),
+)
 
 
 @pytest.fixture(scope="session")
