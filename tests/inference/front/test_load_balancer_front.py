@@ -1,0 +1,282 @@
+"""The load balancer in front of a service: listeners, rules, who is let in, what it is told."""
+
+import json
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
+
+from llm_fleet.inference.front import Front
+from llm_fleet.inference.load_balancer_front import LoadBalancerFront
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, routes
+from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.rules.problem import FleetError
+from tests.inference.front.conftest import CERTIFICATE, FRONTS, SECRET, Fronts
+
+
+def attributes(properties: Any, name: str) -> dict[str, Any]:
+    return {each["Key"]: each["Value"] for each in properties[name]}
+
+
+def listener(fronts: Fronts, front: str, port: int) -> Any:
+    (found,) = [each for each in fronts.all(front, "Listener") if each["Port"] == port]
+    return found
+
+
+@pytest.mark.parametrize("front", ["Secure", "Tokens"])
+def test_with_a_certificate_everything_goes_over_https(fronts: Fronts, front: str) -> None:
+    https = listener(fronts, front, 443)
+    assert https["Protocol"] == "HTTPS"
+    assert https["Certificates"] == [{"CertificateArn": CERTIFICATE}]
+    assert https["SslPolicy"] == "ELBSecurityPolicy-TLS13-1-2-Res-PQ-2025-09"
+    assert listener(fronts, front, 80)["DefaultActions"] == [
+        {"Type": "redirect", "RedirectConfig": {"Protocol": "HTTPS", "Port": "443", "StatusCode": "HTTP_301"}}
+    ]
+    (serving,) = {json.dumps(rule["ListenerArn"]) for rule in fronts.all(front, "ListenerRule")}
+    assert json.loads(serving)["Ref"] in {name for name in fronts.resources if name.startswith(f"{front}Https")}
+
+
+@pytest.mark.parametrize("front", ["Plain", "Open"])
+def test_plain_http_is_one_listener(fronts: Fronts, front: str) -> None:
+    (only,) = fronts.all(front, "Listener")
+    assert (only["Port"], only["Protocol"]) == (80, "HTTP")
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_what_no_rule_fits_is_not_found(fronts: Fronts, front: str) -> None:
+    (action,) = listener(fronts, front, 443 if FRONTS[front].certificate_arn else 80)["DefaultActions"]
+    assert action == {
+        "Type": "fixed-response",
+        "FixedResponseConfig": {
+            "StatusCode": "404",
+            "ContentType": "application/json",
+            "MessageBody": NOT_FOUND.body,
+        },
+    }
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_rules_are_the_routes(fronts: Fronts, front: str) -> None:
+    told = FRONTS[front]
+    rules = {rule["Priority"]: rule for rule in fronts.all(front, "ListenerRule")}
+    wanted = routes(told.authentication, server=ServerKind.TGI, served_name="tanuki")
+    assert set(rules) == {route.priority for route in wanted}
+    for route in wanted:
+        conditions = {condition["Field"]: condition for condition in rules[route.priority]["Conditions"]}
+        assert conditions.pop("path-pattern")["PathPatternConfig"] == {"Values": list(route.paths)}
+        if route.methods:
+            method = conditions.pop("http-request-method")
+            assert method["HttpRequestMethodConfig"] == {"Values": list(route.methods)}
+        if route.headers:
+            assert conditions.pop("http-header")["HttpHeaderConfig"] == {
+                "HttpHeaderName": "Authorization",
+                "Values": ["Bearer ?*"],
+            }
+        assert conditions == {}
+
+
+def test_only_tasks_are_forwarded_to(fronts: Fronts) -> None:
+    targets = {"Ref": fronts.id_of("Plain", "TargetGroup")}
+    found = {rule["Priority"]: rule["Actions"] for rule in fronts.all("Plain", "ListenerRule")}
+    forward = [{"Type": "forward", "TargetGroupArn": targets}]
+    answers = {20: Answer.models("tanuki"), 25: NOT_FOUND, 40: UNAUTHORIZED}
+    assert {priority: actions for priority, actions in found.items() if priority not in answers} == {
+        10: forward,
+        30: forward,
+    }
+    for priority, answer in answers.items():
+        (action,) = found[priority]
+        assert action["FixedResponseConfig"] == {
+            "StatusCode": str(answer.status),
+            "ContentType": "application/json",
+            "MessageBody": answer.body,
+        }
+
+
+def test_tokens_are_looked_at_before_anything_is_forwarded(fronts: Fronts) -> None:
+    (rule,) = [rule for rule in fronts.all("Tokens", "ListenerRule") if rule["Priority"] == 30]
+    assert rule["Actions"] == [
+        {
+            "Type": "jwt-validation",
+            "Order": 1,
+            "JwtValidationConfig": {
+                "Issuer": "https://issuer.example.com",
+                "JwksEndpoint": "https://issuer.example.com/jwks.json",
+                "AdditionalClaims": [{"Name": "aud", "Values": ["chat"], "Format": "string-array"}],
+            },
+        },
+        {"Type": "forward", "Order": 2, "TargetGroupArn": {"Ref": fronts.id_of("Tokens", "TargetGroup")}},
+    ]
+
+
+def test_it_is_private_unless_it_is_asked_to_be_public(fronts: Fronts) -> None:
+    assert fronts.only("Plain", "LoadBalancer")["Scheme"] == "internal"
+    assert fronts.only("Tokens", "LoadBalancer")["Scheme"] == "internet-facing"
+    for front, kind in (("Plain", "Private"), ("Tokens", "Public")):
+        subnets = [subnet["Ref"] for subnet in fronts.only(front, "LoadBalancer")["Subnets"]]
+        assert [name[:-8] for name in subnets] == [
+            f"Networkusw2az4{kind}Subnet",
+            f"NetworkLoadBalancersusw2az1{kind}Subnet",
+        ]
+
+
+def let_in(fronts: Fronts, front: str) -> set[tuple[str, int]]:
+    rules = fronts.only(front, "SecurityGroup")["SecurityGroupIngress"]
+    assert all(rule["IpProtocol"] == "tcp" and rule["FromPort"] == rule["ToPort"] for rule in rules)
+    return {(rule["CidrIp"], rule["FromPort"]) for rule in rules}
+
+
+def test_exactly_the_allowed_are_let_in(fronts: Fronts) -> None:
+    assert let_in(fronts, "Plain") == {("10.0.0.0/16", 80), ("10.1.0.0/16", 80)}
+    assert let_in(fronts, "Secure") == {(cidr, port) for cidr in ("10.0.0.0/16", "10.1.0.0/16") for port in (80, 443)}
+    assert let_in(fronts, "Tokens") == {(cidr, port) for cidr in ("0.0.0.0/0", "203.0.113.0/24") for port in (80, 443)}
+
+
+def test_that_everybody_is_let_in_is_said_plainly(fronts: Fronts) -> None:
+    rules = fronts.only("Tokens", "SecurityGroup")["SecurityGroupIngress"]
+    told = {rule["Description"] for rule in rules if rule["CidrIp"] == "0.0.0.0/0"}
+    assert told == {"everybody on the internet, as asked for"}
+
+
+def test_it_reaches_its_targets_and_nothing_else(fronts: Fronts) -> None:
+    own = {"Fn::GetAtt": [fronts.id_of("Plain", "SecurityGroup"), "GroupId"]}
+    tasks = {"Fn::GetAtt": [fronts.id_of("Tasks", "SecurityGroup"), "GroupId"]}
+    out = fronts.only("Plain", "SecurityGroupEgress")
+    into = fronts.only("Plain", "SecurityGroupIngress")
+    assert (out["GroupId"], out["DestinationSecurityGroupId"], out["FromPort"], out["ToPort"]) == (
+        own,
+        tasks,
+        8080,
+        8080,
+    )
+    assert (into["GroupId"], into["SourceSecurityGroupId"], into["FromPort"], into["ToPort"]) == (
+        tasks,
+        own,
+        8080,
+        8080,
+    )
+    # The CDK's way to say nothing: an address that is none.
+    (nothing,) = fronts.only("Plain", "SecurityGroup")["SecurityGroupEgress"]
+    assert nothing["CidrIp"] == "255.255.255.255/32"
+
+
+def test_only_who_checks_tokens_fetches_keys(fronts: Fronts) -> None:
+    (keys,) = fronts.only("Tokens", "SecurityGroup")["SecurityGroupEgress"]
+    assert (keys["CidrIp"], keys["FromPort"], keys["ToPort"]) == ("0.0.0.0/0", 443, 443)
+
+
+@pytest.mark.parametrize(("front", "idle", "draining"), [("Plain", 600, 600), ("Secure", 1800, 1800), ("Open", 60, 20)])
+def test_times_follow_from_the_longest_answer(fronts: Fronts, front: str, idle: int, draining: int) -> None:
+    balancer = attributes(fronts.only(front, "LoadBalancer"), "LoadBalancerAttributes")
+    assert balancer["idle_timeout.timeout_seconds"] == str(idle)
+    targets = attributes(fronts.only(front, "TargetGroup"), "TargetGroupAttributes")
+    assert targets["deregistration_delay.timeout_seconds"] == str(draining)
+
+
+def test_targets_fit_long_answers(fronts: Fronts) -> None:
+    group = fronts.only("Plain", "TargetGroup")
+    told = attributes(group, "TargetGroupAttributes")
+    assert told["load_balancing.algorithm.type"] == "least_outstanding_requests"
+    assert told["slow_start.duration_seconds"] == "0"
+    assert (group["TargetType"], group["Protocol"], group["Port"]) == ("ip", "HTTP", 8080)
+    assert (group["HealthCheckPath"], group["Matcher"]) == ("/health", {"HttpCode": "200"})
+    assert group["HealthCheckTimeoutSeconds"] < group["HealthCheckIntervalSeconds"]
+    assert group["UnhealthyThresholdCount"] > group["HealthyThresholdCount"]
+
+
+def test_requests_that_are_not_clean_are_refused(fronts: Fronts) -> None:
+    told = attributes(fronts.only("Plain", "LoadBalancer"), "LoadBalancerAttributes")
+    assert told["routing.http.drop_invalid_header_fields.enabled"] == "true"
+    assert told["routing.http.desync_mitigation_mode"] == "strictest"
+    assert told["waf.fail_open.enabled"] == "false"
+    assert told["deletion_protection.enabled"] == "false"
+
+
+def test_the_base_url_is_what_clients_take(fronts: Fronts) -> None:
+    name = {"Fn::GetAtt": [fronts.id_of("Plain", "LoadBalancer"), "DNSName"]}
+    assert fronts.stack.resolve(fronts.made["Plain"].url) == {"Fn::Join": ["", ["http://", name, "/v1"]]}
+    assert fronts.made["Secure"].url == "https://chat.example.com/v1"
+
+
+def test_a_key_is_made_and_in_no_template(fronts: Fronts) -> None:
+    secret = fronts.only("Plain", "Secret")
+    assert secret["GenerateSecretString"] == {
+        "ExcludePunctuation": True,
+        "ExcludeUppercase": True,
+        "PasswordLength": 64,
+    }
+    assert "SecretString" not in secret
+    assert "KmsKeyId" in secret
+    command = fronts.stack.resolve(fronts.made["Plain"].key_command)
+    assert command == {
+        "Fn::Join": [
+            "",
+            [
+                "aws secretsmanager get-secret-value --region us-west-2 --secret-id ",
+                {"Ref": fronts.id_of("Plain", "Secret")},
+                " --query SecretString --output text",
+            ],
+        ]
+    }
+
+
+def test_a_key_that_exists_is_taken(fronts: Fronts) -> None:
+    assert fronts.all("Secure", "Secret") == []
+    taken = fronts.made["Secure"].api_key_secret
+    assert taken is not None
+    assert taken.secret_arn == SECRET
+
+
+@pytest.mark.parametrize("front", ["Tokens", "Open"])
+def test_where_no_key_is_asked_for_there_is_none(fronts: Fronts, front: str) -> None:
+    assert fronts.all(front, "Secret") == []
+    assert fronts.made[front].api_key_secret is None
+    assert fronts.made[front].key_command is None
+
+
+def make(stack: cdk.Stack, network: Network, front: Front | None = None, **told: Any) -> LoadBalancerFront:
+    return LoadBalancerFront(
+        stack,
+        "Front",
+        network=network,
+        front=front or Front(plain_http=True),
+        server=ServerKind.TGI,
+        served_name="tanuki",
+        target_port=8080,
+        service_name="chat",
+        **told,
+    )
+
+
+def test_a_network_of_one_az_is_refused_with_the_way_out(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    with pytest.raises(FleetError) as raised:
+        make(stack, network)
+    assert [problem.code for problem in raised.value.problems] == [Code.FRONT_ZONES]
+    assert "load_balancer_zone_ids" in str(raised.value)
+
+
+def test_a_certificate_of_another_region_is_refused(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    front = Front(certificate_arn=CERTIFICATE.replace("us-west-2", "us-east-1"))
+    with pytest.raises(FleetError) as raised:
+        make(stack, network, front)
+    assert [(problem.code, problem.where) for problem in raised.value.problems] == [
+        (Code.FRONT_CERTIFICATE_REGION, "front.certificate_arn")
+    ]
+
+
+def test_a_bucket_that_is_given_is_written_to(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    bucket = s3.Bucket(stack, "Mine", encryption=s3.BucketEncryption.S3_MANAGED)
+    make(stack, network, access_log_bucket=bucket)
+    template = Template.from_stack(stack)
+    template.resource_count_is("AWS::S3::Bucket", 1)
+    (policy,) = template.find_resources("AWS::S3::BucketPolicy").values()
+    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "logdelivery.elasticloadbalancing.amazonaws.com"}

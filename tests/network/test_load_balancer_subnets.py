@@ -1,0 +1,123 @@
+"""Subnets for load balancers: of the network's own AZs, of AZs for them alone, and told ones."""
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk.assertions import Template
+
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import InternetAccess
+from tests.conftest import ENVIRONMENT
+from tests.network.looking import TWO_ZONES
+
+ONE_ZONE = ["usw2-az4"]
+SUBNET = "AWS::EC2::Subnet"
+
+
+def resources(**told: Any) -> dict[str, Any]:
+    stack = cdk.Stack(cdk.App(), "Test", env=ENVIRONMENT)
+    good: dict[str, Any] = {"availability_zone_ids": ONE_ZONE}
+    FleetNetwork(stack, "Network", **{**good, **told})
+    return Template.from_stack(stack).to_json()["Resources"]
+
+
+@pytest.fixture(scope="module")
+def further() -> dict[str, Any]:
+    return resources(load_balancer_zone_ids=["usw2-az1"])
+
+
+def test_an_az_for_load_balancers_moves_nothing(further: dict[str, Any]) -> None:
+    before = resources()
+    assert {name: further[name] for name in before} == before
+    assert {name[:-8] for name in set(further) - set(before)} == {
+        f"NetworkLoadBalancersusw2az1{part}"
+        for part in (
+            "RouteTable",
+            "DefaultRoute",
+            "PrivateSubnet",
+            "PublicSubnet",
+            "PrivateRouteTableAssociation",
+            "PublicRouteTableAssociation",
+        )
+    }
+
+
+def test_another_az_with_nodes_does_not_move_it(further: dict[str, Any]) -> None:
+    after = resources(availability_zone_ids=[*ONE_ZONE, "usw2-az2"], load_balancer_zone_ids=["usw2-az1"])
+    own = {name: found for name, found in further.items() if "LoadBalancers" in name}
+    assert own
+    assert {name: after[name] for name in own} == own
+
+
+def test_it_stands_in_its_az_and_is_led_out(further: dict[str, Any]) -> None:
+    subnets = {name: one["Properties"] for name, one in further.items() if one["Type"] == SUBNET}
+    own = {name: one for name, one in subnets.items() if "LoadBalancers" in name}
+    assert {one["AvailabilityZoneId"] for one in own.values()} == {"usw2-az1"}
+    assert not any(one["MapPublicIpOnLaunch"] for one in own.values())
+    assert {one["CidrBlock"] for one in own.values()} == {"10.0.80.0/20", "10.0.240.0/20"}
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_one_subnet_an_az_is_given(stack: cdk.Stack, public: bool) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES, load_balancer_zone_ids=["usw2-az2"])
+    given = network.load_balancer_subnets(public=public)
+    assert list(given) == [*TWO_ZONES, "usw2-az2"]
+    kind = "Public" if public else "Private"
+    names = [stack.resolve(subnet.subnet_id)["Ref"] for subnet in given.values()]
+    assert [f"{zone.replace('-', '')}{kind}Subnet" in name for zone, name in zip(given, names, strict=True)] == [
+        True
+    ] * 3
+
+
+def test_a_closed_network_has_private_ones_alone(stack: cdk.Stack) -> None:
+    network = FleetNetwork(
+        stack,
+        "Network",
+        availability_zone_ids=ONE_ZONE,
+        load_balancer_zone_ids=["usw2-az1"],
+        internet=InternetAccess.NONE,
+    )
+    assert list(network.load_balancer_subnets(public=False)) == ["usw2-az4", "usw2-az1"]
+    assert network.load_balancer_subnets(public=True) == {}
+    assert network.cidrs == ("10.0.0.0/16", "10.1.0.0/16")
+
+
+def test_a_small_network_has_no_room(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=ONE_ZONE, cidr="10.0.0.0/24")
+    with pytest.raises(FleetError) as raised:
+        network.load_balancer_subnets(public=False)
+    assert [problem.code for problem in raised.value.problems] == [Code.FRONT_SUBNET_SIZE]
+
+
+def test_an_existing_network_gives_what_it_was_told(stack: cdk.Stack) -> None:
+    told: dict[str, Any] = {
+        "vpc_id": "vpc-0123456789abcdef0",
+        "subnets": {"usw2-az4": "subnet-0123456789abcdef0"},
+    }
+    bare = FleetNetwork.from_ids(stack, "Bare", **told)
+    assert [subnet.subnet_id for subnet in bare.load_balancer_subnets(public=False).values()] == [
+        "subnet-0123456789abcdef0"
+    ]
+    assert bare.load_balancer_subnets(public=True) == {}
+    assert bare.cidrs == ()
+    whole = FleetNetwork.from_ids(
+        stack,
+        "Whole",
+        **told,
+        private_subnets={"usw2-az4": "subnet-0123456789abcdef1", "usw2-az1": "subnet-0123456789abcdef2"},
+        public_subnets={"usw2-az4": "subnet-0123456789abcdef3", "usw2-az1": "subnet-0123456789abcdef4"},
+        vpc_cidrs=["10.20.0.0/16"],
+    )
+    private, public = whole.load_balancer_subnets(public=False), whole.load_balancer_subnets(public=True)
+    assert [subnet.subnet_id[-1] for subnet in (*private.values(), *public.values())] == ["1", "2", "3", "4"]
+    assert list(private) == list(public) == ["usw2-az4", "usw2-az1"]
+    assert whole.cidrs == ("10.20.0.0/16",)
+
+
+def test_of_a_vpc_of_constructs_the_block_is_known(stack: cdk.Stack) -> None:
+    made = FleetNetwork(stack, "Made", availability_zone_ids=ONE_ZONE)
+    taken = FleetNetwork.from_attributes(stack, "Taken", vpc=made.vpc, compute_subnets=made.compute_subnets)
+    assert taken.cidrs == ("10.0.0.0/16",)
