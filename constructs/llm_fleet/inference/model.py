@@ -1,15 +1,13 @@
 """The model that a service serves."""
 
-import math
 from dataclasses import dataclass
 
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.catalog.model_shapes import model_memory
 from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.inference.model_shape import ModelShape
-from llm_fleet.rules.inference.memory import GIB, weight_bytes
 from llm_fleet.rules.inference.model import S3_SCHEME, bucket_and_prefix, check_model
+from llm_fleet.rules.inference.model_cache import default_cache_gib
 from llm_fleet.rules.inference.model_mount import check_mount
 from llm_fleet.rules.inference.model_shape import known_shape
 from llm_fleet.rules.inference.protocols import ShapeLike
@@ -165,6 +163,4 @@ class Model:
         return _CONTAINER_PATH if self.source is ModelSource.S3 else self.location.rstrip("/")
 
     def _cache_gib(self) -> int:
-        if self.cache_gib is not None or self.shape is None:
-            return self.cache_gib or 0
-        return math.ceil(weight_bytes(self.shape) / GIB * model_memory().cache_margin)
+        return default_cache_gib(self.shape) if self.cache_gib is None else self.cache_gib

@@ -16,7 +16,7 @@ def read_shape(path: Path) -> tuple[ModelNumbers | None, list[Problem]]:
     """Return the size that the `config.json` at `path` tells, or what is wrong with the file."""
     try:
         document = _read(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return None, [_unreadable(path, getattr(error, "strerror", None) or str(error))]
     numbers, problems = shape_of_config(document)
     return numbers, problems

@@ -156,7 +156,7 @@ def _release(version: Any) -> str | None:
 def _object(files: Files, name: str) -> dict[str, Any]:
     try:
         document: object = json.loads(files.read(name).decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{name}: {error}") from error
     if not isinstance(document, dict):
         raise ValueError(f"{name}: it is no JSON object")

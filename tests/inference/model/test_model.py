@@ -1,0 +1,101 @@
+"""The model as a value: what it becomes on the host, in the container and in policies."""
+
+import json
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+
+from llm_fleet.catalog.model_shapes import known_model
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_mount import ModelMount
+from llm_fleet.inference.model_permissions import model_permissions
+from llm_fleet.inference.model_shape import ModelShape
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+
+SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
+
+
+def test_a_model_in_s3_is_mounted_and_its_size_known_by_its_name():
+    model = Model.from_s3("s3://my-models/team/tanuki-8b/")
+    assert model.mount == ModelMount(
+        bucket_name="my-models",
+        prefix="team/tanuki-8b",
+        host_path="/mnt/llm-fleet/model",
+        container_path="/model",
+        cache_gib=16,  # 14.0 GiB of weights, and a tenth
+    )
+    assert (model.path, model.compiled) == ("/model", True)
+    assert model.shape is not None
+    assert model.shape.parameters == 7_512_264_704
+
+
+def test_a_cache_of_ones_own():
+    mount = Model.from_s3("s3://my-models/tanuki-8b", cache_gib=0).mount
+    assert mount is not None
+    assert mount.cache_gib == 0
+
+
+def test_a_bucket_of_the_app_tells_its_key(stack: cdk.Stack):
+    key = kms.Key(stack, "Key")
+    bucket = s3.Bucket(stack, "Models", encryption_key=key)
+    model = Model.from_bucket(bucket, "/tanuki-8b/")
+    assert model.mount is not None
+    assert stack.resolve(model.mount.bucket_name) == stack.resolve(bucket.bucket_name)
+    assert model.mount.prefix == "tanuki-8b"
+    assert model.key_arn is not None
+    assert stack.resolve(model.key_arn) == stack.resolve(key.key_arn)
+
+
+def test_a_model_on_the_hub_or_in_the_image_is_not_mounted():
+    hub = Model.from_hub("meta-llama/Llama-3.1-8B-Instruct", revision="a1b2c3")
+    assert (hub.mount, hub.path, hub.compiled) == (None, "meta-llama/Llama-3.1-8B-Instruct", False)
+    image = Model.in_image("/opt/model/", shape=SHAPE)
+    assert (image.mount, image.path, image.compiled) == (None, "/opt/model", True)
+    assert model_permissions(hub, partition="aws") == model_permissions(image, partition="aws") == ()
+
+
+def test_hosts_read_the_model_and_nothing_else():
+    key = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-555555555555"
+    listing, objects, decrypt = model_permissions(
+        Model.from_s3("s3://my-models/tanuki-8b", key_arn=key), partition="aws-cn"
+    )
+    assert (listing.actions, listing.resources) == (("s3:ListBucket",), ("arn:aws-cn:s3:::my-models",))
+    assert listing.conditions == {"StringLikeIfExists": {"s3:prefix": ["tanuki-8b", "tanuki-8b/*"]}}
+    assert (objects.actions, objects.resources) == (("s3:GetObject",), ("arn:aws-cn:s3:::my-models/tanuki-8b/*",))
+    assert (decrypt.actions, decrypt.resources) == (("kms:Decrypt",), (key,))
+    assert len(model_permissions(Model.from_s3("s3://my-models/tanuki-8b"), partition="aws")) == 2
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(FleetError) as raised:
+        Model.from_s3("my-models/ours", served_name="a b", key_arn="alias/x", cache_gib=-1)
+    assert {problem.code for problem in raised.value.problems} == {
+        Code.MODEL_PLACE,
+        Code.MODEL_NAME,
+        Code.MODEL_SHAPE_UNKNOWN,
+        Code.MODEL_KEY,
+        Code.MODEL_CACHE,
+    }
+
+
+def test_a_shape_by_its_config_file(tmp_path: Path):
+    known = known_model("tanuki-8b")
+    assert known is not None
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(dict(known.config)))
+    shape = ModelShape.from_config(path)
+    assert shape == ModelShape.from_config(str(path)) == SHAPE
+    assert Model.from_s3("s3://my-models/ours", shape=shape).shape == shape
+
+
+def test_a_config_file_that_does_not_tell(tmp_path: Path):
+    with pytest.raises(FleetError) as raised:
+        ModelShape.from_config(tmp_path / "config.json")
+    assert [problem.code for problem in raised.value.problems] == [Code.MODEL_CONFIG]
+    with pytest.raises(FleetError) as raised:
+        ModelShape(parameters=0, layers=1, attention_heads=1, kv_heads=1, head_dim=1)
+    assert [problem.path for problem in raised.value.problems] == [("parameters",)]

@@ -1,0 +1,209 @@
+"""The export's task: who runs after whom, on what, with which rights, and the command that starts it."""
+
+import json
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_check import ModelCheck
+from llm_fleet.inference.model_export import ModelExport
+from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from tests.clean import Finder, every_checker
+from tests.conftest import ENVIRONMENT
+from tests.lifecycle.model_checker.models import ASKED
+from tools.synth_environment import cdk_context
+
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
+HUB = Model.from_hub("weblab-GENIAC/Tanuki-8B-dpo-v1.0", revision="a1b2c3", token_secret_arn=SECRET)
+RAW = Model.from_s3("s3://my-models/raw/tanuki-8b", compiled=False)
+MODEL = Model.from_s3("s3://my-models/tanuki-8b")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Two exports, of the Hub on a host and of S3 on Fargate, synthesized once."""
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("cdk.out")))
+    stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
+    common: dict[str, Any] = {"model": MODEL, "instance_type": "inf2.xlarge", "network": network}
+    on_host = ModelExport(stack, "OnHost", source=HUB, server=ModelServer.tgi(), name="on-host", **common)
+    vllm = ModelServer.hugging_face_vllm()
+    ModelExport(stack, "OnFargate", source=RAW, server=vllm, fargate=True, name="on-fargate", **common)
+    on_host.add_outputs()
+    return app.synth().get_stack_by_name("Test").template
+
+
+def test_on_a_host_the_export_comes_before_check_and_publication(template: dict[str, Any]):
+    definition = _definition(template, "on-host")
+    assert definition["RequiresCompatibilities"] == ["EC2"]
+    assert _order(definition) == [("export", None), ("model-check", "export"), ("publish", "model-check")]
+    assert [each["Name"] for each in definition["ContainerDefinitions"] if each["Essential"]] == ["publish"]
+
+
+def test_a_checkpoint_in_s3_is_fetched_before(template: dict[str, Any]):
+    definition = _definition(template, "on-fargate")
+    assert _order(definition)[:2] == [("fetch", None), ("export", "fetch")]
+    assert _environment(definition, "fetch")["SOURCE"] == "s3://my-models/raw/tanuki-8b"
+    assert _environment(definition, "export")["HF_HUB_OFFLINE"] == "1"
+
+
+def test_export_and_check_run_in_the_servers_own_image(template: dict[str, Any]):
+    definition = _definition(template, "on-host")
+    images = {each["Name"]: each["Image"] for each in definition["ContainerDefinitions"]}
+    assert images["export"] == images["model-check"]
+    assert "huggingface-pytorch-tgi-inference" in json.dumps(images["export"])
+
+
+def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
+    told = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
+    sizes = ["--task", "text-generation", "--batch_size", "4", "--sequence_length", "4096"]
+    assert told["arguments"] == [*sizes, "--num_cores", "2", "--auto_cast_type", "bf16"]
+    assert (told["hub_id"], told["revision"]) == ("weblab-GENIAC/Tanuki-8B-dpo-v1.0", "a1b2c3")
+    vllm = json.loads(_environment(_definition(template, "on-fargate"), "export")["LLM_FLEET_EXPORT"])
+    assert vllm["arguments"] == [*sizes, "--tensor_parallel_size", "2", "--instance_type", "inf2"]
+    assert vllm["hub_id"] is None
+    asked = json.loads(_environment(_definition(template, "on-host"), "model-check")["LLM_FLEET_MODEL_ASKED"])
+    assert (asked["tensor_parallel"], asked["compiler"]) == (2, "2.19.8089.0")
+
+
+def test_the_hubs_token_is_a_secret_of_the_export_alone(template: dict[str, Any]):
+    containers = _definition(template, "on-host")["ContainerDefinitions"]
+    assert {each["Name"]: each.get("Secrets") for each in containers if each.get("Secrets")} == {
+        "export": [{"Name": "HF_TOKEN", "ValueFrom": SECRET}]
+    }
+
+
+def test_the_host_is_the_smallest_that_can_export_and_is_there_only_meanwhile(template: dict[str, Any]):
+    (group,) = _of_type(template, "AWS::AutoScaling::AutoScalingGroup")
+    assert (group["Properties"]["MinSize"], group["Properties"]["MaxSize"]) == ("0", "1")
+    assert "CreationPolicy" not in group
+    (launch,) = _of_type(template, "AWS::EC2::LaunchTemplate")
+    data = launch["Properties"]["LaunchTemplateData"]
+    assert data["InstanceType"] == "inf2.8xlarge"
+    (disk,) = data["BlockDeviceMappings"]
+    assert disk["Ebs"]["VolumeSize"] >= 3 * 14 + 30
+    devices = _container(_definition(template, "on-host"), "export")["LinuxParameters"]["Devices"]
+    assert [device["HostPath"] for device in devices] == ["/dev/neuron0"]
+
+
+def test_fargate_gets_memory_and_disk_for_it_and_no_device(template: dict[str, Any]):
+    definition = _definition(template, "on-fargate")
+    assert (definition["Cpu"], definition["Memory"]) == ("16384", str(48 * 1024))
+    assert definition["EphemeralStorage"] == {"SizeInGiB": 73}
+    assert "Devices" not in _container(definition, "export")["LinuxParameters"]
+    memory = [each["Memory"] for each in definition["ContainerDefinitions"]]
+    assert sum(memory) == 48 * 1024
+
+
+def test_the_task_writes_its_own_prefix_only_and_deletes_nothing_but_its_note(template: dict[str, Any]):
+    statements = _statements(template, "OnFargateTaskRole")
+    assert {statement["Sid"]: (statement["Action"], statement["Resource"]) for statement in statements} == {
+        "CheckpointList": ("s3:ListBucket", _arn("my-models")),
+        "CheckpointObjects": ("s3:GetObject", _arn("my-models/raw/tanuki-8b/*")),
+        "Model": (
+            ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject"],
+            _arn("my-models/tanuki-8b/*"),
+        ),
+        "Marker": ("s3:DeleteObject", _arn("my-models/tanuki-8b/llm-fleet-model.json")),
+    }
+    assert {statement["Sid"] for statement in _statements(template, "OnHostTaskRole")} == {"Model", "Marker"}
+
+
+def test_the_command_that_starts_it(template: dict[str, Any]):
+    (output,) = template["Outputs"].values()
+    text = "".join(part if isinstance(part, str) else "<>" for part in output["Value"]["Fn::Join"][1])
+    assert text == (
+        "aws ecs run-task --region us-west-2 --cluster <> --task-definition <> --count 1 "
+        "--capacity-provider-strategy capacityProvider=<>,weight=1 "
+        "--network-configuration 'awsvpcConfiguration={subnets=[<>],securityGroups=[<>],assignPublicIp=DISABLED}'"
+    )
+
+
+def test_it_fits_a_task_definition(template: dict[str, Any]):
+    for name in ("on-host", "on-fargate"):
+        assert len(json.dumps(_definition(template, name))) < 48 * 1024  # ECS takes 64 KiB
+
+
+@every_checker
+def test_it_is_clean(stack: cdk.Stack, app: cdk.App, finder: Finder):
+    """Both kinds of export, and the check of what they make."""
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
+    common: dict[str, Any] = {"model": MODEL, "instance_type": "inf2.xlarge", "network": network}
+    ModelExport(stack, "OnHost", source=HUB, server=ModelServer.tgi(), **common).add_outputs()
+    ModelExport(stack, "OnFargate", source=RAW, server=ModelServer.hugging_face_vllm(), fargate=True, **common)
+    ModelCheck(stack, "Check", model=MODEL, asked=ASKED)
+    assert finder(app) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "codes"),
+    [
+        ({"source": MODEL}, {Code.MODEL_EXPORT}),
+        ({"server": ModelServer.aws_vllm()}, {Code.MODEL_EXPORT}),
+        ({"hosts": Ec2Hosts(instance_type="inf2.xlarge")}, {Code.MODEL_EXPORT_MEMORY}),
+        ({"hosts": Ec2Hosts(instance_type="inf2.8xlarge"), "fargate": True}, {Code.MODEL_EXPORT}),
+        ({"instance_type": "trn2.48xlarge"}, {Code.SERVER_FAMILY}),
+        ({"model": Model.from_s3("s3://my-models/Llama-2-70b-hf")}, {Code.MODEL_MEMORY}),
+        ({"instance_type": "inf2.2xlarge"}, {Code.HOST_TYPE}),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_made(stack: cdk.Stack, changed: dict[str, Any], codes: set[Code]):
+    good = {"source": RAW, "model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
+    with pytest.raises(FleetError) as raised:
+        ModelExport(stack, "Export", network=None, **{**good, **changed})  # pyright: ignore[reportArgumentType]
+    assert {problem.code for problem in raised.value.problems} >= codes
+    assert stack.node.try_find_child("Export") is None
+
+
+def _definition(template: dict[str, Any], family: str) -> dict[str, Any]:
+    (found,) = [
+        each["Properties"]
+        for each in _of_type(template, "AWS::ECS::TaskDefinition")
+        if each["Properties"]["Family"] == family
+    ]
+    return found
+
+
+def _order(definition: dict[str, Any]) -> list[tuple[str, str | None]]:
+    found: list[tuple[str, str | None]] = []
+    for container in definition["ContainerDefinitions"]:
+        waits = container.get("DependsOn", [])
+        assert all(each["Condition"] == "SUCCESS" for each in waits)
+        found.append((container["Name"], waits[0]["ContainerName"] if waits else None))
+    return found
+
+
+def _container(definition: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in definition["ContainerDefinitions"] if each["Name"] == name)
+
+
+def _environment(definition: dict[str, Any], name: str) -> dict[str, str]:
+    return {each["Name"]: _text(each["Value"]) for each in _container(definition, name)["Environment"]}
+
+
+def _of_type(template: dict[str, Any], type: str) -> list[dict[str, Any]]:
+    return [each for each in template["Resources"].values() if each["Type"] == type]
+
+
+def _statements(template: dict[str, Any], beginning: str) -> list[dict[str, Any]]:
+    (policy,) = [
+        each
+        for name, each in template["Resources"].items()
+        if name.startswith(beginning) and each["Type"] == "AWS::IAM::ManagedPolicy"
+    ]
+    return policy["Properties"]["PolicyDocument"]["Statement"]
+
+
+def _arn(rest: str) -> str:
+    return f"arn:aws:s3:::{rest}"
+
+
+def _text(value: Any) -> str:
+    """Return `value` as it is deployed, with a word for what is known only then."""
+    return value if isinstance(value, str) else "".join(p if isinstance(p, str) else "x" for p in value["Fn::Join"][1])

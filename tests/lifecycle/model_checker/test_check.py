@@ -1,0 +1,146 @@
+"""The check of a model: what it says of which folder, in Lambda's form and in a container's."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.lifecycle.model_checker import check
+from llm_fleet.lifecycle.model_checker.check import Folder, findings, main
+from tests.lifecycle.model_checker.models import ASKED, MARKER, OPTIMUM, put
+
+
+def test_an_exported_model_is_as_asked(tmp_path: Path):
+    assert findings(ASKED, put(tmp_path, neuron_config=OPTIMUM)) == []
+
+
+def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: Path):
+    files = put(tmp_path, marker=MARKER, neuron_config={**OPTIMUM, "batch_size": 99})
+    assert findings(ASKED, files) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"tensor_parallel": 8},
+            "compiled for tensor parallelism 2, and the server asks for 8; write tensor_parallel 2",
+        ),
+        ({"batch_size": 1}, "compiled for batches of 4, and the server asks for 1; write batch_size 4"),
+        ({"sequence_length": 8192}, "sequences of 4096, and the server asks for 8192; write sequence_length 4096"),
+        ({"compiler": "2.21.33363.0"}, "by neuronx-cc 2.19.8089.0, and the server's image has 2.21.33363.0"),
+        ({"target": "trn2"}, "compiled for trn1, and is to run on trn2"),
+    ],
+)
+def test_a_mismatch_is_told_with_both_sides_and_the_remedy(tmp_path: Path, changed: dict[str, Any], words: str):
+    (line,) = findings({**ASKED, **changed}, put(tmp_path, neuron_config={**OPTIMUM, "target": "trn1"}))
+    assert line.startswith(f"model-mismatch: {tmp_path} was compiled ")
+    assert words in line
+    assert "export it anew" in line
+
+
+def test_every_mismatch_is_told_at_once(tmp_path: Path):
+    asked = {**ASKED, "tensor_parallel": 8, "batch_size": 1, "compiler": "2.0"}
+    assert len(findings(asked, put(tmp_path, neuron_config=OPTIMUM))) == 3
+
+
+@pytest.mark.parametrize("target", ["inf2", "trn1", "trn1n", None])
+def test_what_is_compiled_for_trn1_runs_on_inf2(tmp_path: Path, target: str | None):
+    assert findings(ASKED, put(tmp_path, neuron_config={**OPTIMUM, "target": target})) == []
+
+
+def test_a_compiler_that_nobody_knows_is_not_compared(tmp_path: Path):
+    assert (
+        findings({**ASKED, "compiler": None}, put(tmp_path, neuron_config={**OPTIMUM, "neuronxcc_version": "1"})) == []
+    )
+
+
+@pytest.mark.parametrize("path", ["gone", "."])
+def test_nothing_there(tmp_path: Path, path: str):
+    (line,) = findings(ASKED, Folder(str(tmp_path / path)))
+    assert line.startswith("model-missing: there is nothing at ")
+
+
+def test_a_plain_checkpoint_is_told_and_passes_where_it_is_said_to_be_one(tmp_path: Path):
+    files = put(tmp_path, compiled=False)
+    (line,) = findings(ASKED, files)
+    assert line.startswith(f"model-not-compiled: {tmp_path} has no neuron_config.json")
+    assert findings({**ASKED, "compiled": False}, files) == []
+
+
+def test_sizes_of_a_model_that_is_said_to_be_plain_are_not_compared(tmp_path: Path):
+    asked = {**ASKED, "compiled": False, "batch_size": 1}
+    assert findings(asked, put(tmp_path, neuron_config=OPTIMUM)) == []
+
+
+def test_an_export_of_an_older_optimum_neuron_is_none(tmp_path: Path):
+    neuron = {"num_cores": 2, "batch_size": 1, "sequence_length": 4096, "compiler_version": "2.15.128.0"}
+    files = put(tmp_path, compiled=False, config={"neuron": neuron})
+    found = findings(ASKED, files)
+    assert [line.split(":")[0] for line in found] == ["model-not-compiled", "model-mismatch", "model-mismatch"]
+    assert "has no model.pt" in found[0]
+
+
+def test_an_export_by_id_that_left_its_weights_on_the_hub(tmp_path: Path):
+    put(tmp_path, neuron_config=OPTIMUM)
+    (tmp_path / "checkpoint/weights/tp0_sharded_checkpoint.safetensors").unlink()
+    (line,) = findings(ASKED, Folder(str(tmp_path)))
+    assert line.startswith(f"model-without-weights: {tmp_path} has no weights")
+
+
+def test_the_folder_above_the_model(tmp_path: Path):
+    put(tmp_path / "tanuki-8b", neuron_config=OPTIMUM)
+    found = findings({**ASKED, "compiled": False}, Folder(str(tmp_path)))
+    assert [line.split(":")[0] for line in found] == ["model-missing"]
+    assert "has no config.json" in found[0]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\xff", "[" * 100_000])
+def test_a_file_that_cannot_be_read(tmp_path: Path, text: str):
+    files = put(tmp_path, neuron_config=OPTIMUM)
+    (tmp_path / "neuron_config.json").write_bytes(text.encode("latin-1"))
+    (line,) = findings(ASKED, files)
+    assert line.startswith(f"model-unreadable: {tmp_path} has a file that cannot be read: neuron_config.json")
+
+
+def test_other_servers_keep_what_they_compile_in_their_own_way(tmp_path: Path):
+    asked = {**ASKED, "layout": "other"}
+    assert findings(asked, put(tmp_path, compiled=False)) == []
+    nested = {"neuron_config": {"tp_degree": 8, "batch_size": 4, "seq_len": 4096}}
+    (line,) = findings(asked, put(tmp_path, neuron_config=nested))
+    assert "compiled for tensor parallelism 8" in line
+
+
+def test_the_container_says_what_it_found_and_ends_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    put(tmp_path, neuron_config=OPTIMUM)
+    assert main(_environment(tmp_path, ASKED)) == 0
+    assert capsys.readouterr().out == f"model-ok: {tmp_path} is as the server asks for it\n"
+    assert main(_environment(tmp_path, {**ASKED, "batch_size": 1})) == 1
+    assert capsys.readouterr().out.startswith("model-mismatch: ")
+
+
+def test_it_runs_as_one_text_without_anything_installed(tmp_path: Path):
+    put(tmp_path, neuron_config=OPTIMUM)
+    source = Path(inspect.getfile(check)).read_text()
+    asked = {**ASKED, "tensor_parallel": 1}
+    command = [sys.executable, "-I", "-S", "-c", source]
+    ended = subprocess.run(command, env=_environment(tmp_path, asked), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert ended.stdout.startswith("model-mismatch: ")
+
+
+def test_it_is_python_3_9_and_short_enough_for_a_task_definition():
+    source = Path(inspect.getfile(check)).read_text()
+    ast.parse(source, feature_version=(3, 9))
+    assert "from __future__ import annotations" in source
+    assert len(source) < 10_000
+
+
+def _environment(folder: Path, asked: Mapping[str, Any]) -> dict[str, str]:
+    return {"LLM_FLEET_MODEL_ASKED": json.dumps(dict(asked)), "LLM_FLEET_MODEL_PATH": str(folder)}
