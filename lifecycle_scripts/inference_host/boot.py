@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 import traceback
 from pathlib import Path
@@ -13,7 +14,7 @@ from inference_host.agent import configure_agent
 from inference_host.aws import Aws, Metadata
 from inference_host.devices import check_devices
 from inference_host.driver import ensure_driver
-from inference_host.failures import Code, Failure
+from inference_host.failures import Code, Failure, fail
 from inference_host.host import Host, say
 from inference_host.model import mount_model
 from inference_host.settings import Settings, read_settings
@@ -28,6 +29,7 @@ def boot() -> int:
     """Check this host, let the ECS agent start or not, and tell. Returns the exit code."""
     host = Host(Path(os.environ.get("LLM_FLEET_ROOT", "/")))
     host.path(READY).unlink(missing_ok=True)
+    signal.signal(signal.SIGTERM, _out_of_time)
     begun = time.monotonic()
     settings: Optional[Settings] = None
     story: dict[str, Any] = {}
@@ -45,6 +47,12 @@ def boot() -> int:
     story["seconds"] = round(time.monotonic() - begun, 1)
     _tell(host, settings, story)
     return 0 if story["event"] == "host-ready" else 1
+
+
+def _out_of_time(*_: object) -> None:
+    """Tell of it: systemd asks what takes too long to end, and kills it only later."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    fail(Code.TIMEOUT, "the checks were ended before they were done")
 
 
 def _refused(code: Code, message: str, story: dict[str, Any]) -> dict[str, Any]:

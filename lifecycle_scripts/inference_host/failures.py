@@ -15,6 +15,10 @@ class Code(Enum):
     )  # user_data.sh
     SETTINGS = ("LFN102", "deploy the stack again, so that new hosts are told anew; never write settings.json by hand")
     UNFORESEEN = ("LFN103", "this is a defect of llm-fleet: report it with `journalctl -u llm-fleet-host`")
+    TIMEOUT = (
+        "LFN104",
+        "look at `journalctl -u llm-fleet-host` for what it was waiting for; a reboot tries anew",
+    )
     DRIVER_OTHER = (
         "LFN110",
         "give hosts an AMI with the pinned driver, or let them install it (install_driver), or pin the driver that "

@@ -49,10 +49,16 @@ def boot_permissions(*, log_group_arn: str, stack_id: str) -> tuple[Permission, 
     """Return what a host needs to tell how its start went. `log_group_arn` has no `:*` at its end."""
     return (
         Permission(
+            sid="BootStream",
+            actions=("logs:CreateLogStream",),
+            resources=(f"{log_group_arn}:*",),
+            reason="a host makes the stream that is named after its id; IAM knows this action by its group",
+        ),
+        Permission(
             sid="BootLog",
-            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            actions=("logs:PutLogEvents",),
             resources=(f"{log_group_arn}:log-stream:host/*",),
-            reason="a host writes how its start went, in a stream that is named after its id",
+            reason="a host writes how its start went, and into nobody else's stream",
         ),
         Permission(
             sid="BootSignal",

@@ -103,6 +103,7 @@ def test_hosts_may_join_their_cluster_tell_of_themselves_and_read_the_model(capa
         "AgentEndpoint",
         "AgentCluster",
         "AgentInstance",
+        "BootStream",
         "BootLog",
         "BootSignal",
         "SessionsInformation",

@@ -1,6 +1,9 @@
 """What a host finds on a boot, what it does about it, and what it says."""
 
 import json
+import os
+import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +29,11 @@ def booted(host: ThrowawayHost, monkeypatch: pytest.MonkeyPatch) -> Boot:
     def run(**settings: Any) -> dict[str, Any]:
         host.has("etc/llm-fleet/settings.json", json.dumps(SETTINGS | settings))
         host.has("etc/systemd/system/llm-fleet-model.service", UNIT.read_text())
-        code = boot()
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            code = boot()
+        finally:
+            signal.signal(signal.SIGTERM, before)
         report = json.loads(host.text("var/lib/llm-fleet/host-report.json"))
         assert code == (0 if report["event"] == "host-ready" else 1)
         assert host.ready is (code == 0)
@@ -57,7 +64,7 @@ def test_a_newer_driver_goes_before_the_pinned_one_comes(host: ThrowawayHost, bo
         "dnf versionlock delete aws-neuronx-dkms",
         "modprobe --remove neuron",
         f"{lean} install --downloadonly aws-neuronx-dkms-{AS_IT_IS}",
-        f"{lean} remove aws-neuronx-dkms",
+        "rpm --erase --nodeps aws-neuronx-dkms",
         f"{lean} install aws-neuronx-dkms-{AS_IT_IS}",
         "dnf versionlock add aws-neuronx-dkms",
         "modprobe neuron",
@@ -88,6 +95,7 @@ def test_an_ami_without_any_driver_gets_one(host: ThrowawayHost, booted: Boot):
     host.boots_with(None)
     report = booted(mount=None)
     assert (report["driver_of_ami"], report["driver_installed"]) == (None, True)
+    assert not [call for call in host.calls() if call.startswith("rpm")]
     assert "modprobe --remove neuron" not in host.calls()
 
 
@@ -321,3 +329,16 @@ def test_no_two_failures_have_one_code():
     codes = [code.code for code in Code]
     assert len(set(codes)) == len(codes)
     assert all("LFN101" <= code <= "LFN129" for code in codes)
+
+
+def test_a_host_that_takes_too_long_says_so_before_it_is_killed(
+    host: ThrowawayHost, booted: Boot, monkeypatch: pytest.MonkeyPatch
+):
+    def hangs(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+
+    monkeypatch.setattr("inference_host.boot._STEPS", (hangs,))
+    report = booted()
+    assert report["code"] == "LFN104"
+    assert host.aws.signals()[0]["Status"] == "FAILURE"

@@ -10,6 +10,7 @@ import pytest
 
 from llm_fleet.inference.host_user_data import LIMIT, host_user_data, packed_files
 from tests.lifecycle_scripts.inference_host.throwaway_host import SETTINGS, ThrowawayHost
+from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of
 from tools.synth_environment import ROOT
 
 SOURCES = ROOT / "lifecycle_scripts" / "inference_host"
@@ -51,6 +52,22 @@ def test_the_same_files_make_the_same_text_however_old_they_are():
     assert packed_files() == before
 
 
+def test_it_holds_the_shipped_files_and_the_settings(user_data: str):
+    held = files_of(user_data)
+    assert held == {name: (SOURCES / name).read_text() for name in held}
+    assert set(held) == shipped()
+    assert settings_of(user_data) == SETTINGS
+
+
+def shipped() -> set[str]:
+    """What hosts get: everything but the user data itself."""
+    return {
+        path.relative_to(SOURCES).as_posix()
+        for path in SOURCES.rglob("*")
+        if path.suffix in (".py", ".service", ".conf")
+    }
+
+
 def test_a_fresh_host_comes_up(host: ThrowawayHost, user_data: str):
     ended = host.run_user_data(user_data)
     assert ended.returncode == 0, ended.stderr
@@ -62,15 +79,9 @@ def test_a_fresh_host_comes_up(host: ThrowawayHost, user_data: str):
         "systemctl restart llm-fleet-model.service",
     ]
     assert json.loads(host.text("etc/llm-fleet/settings.json")) == SETTINGS
-    shipped = {
-        path.relative_to(SOURCES).as_posix()
-        for path in SOURCES.rglob("*")
-        if path.suffix in (".py", ".service", ".conf")
-    }
     laid = host.root / "opt/llm-fleet/inference_host"
-    assert {
-        path.relative_to(laid).as_posix() for path in laid.rglob("*") if path.is_file() and path.suffix != ".pyc"
-    } == shipped
+    files = {path.relative_to(laid).as_posix() for path in laid.rglob("*") if path.is_file()}
+    assert {name for name in files if not name.endswith(".pyc")} == shipped()
     assert host.aws.told()[0]["event"] == "host-ready"
 
 
