@@ -1,12 +1,9 @@
 """A model served behind a load balancer, by ECS on Neuron instances."""
 
 import aws_cdk as cdk
-import jsii
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
@@ -21,8 +18,8 @@ from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.inference.render_cluster import render_cluster
 from llm_fleet.inference.render_service import render_service
 from llm_fleet.inference.scaling import Scaling
+from llm_fleet.inference.service_base import ServiceBase
 from llm_fleet.inference.service_capacity import add_capacity
-from llm_fleet.inference.service_grants import ServiceGrants
 from llm_fleet.inference.service_log import ServiceLog
 from llm_fleet.inference.service_plan import ServicePlan, region_of, service_name_of
 from llm_fleet.inference.service_sight import ServiceSight, watch_devices
@@ -32,8 +29,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.inference.terms import ModelSource
 
 
-@jsii.implements(ec2.IConnectable)
-class InferenceService(Construct):
+class InferenceService(ServiceBase):
     """An OpenAI-compatible endpoint for one model: a load balancer, an ECS service, and Neuron instances under it.
 
     What would fail only once it is deployed is checked when the construct is made, and told at once in one
@@ -118,15 +114,12 @@ class InferenceService(Construct):
             images=sidecar_images,
             subject=self.node.path,
         )
-        self.service_name: str = plan.name
-        """Its name, and its cluster's."""
-        self.model_name: str = plan.served_name
-        """What clients write as `model`."""
+        self.service_name = plan.name
+        self.model_name = plan.served_name
         log = ServiceLog(
             self, "Logs", service_name=plan.name, retention_days=log_retention_days, encryption_key=encryption_key
         )
         self.log_group = log.log_group
-        """What its hosts and containers log into."""
         self.cluster: ecs.CfnCluster = render_cluster(self, plan.name, log=log, record_shells=execute_command)
         """Its ECS cluster."""
         process = plan.process(cdk.Stack.of(self))
@@ -143,7 +136,6 @@ class InferenceService(Construct):
             encryption_key=encryption_key,
             access_log_bucket=access_log_bucket,
         )
-        """The load balancer with all that belongs to it."""
         self.capacity = add_capacity(self, plan, network=network, cluster=self.cluster, log=log)
         """The hosts under it."""
         self._check_model(plan, encryption_key)
@@ -162,7 +154,7 @@ class InferenceService(Construct):
         )
         """The task definition with its roles and its security group."""
         self.front.allow_targets(self.task.security_group)
-        self.service: ecs.CfnService = render_service(
+        self.service = render_service(
             self,
             plan,
             network=network,
@@ -175,7 +167,6 @@ class InferenceService(Construct):
             grace_seconds=health_check_grace_seconds or plan.load_seconds(),
             execute_command=execute_command,
         )
-        """The ECS service."""
         # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
         # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.
         self.service.node.add_dependency(
@@ -192,7 +183,6 @@ class InferenceService(Construct):
             topic=alarm_topic,
             thresholds=alarm_thresholds,
         )
-        """Its metrics, alarms, dashboard and scaling."""
         self.neuron_health = watch_devices(
             self,
             plan,
@@ -211,48 +201,3 @@ class InferenceService(Construct):
                 self, "ModelCheck", model=plan.model, asked=plan.asked, log_encryption_key=encryption_key
             )
             self.capacity.node.add_dependency(check)
-
-    @property
-    def url(self) -> str:
-        """What clients take as base URL: it ends with `/v1`, a token."""
-        return self.front.url
-
-    @property
-    def api_key_secret(self) -> secretsmanager.ISecret | None:
-        """The secret whose text is the API key; `None` where the front asks for none."""
-        return self.front.api_key_secret
-
-    @property
-    def cluster_name(self) -> str:
-        """Name of its ECS cluster."""
-        return self.service_name
-
-    @property
-    def service_arn(self) -> str:
-        """ARN of the ECS service, a token."""
-        return self.service.ref
-
-    @property
-    def grants(self) -> ServiceGrants:
-        """What others may do with it."""
-        return ServiceGrants(self, self)
-
-    @property
-    @jsii.member(jsii_name="connections")
-    def connections(self) -> ec2.Connections:
-        """The load balancer's security group: who may come in, and from where."""
-        return self.front.connections
-
-    def add_outputs(self) -> None:
-        """Give the stack outputs: base URL, model name, where the API key is, cluster, service and log group."""
-        outputs = {
-            "Url": (self.url, "Base URL for OpenAI clients"),
-            "ModelName": (self.model_name, "What clients write as model"),
-            "ClusterName": (self.cluster_name, "Name of the ECS cluster"),
-            "ServiceName": (self.service.attr_name, "Name of the ECS service"),
-            "LogGroupName": (self.log_group.ref, "CloudWatch log group of hosts and containers"),
-        }
-        if self.api_key_secret is not None:
-            outputs["ApiKeySecretArn"] = (self.api_key_secret.secret_arn, "Secret whose text is the API key")
-        for name, (value, description) in outputs.items():
-            cdk.CfnOutput(self, name, value=value, description=description)

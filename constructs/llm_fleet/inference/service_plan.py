@@ -20,6 +20,7 @@ from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.inference.sidecar_images import SidecarImages
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.address_claims import address_claims
 from llm_fleet.rules.inference.asked import asked_of_model
 from llm_fleet.rules.inference.check import check_service, once
 from llm_fleet.rules.inference.closed_network import check_pulled_image
@@ -81,6 +82,12 @@ class ServicePlan:
                 for problem in check_pulled_image(image, "sidecar_images", name, region=self.region, internet=internet)
             ),
         ]
+        if not problems:
+            # Only a service that can exist takes addresses: a second try must not find those of the first.
+            zones = network.availability_zone_ids
+            problems += network.reserve_addresses(
+                address_claims(self.hosts, self.scaling, owner=self.name, zones=zones)
+            )
         raise_problems(once(problems), subject=subject)
 
     @property

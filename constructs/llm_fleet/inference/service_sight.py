@@ -93,5 +93,5 @@ def watch_devices(
         recovery_image=images.recovery,
     )
     # Gone before the hosts go: a cluster with a service is not deleted.
-    health.service.node.add_dependency(capacity.dependencies, task)
+    health.service.node.add_dependency(capacity.dependencies, task.execution_role)
     return health

@@ -60,7 +60,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 
 
-def service(name: str = "chat", region: str | None = REGION, **parts: dict[str, Any]) -> ServiceLike:
+def service(*, name: str = "chat", region: str | None = REGION, **parts: Any) -> ServiceLike:
     """Return a good service with `parts` replaced, attribute by attribute."""
     made = {part: SimpleNamespace(**{**attributes, **parts.get(part, {})}) for part, attributes in GOOD.items()}
     return cast(ServiceLike, SimpleNamespace(name=name, region=region, **made))

@@ -1,0 +1,159 @@
+"""Services synthesized once for all tests that read their templates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk.assertions import Template
+
+from llm_fleet import (
+    Authentication,
+    Ec2Hosts,
+    FleetKey,
+    FleetNetwork,
+    Front,
+    InferenceService,
+    ManagedHosts,
+    Model,
+    ModelServer,
+    Scaling,
+)
+from tests.conftest import ENVIRONMENT
+from tools.synth_environment import cdk_context
+
+ZONES = ["usw2-az1", "usw2-az4"]
+TOKEN_SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-token-AbCdEf"
+CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234-1234-123456789012"
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A service with its template."""
+
+    construct: InferenceService
+
+    @cached_property
+    def template(self) -> Body:
+        return dict(Template.from_stack(cdk.Stack.of(self.construct)).to_json())
+
+    def of_type(self, type: str) -> dict[str, Body]:
+        """Resources of `type` by their logical ids."""
+        return {name: body for name, body in self.template["Resources"].items() if body["Type"] == type}
+
+    def only(self, type: str, having: str = "") -> Body:
+        """The only resource of `type` whose logical id has `having` in it."""
+        (body,) = [body for name, body in self.of_type(type).items() if having in name]
+        return body
+
+    @property
+    def task(self) -> Body:
+        return self.only("AWS::ECS::TaskDefinition", "ChatTask")["Properties"]
+
+    @property
+    def containers(self) -> dict[str, Body]:
+        return {container["Name"]: container for container in self.task["ContainerDefinitions"]}
+
+    @property
+    def service(self) -> Body:
+        (body,) = [body for body in self.of_type("AWS::ECS::Service").values() if "LoadBalancers" in body["Properties"]]
+        return body
+
+    def statements(self, role: str) -> dict[str, Body]:
+        """Statements of a role of the task by their ids, from its managed policy."""
+        policy = self.only("AWS::IAM::ManagedPolicy", f"ChatTask{role}Policy")
+        return {each["Sid"]: each for each in policy["Properties"]["PolicyDocument"]["Statement"]}
+
+
+def _network(paths: pytest.TempPathFactory, name: str) -> FleetNetwork:
+    """Return a network in a stack in an app of its own: one that was synthesized takes no second stack."""
+    app = cdk.App(context=cdk_context(), outdir=str(paths.mktemp(name) / "cdk.out"))
+    return FleetNetwork(cdk.Stack(app, name, env=ENVIRONMENT), "Network", availability_zone_ids=ZONES)
+
+
+@pytest.fixture(scope="session")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    """The talk's: two inf2.xlarge, TGI, a model in S3."""
+    network = _network(tmp_path_factory, "Talk")
+    return Served(
+        InferenceService(
+            cdk.Stack.of(network),
+            "Chat",
+            network=network,
+            service_name="chat",
+            model=Model.from_s3("s3://my-models/tanuki-8b"),
+            hosts=Ec2Hosts(instance_type="inf2.xlarge"),
+            front=Front(plain_http=True),
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    """Of a gated model of the Hub, with a key of one's own, shells, scaling, and alarms that are heard."""
+    network = _network(tmp_path_factory, "Hub")
+    stack = cdk.Stack.of(network)
+    key: kms.IKey = FleetKey(stack, "Key")
+    service = InferenceService(
+        stack,
+        "Chat",
+        network=network,
+        model=Model.from_hub(
+            "meta-llama/Llama-3.1-8B-Instruct", token_secret_arn=TOKEN_SECRET, served_name="llama", revision="abc123"
+        ),
+        server=ModelServer.hugging_face_vllm(),
+        hosts=Ec2Hosts(instance_type="inf2.24xlarge"),
+        scaling=Scaling(minimum=2, maximum=6),
+        front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
+        encryption_key=key,
+        execute_command=True,
+        alarm_topic=sns.Topic(stack, "Topic", master_key=key),  # pyright: ignore[reportArgumentType]
+        health_check_grace_seconds=7200,
+        log_retention_days=90,
+    )
+    service.add_outputs()
+    return Served(service)
+
+
+@pytest.fixture(scope="session")
+def managed(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    """On ECS Managed Instances; one task, asked without a key from the VPC."""
+    network = _network(tmp_path_factory, "Managed")
+    return Served(
+        InferenceService(
+            cdk.Stack.of(network),
+            "Chat",
+            network=network,
+            model=Model.from_hub("meta-llama/Llama-3.1-8B-Instruct"),
+            server=ModelServer.hugging_face_vllm(),
+            hosts=ManagedHosts(instance_type="inf2.24xlarge"),
+            scaling=Scaling(desired=1),
+            front=Front(plain_http=True, authentication=Authentication.NONE),
+        )
+    )
+
+
+MakeService = Callable[..., InferenceService]
+
+
+@pytest.fixture
+def make(stack: cdk.Stack) -> MakeService:
+    """Make the talk's service with any keyword replaced, in a network of two AZs unless told otherwise."""
+
+    def make_service(id: str = "Chat", **options: Any) -> InferenceService:
+        good: dict[str, Any] = {
+            "model": Model.from_s3("s3://my-models/tanuki-8b"),
+            "hosts": Ec2Hosts(instance_type="inf2.xlarge"),
+            "front": Front(plain_http=True),
+        }
+        if "network" not in options:
+            options["network"] = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+        return InferenceService(stack, id, **{**good, **options})
+
+    return make_service
