@@ -15,7 +15,7 @@ ELSEWHERE = "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1
 SEVENTY = {"location": "s3://my-models/Llama-2-70b-hf", "shape": known_shape("Llama-2-70b-hf")}
 HUB = {"source": ModelSource.HUB, "location": "weblab-GENIAC/Tanuki-8B-dpo-v1.0"}
 
-BAD: dict[str, tuple[dict[str, dict[str, Any]], Code, str]] = {
+BAD: dict[str, tuple[dict[str, Any], Code, str]] = {
     "inf2.2xlarge": ({"hosts": {"instance_type": "inf2.2xlarge"}}, Code.HOST_TYPE, "hosts.instance_type"),
     "70B on inf2.xlarge": ({"model": SEVENTY}, Code.MODEL_MEMORY, "hosts.instance_type"),
     "a Trn2-only server on inf2": (
