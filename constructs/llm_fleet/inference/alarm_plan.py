@@ -106,7 +106,7 @@ def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[Al
             ringing=2,
             missing="notBreaching",
             meaning=f"{percent:g} of a hundred requests or more ended in a 5xx of the server. Its reason is in the "
-            "service's log group, streams `server/...`; TGI's 424 and 500 mean a failed generation.",
+            "service's log group, streams `task/server/...`; TGI's 424 and 500 mean a failed generation.",
         ),
         *_of_rejections(metrics),
     ]
@@ -177,7 +177,7 @@ def _of_load_balancer(metrics: ServiceMetrics) -> list[AlarmPlan]:
             missing="breaching",
             meaning="For half an hour no collector has reached a server: nothing scales by the queue, and the alarms "
             "Queue, TimeToFirstToken and Rejected are blind. While servers answer, look at the collector's log "
-            "(streams `collector/...`) and at the task role's right to write to the log group.",
+            "(streams `task/collector/...`) and at the task role's right to write to the log group.",
         ),
     ]
 

@@ -7,6 +7,7 @@ import pytest
 
 from llm_fleet.catalog.inference_sight import collector_facts
 from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.server_metrics import server_metrics
 from llm_fleet.inference.alarm_plan import alarm_plans
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.collector_configuration import collector_configuration
@@ -96,6 +97,15 @@ def test_what_is_looked_at_is_what_is_brought(server: str):
 def test_nothing_else_is_paid_for(server: str):
     brought = {name for name, _ in exported(configuration(server), SERVERS[server])}
     assert brought == {name for name, _ in asked(server)}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_selector_takes_one_metric(server: str):
+    """The exporter takes a selector where it is found in a name, so that `up` would take `updates` too."""
+    declarations = configuration(server)["exporters"]["awsemf"]["metric_declarations"]
+    selectors = [selector for declaration in declarations for selector in declaration["metric_name_selectors"]]
+    assert all(selector.startswith("^") and selector.endswith("$") for selector in selectors)
+    assert len(selectors) == len(set(selectors)) == 1 + len(server_metrics(server).all)
 
 
 def test_of_tgi_only_prefill_counts_towards_the_first_token():
