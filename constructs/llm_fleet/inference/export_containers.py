@@ -8,7 +8,7 @@ from typing import Any
 
 from aws_cdk import aws_ecs as ecs
 
-from llm_fleet.catalog.model_exports import model_exports, tools_image
+from llm_fleet.catalog.model_exports import model_exports
 from llm_fleet.catalog.neuron_devices import NeuronInstance
 from llm_fleet.inference.check_container import CHECK_CONTAINER, check_container
 from llm_fleet.inference.model import Model
@@ -34,6 +34,8 @@ class ExportJob:
     server: ModelServer
     image: str
     """The server's image, in this region."""
+    tools_image: str
+    """AWS's command line."""
     serving: NeuronInstance
     """What it will be served on."""
     host: NeuronInstance | None
@@ -66,9 +68,9 @@ def export_containers(
         after="export",
     )
     assert check is not None
-    fetch = _tools("fetch", "fetch.sh", {"SOURCE": job.source.location, "CHECKPOINT": _CHECKPOINT}, log=log)
+    fetch = _tools(job, "fetch", "fetch.sh", {"SOURCE": job.source.location, "CHECKPOINT": _CHECKPOINT}, log=log)
     target = {"MODEL": _MODEL, "TARGET": job.model.location.rstrip("/"), "MARKER": MARKER}
-    publish = _tools("publish", "publish.sh", target, log=log, after=CHECK_CONTAINER, essential=True)
+    publish = _tools(job, "publish", "publish.sh", target, log=log, after=CHECK_CONTAINER, essential=True)
     small = sum(int(each.memory or 0) for each in (check, publish, *([fetch] if from_s3 else [])))
     export = _export(job, memory_mib=memory_mib - small, after="fetch" if from_s3 else None, log=log)
     return [*([fetch] if from_s3 else []), export, check, publish]
@@ -117,6 +119,7 @@ def _export(
 
 
 def _tools(
+    job: ExportJob,
     name: str,
     script: str,
     environment: Mapping[str, str],
@@ -127,7 +130,7 @@ def _tools(
 ) -> _Container:
     return _Container(
         name=name,
-        image=tools_image(),
+        image=job.tools_image,
         essential=essential,
         entry_point=["/bin/sh", "-c"],
         command=[_script(script)],

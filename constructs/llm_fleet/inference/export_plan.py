@@ -7,11 +7,13 @@ from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.export import check_export, check_export_host, export_instance
+from llm_fleet.rules.inference.closed_network import check_pulled_image
+from llm_fleet.rules.inference.export import check_export, check_export_host, check_export_network, export_instance
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.server import check_server_on, cores_of
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import InternetAccess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,15 @@ class ExportPlan:
     region: str | None
     """Where; `None` when nobody told."""
 
-    def check(self, hosts: Ec2Hosts | None, *, fargate: bool, subject: str) -> Ec2Hosts | None:
+    def check(
+        self,
+        hosts: Ec2Hosts | None,
+        *,
+        fargate: bool,
+        tools_image: str,
+        internet: InternetAccess | None,
+        subject: str,
+    ) -> Ec2Hosts | None:
         """Return the hosts that it is exported on, `None` for Fargate; raise `FleetError` with all that is wrong."""
         # Raises for what is no instance type with Neuron devices.
         Ec2Hosts(instance_type=self.instance_type)
@@ -34,6 +44,9 @@ class ExportPlan:
             *check_export(self.source, self.model, self.server, fargate=fargate),
             *(each.under("server") for each in check_server_on(self.server, self.instance_type, self.region)),
             *check_fit(self.server, self.model, self.instance_type),
+            *check_export_network(self.source, internet),
+            *check_pulled_image(self.server.image, "server", "image", region=self.region, internet=internet),
+            *check_pulled_image(tools_image, "tools_image", region=self.region, internet=internet),
         ]
         if hosts is not None and fargate:
             problems.append(

@@ -8,7 +8,7 @@ from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.inference.model_shape import ModelShape
 from llm_fleet.rules.inference.model import S3_SCHEME, bucket_and_prefix, check_model
 from llm_fleet.rules.inference.model_cache import default_cache_gib
-from llm_fleet.rules.inference.model_mount import check_mount
+from llm_fleet.rules.inference.model_mount import check_mount, check_token_key
 from llm_fleet.rules.inference.model_shape import known_shape
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.terms import ModelSource
@@ -38,6 +38,8 @@ class Model:
     """What clients write as `model`. Default: the service's name."""
     key_arn: str | None = None
     """KMS key of the bucket. Default: none, for a bucket encrypted by S3 itself."""
+    token_key_arn: str | None = None
+    """KMS key of the secret with the Hub's token. Default: none, for Secrets Manager's own."""
     cache_gib: int | None = None
     """Size of the cache on the host, in GiB. Default: a tenth more than the weights."""
 
@@ -48,7 +50,11 @@ class Model:
         """
         if self.shape is None:
             object.__setattr__(self, "shape", known_shape(self.location))
-        problems = check_model(self) + check_mount(self.source, key_arn=self.key_arn, cache_gib=self.cache_gib)
+        problems = [
+            *check_model(self),
+            *check_mount(self.source, key_arn=self.key_arn, cache_gib=self.cache_gib),
+            *check_token_key(self.source, self.token_key_arn),
+        ]
         raise_problems(problems, subject="Model")
 
     @classmethod
@@ -114,6 +120,7 @@ class Model:
         *,
         revision: str | None = None,
         token_secret_arn: str | None = None,
+        token_key_arn: str | None = None,
         compiled: bool = False,
         shape: ModelShape | None = None,
         served_name: str | None = None,
@@ -123,6 +130,7 @@ class Model:
         - `revision`: name a commit, so that all tasks serve the same. Default: the main branch as it is then.
         - `token_secret_arn`: a Secrets Manager secret whose whole text is a token that may read the model. It reaches
           the server as a secret of the task, and is in no template. Default: none.
+        - `token_key_arn`: the secret's own KMS key, which ECS may then decrypt with. Default: none.
         - `compiled`: default, it is a plain checkpoint; the server then looks for a compiled one in the Hub's cache.
         - `shape`: default, that of the model by its name.
         """
@@ -131,6 +139,7 @@ class Model:
             location=id,
             revision=revision,
             token_secret_arn=token_secret_arn,
+            token_key_arn=token_key_arn,
             compiled=compiled,
             shape=shape,
             served_name=served_name,

@@ -7,6 +7,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.model_exports import tools_image as default_tools_image
 from llm_fleet.catalog.neuron_devices import neuron_instance
 from llm_fleet.iam.permission import Permission
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
@@ -52,6 +53,7 @@ class ModelExport(Construct):
         network: Network,
         hosts: Ec2Hosts | None = None,
         fargate: bool = False,
+        tools_image: str | None = None,
         name: str | None = None,
         log_retention_days: int = 30,
         encryption_key: kms.IKey | None = None,
@@ -66,12 +68,17 @@ class ModelExport(Construct):
           enough, since a host that can serve an exported model often cannot export it: `inf2.xlarge` has 16 GiB.
         - `fargate`: export without Neuron devices. Default: no; only the image of Hugging Face's vLLM can, and whether
           the code that comes out is the same as that of a Neuron host its makers have not said.
+        - `tools_image`: AWS's command line, which moves models between S3 and the disk. Default: AWS's own public
+          image, of a pinned version; a network without internet needs it in ECR of the region.
         - `name`: default, made of the construct's path.
         - `log_retention_days`: default 30. `encryption_key`: of the log. Default: CloudWatch Logs' own.
         """
         region = region_of(scope)
         plan = ExportPlan(source=source, model=model, server=server, instance_type=instance_type, region=region)
-        chosen = plan.check(hosts, fargate=fargate, subject=f"{scope.node.path}/{id}")
+        tools = default_tools_image() if tools_image is None else tools_image
+        chosen = plan.check(
+            hosts, fargate=fargate, tools_image=tools, internet=network.internet, subject=f"{scope.node.path}/{id}"
+        )
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
         self.name: str = service_name_of(self, name)
@@ -90,6 +97,7 @@ class ModelExport(Construct):
             model=model,
             server=server,
             image=self._image(plan, stack),
+            tools_image=tools,
             serving=plan.serving,
             host=neuron_instance(chosen.instance_type) if chosen else None,
             asked=asked_of_model(server, model, plan.serving),
@@ -155,13 +163,13 @@ class ModelExport(Construct):
         ).image
 
     def _execution(self, job: ExportJob, log: ServiceLog, stack: cdk.Stack) -> tuple[Permission, ...]:
-        repository = repository_arn(job.image, partition=stack.partition)
+        repositories = [repository_arn(image, partition=stack.partition) for image in (job.image, job.tools_image)]
         token = job.source.token_secret_arn
         return execution_permissions(
-            repositories=[repository] if repository else [],
+            repositories=[each for each in repositories if each is not None],
             log_group_arn=log.arn,
             secret_arns=[token] if token else [],
-            key_arns=[],
+            key_arns=[job.source.token_key_arn] if job.source.token_key_arn else [],
         )
 
     def _definition(self, job: ExportJob, log: ServiceLog) -> ecs.CfnTaskDefinition:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import aws_cdk as cdk
 import pytest
@@ -41,7 +42,7 @@ def test_a_cache_of_ones_own():
 
 def test_a_bucket_of_the_app_tells_its_key(stack: cdk.Stack):
     key = kms.Key(stack, "Key")
-    bucket = s3.Bucket(stack, "Models", encryption_key=key)
+    bucket = s3.Bucket(stack, "Models", encryption_key=cast(kms.IKey, key))
     model = Model.from_bucket(bucket, "/tanuki-8b/")
     assert model.mount is not None
     assert stack.resolve(model.mount.bucket_name) == stack.resolve(bucket.bucket_name)

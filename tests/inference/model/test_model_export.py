@@ -1,7 +1,8 @@
 """The export's task: who runs after whom, on what, with which rights, and the command that starts it."""
 
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
@@ -12,8 +13,10 @@ from llm_fleet.inference.model_check import ModelCheck
 from llm_fleet.inference.model_export import ModelExport
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import InternetAccess
 from tests.clean import Finder, every_checker
 from tests.conftest import ENVIRONMENT
 from tests.lifecycle.model_checker.models import ASKED
@@ -23,6 +26,9 @@ SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
 HUB = Model.from_hub("weblab-GENIAC/Tanuki-8B-dpo-v1.0", revision="a1b2c3", token_secret_arn=SECRET)
 RAW = Model.from_s3("s3://my-models/raw/tanuki-8b", compiled=False)
 MODEL = Model.from_s3("s3://my-models/tanuki-8b")
+NETWORK = cast(Network, SimpleNamespace(internet=None))
+"""Of which nothing is asked but whether it leads out."""
+CLOSED = cast(Network, SimpleNamespace(internet=InternetAccess.NONE))
 
 
 @pytest.fixture(scope="module")
@@ -154,11 +160,18 @@ def test_it_is_clean(stack: cdk.Stack, app: cdk.App, finder: Finder):
     ],
 )
 def test_what_cannot_be_is_told_before_anything_is_made(stack: cdk.Stack, changed: dict[str, Any], codes: set[Code]):
-    good = {"source": RAW, "model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
+    good: dict[str, Any] = {"source": RAW, "model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", network=None, **{**good, **changed})  # pyright: ignore[reportArgumentType]
+        ModelExport(stack, "Export", network=NETWORK, **{**good, **changed})
     assert {problem.code for problem in raised.value.problems} >= codes
     assert stack.node.try_find_child("Export") is None
+
+
+def test_a_closed_network_needs_the_tools_in_its_region(stack: cdk.Stack):
+    good: dict[str, Any] = {"model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
+    with pytest.raises(FleetError) as raised:
+        ModelExport(stack, "Export", source=HUB, network=CLOSED, **good)
+    assert [problem.path for problem in raised.value.problems] == [("source", "location"), ("tools_image",)]
 
 
 def _definition(template: dict[str, Any], family: str) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.export import check_export, check_export_host, export_instance
+from llm_fleet.rules.inference.export import check_export, check_export_host, check_export_network, export_instance
 from llm_fleet.rules.inference.terms import ModelSource, ServerKind
+from llm_fleet.rules.terms import InternetAccess
 from tests.rules.inference.models import AModel, named
 from tests.rules.inference.servers import AServer
 
@@ -75,3 +76,10 @@ def test_a_host_that_serves_and_cannot_export():
 )
 def test_the_smallest_host_that_exports(name: str, cores: int, family: str, instance: str):
     assert export_instance(named(name), server=TGI, cores=cores, family=family) == instance
+
+
+def test_the_hub_is_out_of_reach_of_a_closed_network():
+    (problem,) = check_export_network(HUB, InternetAccess.NONE)
+    assert (problem.code, problem.path) == (Code.CLOSED_NETWORK, ("source", "location"))
+    assert check_export_network(RAW, InternetAccess.NONE) == check_export_network(HUB, InternetAccess.NAT) == []
+    assert check_export_network(HUB, None) == []

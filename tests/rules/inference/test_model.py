@@ -6,7 +6,7 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import bucket_and_prefix, check_model
-from llm_fleet.rules.inference.model_mount import check_mount
+from llm_fleet.rules.inference.model_mount import check_mount, check_token_key
 from llm_fleet.rules.inference.model_shape import ModelNumbers
 from llm_fleet.rules.inference.terms import ModelSource
 from tests.rules.inference.models import AModel
@@ -133,6 +133,8 @@ def test_key_and_cache():
         (Code.MODEL_KEY, ("key_arn",)),
         (Code.MODEL_CACHE, ("cache_gib",)),
     ] * 2
+    assert check_token_key(HUB, KEY) == check_token_key(S3, None) == []
+    assert [problem.path for problem in check_token_key(S3, KEY)] == [("token_key_arn",)]
 
 
 def test_bucket_and_prefix():

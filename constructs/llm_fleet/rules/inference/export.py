@@ -12,6 +12,7 @@ from llm_fleet.rules.inference.model import bucket_and_prefix
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 
 
@@ -43,6 +44,21 @@ def check_export_host(model: ModelLike, instance_type: str, *, server: ServerLik
             remedy=f"take {smallest}, the smallest that does" if smallest else "export it on a host of your own",
             path=("hosts", "instance_type"),
             value=instance.name,
+        )
+    ]
+
+
+def check_export_network(source: ModelLike, internet: InternetAccess | None) -> list[Problem]:
+    """Return a problem when a checkpoint on the Hub cannot be fetched; `internet` is `None` where nobody told."""
+    if internet != InternetAccess.NONE or source.source is not ModelSource.HUB:
+        return []
+    return [
+        Problem(
+            code=Code.CLOSED_NETWORK,
+            message="the checkpoint is fetched from the Hub, and this network has no way there",
+            remedy="copy it into a bucket and name it as s3://…, or give the network a NAT gateway",
+            path=("source", "location"),
+            value=source.location,
         )
     ]
 
