@@ -6,6 +6,7 @@ from llm_fleet.catalog.inference_sight import alarm_facts, neuron_health_facts
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.metric import Measure
 from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.rules.tokens import is_unresolved
 
 _FIVE_MINUTES = 300
 
@@ -83,9 +84,9 @@ def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[Al
             ringing=10,
             # TGI tells of a queue from its first request on; a silent collector has an alarm of its own.
             missing="notBreaching",
-            meaning=f"For 10 minutes {waiting:g} requests or more have waited in each task. Raise `scaling.maximum` "
-            "(or `desired`), or give the model a larger batch; if tasks are below the maximum, look why new ones do "
-            "not start (alarms HostRefused, TaskStopped).",
+            meaning=f"For 10 minutes too many requests have waited in each task{_from(waiting, '')}. Raise "
+            "`scaling.maximum` (or `desired`), or give the model a larger batch; if tasks are below the maximum, look "
+            "why new ones do not start (alarms HostRefused, TaskStopped).",
         ),
         AlarmPlan(
             id="TimeToFirstToken",
@@ -94,9 +95,9 @@ def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[Al
             periods=3,
             ringing=3,
             missing="notBreaching",
-            meaning=f"For 15 minutes the first token has taken {first:g} s or more on average. With a queue: more "
-            "tasks. Without: prompts are long for this model and instance; look at their lengths, tensor parallelism "
-            "and instance size.",
+            meaning=f"For 15 minutes the first token has taken too long on average{_from(first, ' s')}. With a queue: "
+            "more tasks. Without: prompts are long for this model and instance; look at their lengths, tensor "
+            "parallelism and instance size.",
         ),
         AlarmPlan(
             id="ServerErrors",
@@ -105,11 +106,16 @@ def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[Al
             periods=3,
             ringing=2,
             missing="notBreaching",
-            meaning=f"{percent:g} of a hundred requests or more ended in a 5xx of the server. Its reason is in the "
+            meaning=f"Too many requests have ended in a 5xx of the server{_from(percent, ' %')}. Its reason is in the "
             "service's log group, streams `task/server/...`; TGI's 424 and 500 mean a failed generation.",
         ),
         *_of_rejections(metrics),
     ]
+
+
+def _from(figure: float, unit: str) -> str:
+    """Return the threshold as it stands in a description; nothing of one that only the deployment knows."""
+    return "" if is_unresolved(figure) else f" ({figure:g}{unit} or more)"
 
 
 def _of_rejections(metrics: ServiceMetrics) -> list[AlarmPlan]:

@@ -15,7 +15,10 @@ class ServiceDashboard(Construct):
     def __init__(
         self, scope: Construct, id: str, *, metrics: ServiceMetrics, alarms: ServiceAlarms, tasks_at_most: int
     ) -> None:
-        """Make the dashboard, which is called as the service. `tasks_at_most`: how many tasks there may be."""
+        """Make the dashboard `<service>-<region>`: a name is there once in all regions of an account (API_PutDashboard).
+
+        `tasks_at_most`: how many tasks there may be.
+        """
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
         body = dashboard_body(
@@ -26,6 +29,9 @@ class ServiceDashboard(Construct):
             tasks_at_most=tasks_at_most,
         )
         self.dashboard = cloudwatch.CfnDashboard(
-            self, "Resource", dashboard_name=metrics.service_name, dashboard_body=stack.to_json_string(body)
+            self,
+            "Resource",
+            dashboard_name=f"{metrics.service_name}-{stack.region}",
+            dashboard_body=stack.to_json_string(body),
         )
         """The L1 beneath."""

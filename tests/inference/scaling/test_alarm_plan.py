@@ -72,8 +72,13 @@ def test_the_queue_that_rings_grows_with_the_batch():
 def test_thresholds_told_are_those_taken_and_said():
     first = plans(time_to_first_token_seconds=2.5)["TimeToFirstToken"]
     assert first.threshold == 2.5
-    assert "2.5 s" in first.meaning
+    assert "(2.5 s or more)" in first.meaning
     assert plans(server_error_percent=1)["ServerErrors"].threshold == 1
+
+
+def test_a_threshold_that_only_the_deployment_knows_is_not_written_out():
+    first = plans(time_to_first_token_seconds=-1.8881545897087e289)["TimeToFirstToken"]
+    assert "e+289" not in first.meaning
 
 
 @pytest.mark.parametrize(

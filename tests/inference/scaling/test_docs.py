@@ -43,7 +43,7 @@ def test_every_threshold_is_there_with_its_figure():
     assert f"`server_error_percent` (default {facts.error_percent})" in row("ServerErrors")
     assert f"{facts.load_balancer_errors} in 5 minutes" in row("LoadBalancerErrors")
     assert f"{facts.task_stops} tasks" in row("TaskStopped")
-    assert {field.name for field in fields(AlarmThresholds)} <= set(re.findall(r"(\w+)=…", PAGE)) | {"waiting_requests"}
+    assert {field.name for field in fields(AlarmThresholds)} <= set(re.findall(r"(\w+)=…", PAGE))
 
 
 def test_figures_are_those_of_the_catalog():

@@ -131,7 +131,7 @@ def test_eventbridge_writes_stopped_tasks_of_this_service_and_only_its_rule_may(
 
 def test_the_dashboard_is_json_with_the_alarms_in_it(find: Find):
     dashboard = only(find("AWS::CloudWatch::Dashboard"))
-    assert dashboard["DashboardName"] == "chat"
+    assert dashboard["DashboardName"] == "chat-us-west-2"
     body = json.loads(text(dashboard["DashboardBody"]))
     (alarms,) = [widget for widget in body["widgets"] if widget["type"] == "alarm"]
     assert len(alarms["properties"]["alarms"]) == 11
