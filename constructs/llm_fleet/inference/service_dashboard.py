@@ -15,7 +15,7 @@ class ServiceDashboard(Construct):
     def __init__(
         self, scope: Construct, id: str, *, metrics: ServiceMetrics, alarms: ServiceAlarms, tasks_at_most: int
     ) -> None:
-        """Make the dashboard `<service>-<region>`: a name is there once in all regions of an account (API_PutDashboard).
+        """Make `<service>-<region>`: an account has a dashboard of one name in all its regions (API_PutDashboard).
 
         `tasks_at_most`: how many tasks there may be.
         """
