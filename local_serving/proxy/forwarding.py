@@ -1,7 +1,7 @@
 """Hands a request to a target and its answer back, as it comes."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import aiohttp
@@ -23,9 +23,15 @@ _DISTURBED = (aiohttp.ClientError, ConnectionError)
 
 
 async def forward(
-    request: web.BaseRequest, target: Target, *, path: str, headers: Mapping[str, str], idle_seconds: float
+    request: web.BaseRequest,
+    target: Target,
+    *,
+    path: str,
+    headers: Mapping[str, str],
+    idle_seconds: float,
+    answered: Callable[[int], None],
 ) -> web.StreamResponse:
-    """Return what `target` answers.
+    """Return what `target` answers; `answered` is told the status before the client gets any of it.
 
     502 when it cannot be reached or hangs up, 504 when it says nothing for `idle_seconds`; after the first byte the
     client's connection is broken off instead, as there is no status to send any more.
@@ -33,7 +39,7 @@ async def forward(
     task = cast("asyncio.Task[object]", asyncio.current_task())
     target.requests.add(task)
     try:
-        return await _forward(request, target, path, headers, idle_seconds)
+        return await _forward(request, target, path, headers, idle_seconds, answered)
     except asyncio.CancelledError:
         _break_off(request)
         raise
@@ -42,7 +48,12 @@ async def forward(
 
 
 async def _forward(
-    request: web.BaseRequest, target: Target, path: str, headers: Mapping[str, str], idle_seconds: float
+    request: web.BaseRequest,
+    target: Target,
+    path: str,
+    headers: Mapping[str, str],
+    idle_seconds: float,
+    answered: Callable[[int], None],
 ) -> web.StreamResponse:
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=idle_seconds)
     connector = aiohttp.UnixConnector(str(target.socket), force_close=True)
@@ -58,23 +69,25 @@ async def _forward(
         try:
             answer = await asked
         except TimeoutError:
+            answered(504)
             return own_error(504)
         except _DISTURBED:
+            answered(502)
             return own_error(502)
         async with answer:
+            answered(answer.status)
             return await _hand_back(request, answer)
 
 
 async def _hand_back(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
     response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=end_to_end(answer.headers))
-    await response.prepare(request)
     try:
+        await response.prepare(request)
         async for chunk in answer.content.iter_any():
             await response.write(chunk)
+        await response.write_eof()
     except (TimeoutError, *_DISTURBED):
         _break_off(request)
-        return response
-    await response.write_eof()
     return response
 
 

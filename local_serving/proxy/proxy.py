@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -105,28 +106,26 @@ class Proxy:
         await self.targets[group].drain(target, time_scale=self._scale)
 
     async def _handle(self, listener: Listener, request: web.BaseRequest) -> web.StreamResponse:
-        asked = self._asked(request)
-        rule = first_rule(listener, asked)
-        target: Target | None = None
-        response: web.StreamResponse | None = None
+        rule = first_rule(listener, self._asked(request))
+
+        def note(status: int, target: Target | None = None) -> None:
+            name = target.name if target else None
+            entry = LogEntry(method=request.method, path=request.raw_path, status=status, rule=rule.name, target=name)
+            self.log.append(entry)
+
         for action in rule.actions:
             if action.kind == "forward":
-                target, response = await self._forward(listener, request, action)
+                target = self.targets[action.target_group or ""].choose()
+                if target is not None:
+                    return await self._forward(listener, request, target, partial(note, target=target))
+                response = own_error(503)
             else:
                 response = self._own(listener, request, action)
             if response is not None:
-                break
-        response = response or own_error(500)
-        self.log.append(
-            LogEntry(
-                method=request.method,
-                path=request.raw_path,
-                status=response.status,
-                rule=rule.name,
-                target=target.name if target else None,
-            )
-        )
-        return response
+                note(response.status)
+                return response
+        note(500)
+        return own_error(500)
 
     def _asked(self, request: web.BaseRequest) -> Asked:
         path = request.raw_path.partition("?")[0]
@@ -153,15 +152,15 @@ class Proxy:
         return None
 
     async def _forward(
-        self, listener: Listener, request: web.BaseRequest, action: Action
-    ) -> tuple[Target | None, web.StreamResponse]:
-        target = self.targets[action.target_group or ""].choose()
-        if target is None:
-            return None, own_error(503)
-        path = request.raw_path if request.raw_path.startswith("/") else str(request.rel_url)
-        idle = self._front.idle_timeout * self._scale
-        return target, await forward(
-            request, target, path=path, headers=self._onward(listener, request), idle_seconds=idle
+        self, listener: Listener, request: web.BaseRequest, target: Target, answered: Callable[[int], None]
+    ) -> web.StreamResponse:
+        return await forward(
+            request,
+            target,
+            path=request.raw_path if request.raw_path.startswith("/") else str(request.rel_url),
+            headers=self._onward(listener, request),
+            idle_seconds=self._front.idle_timeout * self._scale,
+            answered=answered,
         )
 
     def _onward(self, listener: Listener, request: web.BaseRequest) -> CIMultiDict[str]:

@@ -1,0 +1,80 @@
+"""Clients: OpenAI's own, and one that sends what no library would."""
+
+import json
+import socket
+from typing import Any
+
+from openai import AsyncOpenAI, OpenAI
+from openai.types.chat import ChatCompletionUserMessageParam
+
+from local_serving.local_service import LocalService
+from local_serving.tasks.task import Task
+from local_serving.template.reader import TemplateReader
+
+SECONDS = 30.0
+
+
+def client(service: LocalService, key: str | None = None) -> OpenAI:
+    """OpenAI's client, as the docs have it; no retries, so that the first answer is what is seen."""
+    return OpenAI(base_url=f"{service.url}/v1", api_key=key or service.api_key, max_retries=0, timeout=SECONDS)
+
+
+def async_client(service: LocalService) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{service.url}/v1", api_key=service.api_key, max_retries=0, timeout=SECONDS)
+
+
+def user(text: str) -> list[ChatCompletionUserMessageParam]:
+    return [{"role": "user", "content": text}]
+
+
+def numbers(last: int) -> str:
+    """What the stand-ins answer to `count to <last>`."""
+    return "".join(f" {number}" for number in range(1, last + 1))
+
+
+def send(
+    url: str, method: str, path: str, *, key: str | None = None, body: Any = None, version: str = "1.1"
+) -> tuple[int, str]:
+    """Send a request exactly as written, and return status and all that came."""
+    address, _, port = url.removeprefix("http://").partition(":")
+    text = "" if body is None else json.dumps(body)
+    lines = [
+        f"{method} {path} HTTP/{version}",
+        "Host: chat.example.com",
+        "Connection: close",
+        "Content-Type: application/json",
+        f"Content-Length: {len(text)}",
+        *([f"Authorization: Bearer {key}"] if key else []),
+    ]
+    with socket.create_connection((address, int(port)), timeout=SECONDS) as connection:
+        connection.sendall(("\r\n".join(lines) + "\r\n\r\n" + text).encode())
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+    head, _, rest = received.decode().partition("\r\n\r\n")
+    return int(head.split()[1]), f"{head}\r\n\r\n{rest}"
+
+
+def ask_task(task: Task, path: str) -> list[str]:
+    """Return the lines that a task answers to what stands beside it in the task, past the load balancer."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(task.socket))
+        connection.sendall(f"GET {path} HTTP/1.0\r\nHost: task\r\n\r\n".encode())
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+    return received.decode().partition("\r\n\r\n")[2].splitlines()
+
+
+def collector_scrape(template: str, service: str) -> dict[str, Any]:
+    """Return what the collector beside a service's server is told to scrape."""
+    for task in TemplateReader(template).of_type("AWS::ECS::TaskDefinition").values():
+        for container in task["ContainerDefinitions"]:
+            environment = {item["Name"]: item["Value"] for item in container.get("Environment", [])}
+            if "AOT_CONFIG_CONTENT" not in environment:
+                continue
+            receivers = json.loads(environment["AOT_CONFIG_CONTENT"])["receivers"]
+            (scrape,) = receivers["prometheus"]["config"]["scrape_configs"]
+            if scrape["static_configs"][0]["labels"]["ServiceName"] == service:
+                return scrape
+    raise AssertionError(f"there is no collector beside {service}")
