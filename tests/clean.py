@@ -62,6 +62,16 @@ def cloudformation_validate_findings(app: cdk.App) -> list[str]:
     ]
 
 
+def all_findings(app: cdk.App) -> list[str]:
+    """What all of them find, of one synthesis: packs and validator first, which have their say when it ends."""
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app), _validator())
+    return _reported(app) or [
+        *annotation_findings(app),
+        *cfn_lint_findings(app),
+        *cloudformation_validate_findings(app),
+    ]
+
+
 @cache
 def _validator() -> cdk.CloudFormationValidatePlugin:
     """One a process: Node keeps the engine of each, and after a dozen collected garbage for two minutes."""

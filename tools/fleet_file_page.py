@@ -10,13 +10,15 @@ HEAD = """# The fleet file
 
 Everything that a fleet file can say. Only `fleet`, `region`, `network` and, of each cluster, `kind` must be there, and
 what its kind cannot do without: `groups`, or `head` and `queues`. Whatever else is left out has the default that its
-line names. Sizes, rates and times are text with their units. Unknown keys are refused with the nearest right one, and
+line names. Of a service, `model` and `instance` must be there, and a `front` that names a certificate or asks for plain
+HTTP. Sizes, rates and times are text with their units. Unknown keys are refused with the nearest right one, and
 every mistake in a file is told at once.
 
 `llm-fleet validate FILE` reads a file without an AWS account; `llm-fleet schema` prints the JSON Schema from which an
-editor completes keys. [`hyperpod-full.yaml`](../examples/hyperpod-full.yaml) and
-[`parallelcluster-full.yaml`](../examples/parallelcluster-full.yaml) have every key in its place. This page is generated
-from the schema (`make golden`) and checked by a test.
+editor completes keys. [`hyperpod-full.yaml`](../examples/hyperpod-full.yaml),
+[`parallelcluster-full.yaml`](../examples/parallelcluster-full.yaml) and
+[`inference-full.yaml`](../examples/inference-full.yaml) have every key in its place. This page is generated from the
+schema (`make golden`) and checked by a test.
 """
 
 
@@ -35,7 +37,7 @@ class _Place:
     path: str
     name: str
     kind: str = field(compare=False)
-    """Of the cluster that it is first met in; empty outside."""
+    """Of the cluster or server that it is first met in; empty outside."""
 
 
 def _mappings(place: _Place, node: dict[str, Any], definitions: dict[str, Any]) -> Iterator[_Place]:
@@ -57,10 +59,17 @@ def _inner(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
         (value.get("items") or {}, "[]"),
     ]
     for place, suffix in places:
-        for arm in [place, *place.get("anyOf", []), *place.get("oneOf", [])]:
+        for arm in _arms(place):
             name = arm.get("$ref", "").rpartition("/")[2]
             if name.endswith("Config"):
                 yield name, suffix
+
+
+def _arms(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield `node` and all that it may be in its place."""
+    yield node
+    for arm in (*node.get("anyOf", []), *node.get("oneOf", [])):
+        yield from _arms(arm)
 
 
 def _title(place: _Place, places: list[_Place]) -> str:

@@ -65,6 +65,7 @@ class ExportStack(cdk.Stack):
             network=here,
             hosts=Ec2Hosts(instance_type=export.instance_type) if export.instance_type else None,
             fargate=export.fargate,
+            tools_image=export.tools_image,
             name=f"{service_name(fleet.name, config)}-export",
             log_retention_days=config.log_retention_days,
             encryption_key=storage.key,

@@ -46,19 +46,23 @@ def model_from(
     told = config.shape or shape
     common = _Common(
         compiled=config.compiled if compiled is None or config.own_compiled is not None else compiled,
-        shape=None if told is None else ModelShape.of(told),
+        shape=None if told is None else _shape(told),
         served_name=config.served_name or served_name,
     )
     if config.source is ModelSource.HUB:
         return Model.from_hub(
-            config.location, revision=config.revision, token_secret_arn=config.token_secret_arn, **common
+            config.location,
+            revision=config.revision,
+            token_secret_arn=config.token_secret_arn,
+            token_key_arn=config.token_key_arn,
+            **common,
         )
     if config.source is ModelSource.IMAGE:
         return Model.in_image(config.location, **common)
     if own is not None:
         key, folder = own
         return Model.from_bucket(buckets[key], folder, cache_gib=config.cache_gib, **common)
-    return Model.from_s3(config.location, key_arn=config.kms_key_arn, cache_gib=config.cache_gib, **common)
+    return Model.from_s3(config.location, key_arn=config.key_arn, cache_gib=config.cache_gib, **common)
 
 
 def hosts_from(config: ServiceConfig) -> Ec2Hosts | ManagedHosts:
@@ -99,6 +103,17 @@ def scaling_from(config: ServiceConfig) -> Scaling:
         maximum=config.maximum,
         queue_target=config.scaling.queue_target,
         requests_per_minute_target=config.scaling.requests_per_minute_target,
+    )
+
+
+def _shape(told: ShapeLike) -> ModelShape:
+    return ModelShape(
+        parameters=told.parameters,
+        layers=told.layers,
+        attention_heads=told.attention_heads,
+        kv_heads=told.kv_heads,
+        head_dim=told.head_dim,
+        bytes_per_parameter=told.bytes_per_parameter,
     )
 
 

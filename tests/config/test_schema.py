@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.neuron_devices import neuron_instance_names
 from llm_fleet.config.load import load_fleet
 from llm_fleet.config.parse import parse
 from llm_fleet.config.schema import fleet_schema, schema_text
@@ -74,9 +75,20 @@ def test_every_key_stands_in_a_good_file() -> None:
     assert {(name, key) for name, key, _ in keys()} - written == set()
 
 
+def test_services_may_be_written_in_short() -> None:
+    service = {"model": "s3://my-models/tanuki-8b", "server": "tgi", "instance": "inf2.xlarge", "hosts": "ec2"}
+    written = {"fleet": "f", "region": "us-west-2", "network": {"az": "usw2-az1"}, "services": {"chat": service}}
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.validate(written)  # pyright: ignore[reportUnknownMemberType]
+    for key, wrong in (("model", 8), ("server", "vllm"), ("hosts", "fargate"), ("alarms", "me@example.com")):
+        spoilt = {**written, "services": {"chat": {**service, key: wrong}}}
+        assert not validator.is_valid(spoilt), key  # pyright: ignore[reportUnknownMemberType]
+
+
 def test_instance_types_are_offered() -> None:
     group = SCHEMA["$defs"]["GroupConfig"]["properties"]
     assert set(group["type"]["enum"]) == set(group["types"]["items"]["enum"]) == set(instances())
+    assert SCHEMA["$defs"]["ServiceConfig"]["properties"]["instance"]["enum"] == neuron_instance_names()
 
 
 def keys() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -89,6 +101,11 @@ def keys() -> Iterator[tuple[str, str, dict[str, Any]]]:
 def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[tuple[str, str]]:
     """Return the keys that `values` uses, each with its model."""
     definitions = SCHEMA["$defs"]
+    if isinstance(values, list):
+        for item in values:  # pyright: ignore[reportUnknownVariableType]
+            yield from keys_of(item, node.get("items", {}), name)
+    if not isinstance(values, dict):
+        return  # The short form of a mapping has no keys.
     if "$ref" in node:
         name = node["$ref"].rsplit("/", 1)[-1]
         node = definitions[name]
@@ -98,10 +115,7 @@ def keys_of(values: Any, node: dict[str, Any], name: str = "Fleet") -> Iterator[
     elif "anyOf" in node:
         node = next(arm for arm in node["anyOf"] if "const" not in arm)
         yield from keys_of(values, node, name)
-    elif isinstance(values, list):
-        for item in values:  # pyright: ignore[reportUnknownVariableType]
-            yield from keys_of(item, node["items"], name)
-    elif isinstance(values, dict):
+    else:
         for key, value in values.items():  # pyright: ignore[reportUnknownVariableType]
             inner = node.get("properties", {}).get(key)
             if inner is not None:

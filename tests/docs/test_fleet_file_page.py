@@ -22,3 +22,7 @@ def test_the_page_has_a_section_for_every_kind_of_mapping():
         assert f"## `clusters.NAME.{path}`" in text
     for kind in ("hyperpod", "parallelcluster"):
         assert f"## `clusters.NAME` of `kind: {kind}`" in text
+    for path in ("model", "hosts", "front", "front.jwt", "front.jwt.claims[]", "alarms", "export", "export.source"):
+        assert f"## `services.NAME.{path}`" in text
+    for kind in ("tgi", "hugging-face-vllm", "aws-vllm", "aws-vllm-neuron"):
+        assert f"## `services.NAME.server` of `kind: {kind}`" in text

@@ -10,7 +10,7 @@ from llm_fleet.config.model import FleetModel
 from tools.synth_environment import ROOT
 
 # `kind` chooses the model.
-ONLY_CHOOSES = {("HyperPodConfig", "kind"), ("ParallelClusterConfig", "kind")}
+ONLY_CHOOSES = {"kind"}
 
 
 def name_of(model: type[FleetModel]) -> str:
@@ -30,7 +30,8 @@ def text(*patterns: str) -> str:
 
 STACKS = text("stacks/llm_fleet_stacks/*.py")
 # What a model works out from its keys for the stacks: its properties and methods.
-MODELS = text("constructs/llm_fleet/config/*.py", "constructs/llm_fleet/config/parallelcluster/*.py")
+FOLDERS = ("", "parallelcluster/", "services/")
+MODELS = text(*(f"constructs/llm_fleet/config/{folder}*.py" for folder in FOLDERS))
 
 
 @pytest.mark.parametrize("model", sorted(set(models()), key=name_of), ids=name_of)
@@ -38,7 +39,7 @@ def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
     unread = [
         field
         for field in model.model_fields
-        if (model.__name__, field) not in ONLY_CHOOSES
+        if field not in ONLY_CHOOSES
         and not re.search(rf"\.{field}\b", STACKS)
         and not re.search(rf"\b(self|backups|throughput)\.{field}\b", MODELS)
     ]

@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from llm_fleet.catalog.model_exports import tools_image
 from llm_fleet.catalog.neuron_devices import neuron_instance
 from llm_fleet.config.services.export import ExportConfig
 from llm_fleet.config.services.in_file import at_place
 from llm_fleet.config.services.in_words import in_words
 from llm_fleet.config.services.model import ServedModelConfig
 from llm_fleet.config.services.service import ServiceConfig
-from llm_fleet.rules.inference.export import check_export, check_export_host, export_instance
+from llm_fleet.rules.inference.closed_network import check_pulled_image
+from llm_fleet.rules.inference.export import check_export, check_export_host, check_export_network, export_instance
 from llm_fleet.rules.inference.model import check_model
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.server import cores_of
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import InternetAccess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,10 @@ class CheckpointView:
         return self.config.served_name
 
 
-def check_service_export(service: ServiceConfig) -> Iterator[Problem]:
+def check_service_export(service: ServiceConfig, *, region: str, internet: InternetAccess | None) -> Iterator[Problem]:
     """Return what is wrong with the export of `service`, by its attribute names. Ask only of a service that is right.
 
-    Those of the service's own parts begin with their names.
+    `internet`: of the network that it runs in; `None` where nobody told.
     """
     export = service.export
     if export is None:
@@ -68,6 +71,8 @@ def check_service_export(service: ServiceConfig) -> Iterator[Problem]:
     problems = [
         *(problem.under("source") for problem in check_model(source)),
         *check_export(source, service.model, service.server, fargate=export.fargate),
+        *check_export_network(source, internet),
+        *check_pulled_image(export.tools_image or tools_image(), "tools_image", region=region, internet=internet),
     ]
     problems = problems or _check_host(service, export)
     yield from (_in_file(in_words(problem), service, export) for problem in problems)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.services.in_words import in_words
 from llm_fleet.config.services.model import ServedModelConfig
 from llm_fleet.config.services.own_bucket import own_bucket
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.model_mount import check_mount, check_token_key
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 
@@ -36,7 +37,11 @@ def check_model_config(model: ServedModelConfig, fleet: Fleet) -> Iterator[Probl
             value=getattr(model, attribute),
         )
     yield from _check_bucket(model, fleet)
-    yield from _check_only_in_s3(model)
+    for problem in (
+        *check_mount(model.source, key_arn=model.key_arn, cache_gib=model.cache_gib),
+        *check_token_key(model.source, model.token_key_arn),
+    ):
+        yield in_words(problem)
     if model.own_shape is not None and model.config is not None:
         yield Problem(
             code=Code.CONTRADICTION,
@@ -67,25 +72,11 @@ def _check_bucket(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
             path=("prefix",),
             value=model.prefix,
         )
-    if model.kms_key_arn is not None and own_bucket(model, fleet) is not None:
+    if model.key_arn is not None and own_bucket(model, fleet) is not None:
         yield Problem(
             code=Code.CONTRADICTION,
             message="the bucket is the fleet's own, which knows its key",
             remedy="remove `key`",
-            path=("kms_key_arn",),
-            value=model.kms_key_arn,
+            path=("key_arn",),
+            value=model.key_arn,
         )
-
-
-def _check_only_in_s3(model: ServedModelConfig) -> Iterator[Problem]:
-    if model.source is ModelSource.S3:
-        return
-    for attribute in ("kms_key_arn", "cache_gib"):
-        if getattr(model, attribute) is not None:
-            yield Problem(
-                code=Code.CONTRADICTION,
-                message=f"`{model.key_of(attribute)}` is of a model in S3, and this one is not",
-                remedy="remove it",
-                path=(attribute,),
-                value=getattr(model, attribute),
-            )

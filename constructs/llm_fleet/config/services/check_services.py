@@ -18,6 +18,7 @@ from llm_fleet.rules.inference.model_cache import default_cache_gib
 from llm_fleet.rules.inference.service import check_grace, check_log_days
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import InternetAccess
 
 
 def check_services(fleet: Fleet) -> Iterator[Problem]:
@@ -29,12 +30,12 @@ def check_services(fleet: Fleet) -> Iterator[Problem]:
             judged = [problem for problem in judged if problem.path[:1] != ("model",)]
         found = [*own, *(in_file(problem, service) for problem in judged)]
         # An export asks of server and model what the service asks of them: what is wrong there is told once.
-        yield from (problem.under("services", service.name) for problem in found or check_service_export(service))
+        found = found or list(check_service_export(service, region=fleet.region, internet=_internet(fleet)))
+        yield from (problem.under("services", service.name) for problem in found)
 
 
 def _judged(service: ServiceConfig, fleet: Fleet) -> list[Problem]:
-    network = fleet.network
-    internet = network.internet if network is not None and network.vpc is None else None
+    internet = _internet(fleet)
     view = ServiceView(config=service, fleet=fleet)
     problems = [
         *check_service(view, internet=internet, cache_gib=_cache_gib(service.model)),
@@ -49,6 +50,12 @@ def _judged(service: ServiceConfig, fleet: Fleet) -> list[Problem]:
     if service.model.config is not None:  # What is wrong with the file is told of the file.
         problems = [problem for problem in problems if problem.code is not Code.MODEL_SHAPE_UNKNOWN]
     return problems
+
+
+def _internet(fleet: Fleet) -> InternetAccess | None:
+    """Return how the network leads out; `None` of one that exists already, of which nobody told."""
+    network = fleet.network
+    return network.internet if network is not None and network.vpc is None else None
 
 
 def _cache_gib(model: ServedModelConfig) -> int | None:

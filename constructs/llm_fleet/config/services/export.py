@@ -34,6 +34,9 @@ class ExportConfig(FleetModel):
     fargate: bool = False
     """Whether it is compiled on Fargate, without Neuron devices. Default: no; `hugging-face-vllm` alone can."""
 
+    tools_image: str | None = None
+    """Image with the AWS CLI, which fetches and writes, for networks that cannot reach public.ecr.aws."""
+
     def stand_in(self, directory: Path) -> None:
         """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
         self.source.stand_in(directory)

@@ -47,7 +47,7 @@ class ServedModelConfig(FleetModel):
     """Its id on the Hugging Face Hub, e.g. `meta-llama/Llama-3.1-8B-Instruct`; each task downloads it."""
     image_path: str | None = Field(default=None, alias="image")
     """Its folder in the container image, e.g. `/models/tanuki-8b`."""
-    kms_key_arn: KeyArn | None = Field(default=None, alias="key")
+    key_arn: KeyArn | None = Field(default=None, alias="key")
     """ARN of the KMS key of a bucket that is not the fleet's. Default: none; S3 encrypts it by itself."""
     cache_gib: Gibibytes | None = Field(default=None, alias="cache")
     """How much of a model in S3 each host keeps on its disk. Default: all of it."""
@@ -55,6 +55,8 @@ class ServedModelConfig(FleetModel):
     """Branch, tag or commit on the Hub. Default: its main branch, which may move."""
     token_secret_arn: SecretArn | None = Field(default=None, alias="token_secret")
     """ARN of the secret whose text is the Hub's token, for a gated model. Default: none."""
+    token_key_arn: KeyArn | None = Field(default=None, alias="token_key")
+    """ARN of the KMS key of that secret. Default: none; Secrets Manager encrypts it with a key of AWS's."""
     own_compiled: bool | None = Field(default=None, alias="compiled")
     """Whether it was exported for Neuron already. Default: yes in S3 and in the image, no on the Hub."""
     served_name: str | None = Field(default=None, alias="name")
