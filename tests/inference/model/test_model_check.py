@@ -22,6 +22,9 @@ def test_what_the_server_asks_for():
     instance = neuron_instance("inf2.xlarge")
     assert instance is not None
     assert asked_of_model(ModelServer.tgi(), MODEL, instance) == ASKED
+    larger = neuron_instance("inf2.8xlarge")
+    assert larger is not None
+    assert asked_of_model(ModelServer.tgi(), MODEL, larger) == {**ASKED, "shards_needed": False}
     own = ModelServer.tgi(image="registry.example.com/tgi:1", runtime_version="2.26.42.0")
     assert asked_of_model(own, MODEL, instance)["compiler"] is None
     assert asked_of_model(ModelServer.aws_vllm(), MODEL, instance)["layout"] == "other"

@@ -14,6 +14,7 @@ ASKED: dict[str, Any] = {
     "sequence_length": 4096,
     "compiler": "2.19.8089.0",
     "layout": "optimum",
+    "shards_needed": True,
 }
 OPTIMUM: dict[str, Any] = {
     "_serialized_key": "NxDNeuronConfig",

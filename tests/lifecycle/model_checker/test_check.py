@@ -94,6 +94,14 @@ def test_an_export_by_id_that_left_its_weights_on_the_hub(tmp_path: Path):
     assert line.startswith(f"model-without-weights: {tmp_path} has no weights")
 
 
+def test_weights_in_one_piece_are_too_much_for_a_small_host(tmp_path: Path):
+    files = put(tmp_path, neuron_config=OPTIMUM)
+    (tmp_path / "checkpoint/weights/tp0_sharded_checkpoint.safetensors").rename(tmp_path / "model.safetensors")
+    (line,) = findings(ASKED, files)
+    assert line.startswith(f"model-not-sharded: {tmp_path} has its weights in one piece")
+    assert findings({**ASKED, "shards_needed": False}, files) == []
+
+
 def test_the_folder_above_the_model(tmp_path: Path):
     put(tmp_path / "tanuki-8b", neuron_config=OPTIMUM)
     found = findings({**ASKED, "compiled": False}, Folder(str(tmp_path)))

@@ -18,6 +18,8 @@ OPTIMUM = "neuron_config.json"
 """Written by optimum-neuron 0.2 and newer, and by NxD Inference."""
 CONFIG = "config.json"
 COMPILED_FILE = "model.pt"
+_SHARDS = "checkpoint/weights/tp"
+"""How the paths of weights begin that an export has shared out among the cores."""
 _WEIGHTS = (".safetensors", ".bin")
 _TARGETS = {"inf2": "inf2", "trn1": "inf2", "trn1n": "inf2", "trn2": "trn2"}
 """Code for NeuronCore-v2 is the same: optimum-neuron calls it trn1, llm-fleet inf2."""
@@ -65,7 +67,8 @@ def findings(asked: Mapping[str, Any], files: Files) -> list[str]:
     """Return what is wrong with the model, each as one line that begins with a word that never changes.
 
     `asked`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` (`None` where nobody
-    knows), `layout` (`optimum`, or `other` for servers that keep what they compile in ways of their own).
+    knows), `layout` (`optimum`, or `other` for servers that keep what they compile in ways of their own),
+    `shards_needed` (whether the host has no memory for the whole checkpoint).
     """
     names = set(files.names())
     if not names:
@@ -83,16 +86,24 @@ def findings(asked: Mapping[str, Any], files: Files) -> list[str]:
 def _incomplete(asked: Mapping[str, Any], names: set[str], told: bool, place: str) -> Iterator[str]:
     if CONFIG not in names:
         yield f"model-missing: {place} has no {CONFIG}; name the folder that the model's own files are in"
-    if not any(name.endswith(_WEIGHTS) for name in names):
+    weights = any(name.endswith(_WEIGHTS) for name in names)
+    if not weights:
         yield (
             f"model-without-weights: {place} has no weights: a model that is exported by its id on the Hub leaves them "
             f"there; export it from a folder"
         )
-    if asked["compiled"] and asked["layout"] == "optimum" and not (told and COMPILED_FILE in names):
+    if not asked["compiled"] or asked["layout"] != "optimum":
+        return
+    if not (told and COMPILED_FILE in names):
         lacking = COMPILED_FILE if told else OPTIMUM
         yield (
             f"model-not-compiled: {place} has no {lacking}, so it was not exported for Neuron in the form that the "
             f"server loads; export it, or say that it is not compiled"
+        )
+    elif weights and asked["shards_needed"] and not any(name.startswith(_SHARDS) for name in names):
+        yield (
+            f"model-not-sharded: {place} has its weights in one piece, and the host has no memory to share them out "
+            f"while loading; export it from a folder, which writes shards, or take a host of more memory"
         )
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from llm_fleet.catalog.ecs_tasks import task_memory_mib
 from llm_fleet.catalog.model_servers import model_servers
 from llm_fleet.catalog.neuron_devices import NeuronInstance
-from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
+from llm_fleet.rules.inference.memory import host_bytes
+from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike
 from llm_fleet.rules.inference.server import cores_of
 from llm_fleet.rules.inference.terms import ServerKind
 
@@ -26,4 +28,10 @@ def asked_of_model(server: ServerLike, model: ModelLike, instance: NeuronInstanc
         "sequence_length": server.sequence_length,
         "compiler": model_servers()[server.kind].compiler if server.image is None else None,
         "layout": "optimum" if server.kind in _OPTIMUM else "other",
+        "shards_needed": _shards_needed(model.shape, instance),
     }
+
+
+def _shards_needed(shape: ShapeLike | None, instance: NeuronInstance) -> bool:
+    """Return whether the whole checkpoint, which optimum-neuron gathers where there are no shards, is too much."""
+    return shape is not None and host_bytes(shape, compiled=False) > task_memory_mib(instance) * 1024**2
