@@ -44,6 +44,8 @@ class ServerMetrics:
     """How many tokens an answer has."""
     rejected: tuple[ServerMetric, ...]
     """Requests turned away because too many were there."""
+    failed: tuple[ServerMetric, ...]
+    """Answers that failed in the server without a 5xx: it answers something else, or its stream had begun."""
 
     @property
     def all(self) -> tuple[ServerMetric, ...]:

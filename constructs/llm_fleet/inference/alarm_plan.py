@@ -106,8 +106,9 @@ def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[Al
             periods=3,
             ringing=2,
             missing="notBreaching",
-            meaning=f"Too many requests have ended in a 5xx of the server{_from(percent, ' %')}. Its reason is in the "
-            "service's log group, streams `task/server/...`; TGI's 424 and 500 mean a failed generation.",
+            meaning=f"Too many requests have failed in servers{_from(percent, ' %')}: 5xx, and of TGI failed "
+            "generations, which it answers with 424, or not at all once a stream has begun. The reason is in the "
+            "service's log group, streams `task/server/...`.",
         ),
         *_of_rejections(metrics),
     ]

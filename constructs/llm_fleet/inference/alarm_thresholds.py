@@ -24,7 +24,7 @@ class AlarmThresholds:
     The last in such a queue waits for two whole answers before its own begins.
     """
     server_error_percent: float | None = None
-    """Answers of servers that are 5xx, of a hundred, in two of three times five minutes. Default: 5."""
+    """Requests that failed in servers, of a hundred, in two of three times five minutes. Default: 5."""
 
     def __post_init__(self) -> None:
         """Raise `FleetError` with everything that is wrong."""

@@ -35,7 +35,7 @@ def dashboard_body(
 
 
 def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dict[str, Any]]:
-    rejected = metrics.rejected()
+    told = [measure for measure in (metrics.failed(), metrics.rejected()) if measure]
     return [
         _graph(
             "Time to first token, average (s)", metrics.time_to_first_token(), lines=_lines("TimeToFirstToken", plans)
@@ -47,7 +47,7 @@ def _of_clients(metrics: ServiceMetrics, plans: Sequence[AlarmPlan]) -> list[dic
             metrics.server_errors(),
             metrics.load_balancer_errors(),
             metrics.client_errors(),
-            *([rejected] if rejected else []),
+            *told,
         ),
     ]
 

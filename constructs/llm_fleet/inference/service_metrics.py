@@ -97,12 +97,23 @@ class ServiceMetrics:
         """Return how many requests servers answered with 4xx, 429 among them."""
         return self._of_targets("HTTPCode_Target_4XX_Count", label="4xx of servers")
 
+    def failed(self) -> Measure | None:
+        """Return how many answers failed without a 5xx; `None` of a server that does not tell.
+
+        TGI answers 424 where a generation fails, and of a stream that has begun nobody sees another status than 200.
+        """
+        if not server_metrics(self.server).failed:
+            return None
+        return self._answer("failed", statistic="Sum", label="failed generations")
+
     def server_error_percent(self) -> MetricMath:
-        """Return how many of a hundred requests servers answered with 5xx; nothing where there were no requests."""
+        """Return how many of a hundred requests failed in servers; nothing where there were no requests."""
+        bad = {"errors": self.server_errors()} | self._metrics("failed", statistic="Sum")
+        failures = " + ".join(f"FILL({id}, 0)" for id in bad)
         return MetricMath(
-            expression="100 * FILL(errors, 0) / requests",
-            metrics=MappingProxyType({"errors": self.server_errors(), "requests": self.requests()}),
-            label="5xx of servers, percent",
+            expression=f"100 * ({failures}) / requests",
+            metrics=MappingProxyType({**bad, "requests": self.requests()}),
+            label="failed requests, percent",
         )
 
     def load_balancer_errors(self) -> ServiceMetric:

@@ -12,6 +12,7 @@ tgi_request_count 12
 # TYPE tgi_request_failure counter
 tgi_request_failure{err="overloaded"} 2
 tgi_request_failure{err="validation"} 1
+tgi_request_failure{err="generation"} 1
 # TYPE tgi_request_queue_duration histogram
 tgi_request_queue_duration_bucket{le="0.00015"} 0
 tgi_request_queue_duration_bucket{le="+Inf"} 9

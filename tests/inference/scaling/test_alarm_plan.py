@@ -6,6 +6,7 @@ import pytest
 
 from llm_fleet.inference.alarm_plan import AlarmPlan, alarm_plans
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
+from llm_fleet.inference.metric import MetricMath
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
@@ -42,6 +43,15 @@ def test_everything_that_was_asked_for_has_an_alarm():
 
 def test_a_server_that_turns_nobody_away_has_no_alarm_for_it():
     assert "Rejected" not in plans("aws-vllm")
+
+
+def test_failed_generations_of_tgi_count_as_errors_though_they_are_no_5xx():
+    tgi, vllm = (plans(server)["ServerErrors"].measure for server in ("tgi", "aws-vllm"))
+    assert isinstance(tgi, MetricMath)
+    assert isinstance(vllm, MetricMath)
+    assert tgi.expression == "100 * (FILL(errors, 0) + FILL(failed, 0)) / requests"
+    assert dict(tgi.metrics["failed"].dimensions)["err"] == "generation"
+    assert vllm.expression == "100 * (FILL(errors, 0)) / requests"
 
 
 def test_no_detector_no_alarm_of_it():
