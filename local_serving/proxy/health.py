@@ -8,7 +8,8 @@ from local_serving.proxy.targets import State, Target, Targets
 
 _SHORTEST_TIMEOUT = 0.5
 """Seconds; a scaled timeout is never shorter, as a busy machine is no unhealthy target."""
-_SHORTEST_INTERVAL = 0.05
+_SHORTEST_INTERVAL = 0.25
+"""Seconds, likewise: checks must not be what keeps the machine busy."""
 
 
 async def watch_health(targets: Targets, target: Target, *, time_scale: float) -> None:

@@ -124,7 +124,7 @@ def test_an_overloaded_tgi_is_a_rate_limit_error_and_an_error_in_a_stream(tgi: L
     """Three requests a task, of which one waits; the seventh is too many."""
 
     def ask(stream: bool) -> None:
-        answer = client(tgi).chat.completions.create(model="tgi", messages=user("count to 90"), stream=stream)
+        answer = client(tgi).chat.completions.create(model="tgi", messages=user("count to 60"), stream=stream)
         list(answer)
 
     with ThreadPoolExecutor(6) as pool:
