@@ -1,5 +1,7 @@
 """A model served behind a load balancer, by ECS on Neuron instances."""
 
+from typing import cast
+
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
@@ -50,11 +52,11 @@ class InferenceService(ServiceBase):
         scaling: Scaling = Scaling(),  # noqa: B008 - immutable
         service_name: str | None = None,
         encryption_key: kms.IKey | None = None,
-        access_log_bucket: s3.IBucket | None = None,
+        access_log_bucket: s3.IBucket | s3.Bucket | None = None,
         log_retention_days: int = 30,
         health_check_grace_seconds: int | None = None,
         execute_command: bool = False,
-        alarm_topic: sns.ITopic | None = None,
+        alarm_topic: sns.ITopic | sns.Topic | None = None,
         alarm_thresholds: AlarmThresholds = AlarmThresholds(),  # noqa: B008 - immutable
         neuron_health: bool = True,
         replace_sick_hosts: bool = False,
@@ -134,7 +136,7 @@ class InferenceService(ServiceBase):
             health_path=process.health_path,
             service_name=plan.name,
             encryption_key=encryption_key,
-            access_log_bucket=access_log_bucket,
+            access_log_bucket=cast(s3.IBucket | None, access_log_bucket),
         )
         self.capacity = add_capacity(self, plan, network=network, cluster=self.cluster, log=log)
         """The hosts under it."""
@@ -180,7 +182,7 @@ class InferenceService(ServiceBase):
             cluster=self.cluster,
             front=self.front,
             log=log,
-            topic=alarm_topic,
+            topic=cast(sns.ITopic | None, alarm_topic),
             thresholds=alarm_thresholds,
         )
         self.neuron_health = watch_devices(

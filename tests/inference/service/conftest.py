@@ -8,10 +8,10 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from llm_fleet import (
+    AlarmTopic,
     Authentication,
     Ec2Hosts,
     FleetKey,
@@ -113,7 +113,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
         front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
         encryption_key=key,
         execute_command=True,
-        alarm_topic=sns.Topic(stack, "Topic", master_key=key),  # pyright: ignore[reportArgumentType]
+        alarm_topic=AlarmTopic(stack, "Topic"),
         health_check_grace_seconds=7200,
         log_retention_days=90,
     )

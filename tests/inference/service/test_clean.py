@@ -1,7 +1,5 @@
 """What a service synthesizes passes every checker that a careful user would run."""
 
-from typing import Any
-
 import aws_cdk as cdk
 import pytest
 
@@ -18,16 +16,22 @@ from llm_fleet import (
     ModelServer,
     Scaling,
 )
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 from tests.inference.service.conftest import CERTIFICATE, TOKEN_SECRET, ZONES
 
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """Two services with most of what there is, on hosts of either kind."""
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
-    key: Any = FleetKey(stack, "Key")
-    topic: Any = AlarmTopic(stack, "Calls")
+    """Two services with most of what there is, on hosts of either kind, in a VPC that exists already."""
+    network = FleetNetwork.from_ids(
+        stack,
+        "Network",
+        vpc_id="vpc-0123456789abcdef0",
+        subnets=dict(zip(ZONES, ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], strict=True)),
+        public_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef2", "subnet-0123456789abcdef3"], strict=True)),
+        private_subnets=dict(zip(ZONES, ["subnet-0123456789abcdef4", "subnet-0123456789abcdef5"], strict=True)),
+        vpc_cidrs=["10.0.0.0/16"],
+    )
     InferenceService(
         stack,
         "Chat",
@@ -36,9 +40,9 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
         hosts=Ec2Hosts(instance_type="inf2.24xlarge"),
         scaling=Scaling(minimum=1, maximum=4),
         front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
-        encryption_key=key,
+        encryption_key=FleetKey(stack, "Key"),
         execute_command=True,
-        alarm_topic=topic,
+        alarm_topic=AlarmTopic(stack, "Calls"),
         replace_sick_hosts=True,
     ).add_outputs()
     InferenceService(
@@ -53,6 +57,5 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     return stack
 
 
-@every_checker
-def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: Finder) -> None:
-    assert finder(app) == []
+def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack) -> None:
+    assert all_findings(app) == []
