@@ -334,6 +334,7 @@ class Code(StrEnum):
     MODEL_EXPORT = "LF722", "an export of a model that cannot be"
     MODEL_EXPORT_MEMORY = "LF723", "a host with too little memory to export the model"
     MODEL_KEY = "LF724", "text that is no ARN of a KMS key, or a key where nothing is encrypted with it"
+    MODEL_NOT_COMPILED = "LF725", "a plain checkpoint for a server that compiles none"
 
     # LF74x and LF75x the front of an inference service
     # LF73x the hosts of an inference service
