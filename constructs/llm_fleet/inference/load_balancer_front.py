@@ -267,7 +267,6 @@ class LoadBalancerFront(Construct):
             acknowledge(
                 listener,
                 "plain HTTP was asked for by name, as `plain_http`; with a certificate there is none",
-                "AwsSolutions-ELB5",
                 "NIST.800.53.R5-ALBHttpToHttpsRedirection",
                 "NIST.800.53.R5-ELBv2ACMCertificateRequired",
             )

@@ -19,12 +19,10 @@ from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
 CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/0f8e5c62-3a3e-4d6f-9f57-3f2c6c1f0d11"
-SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:chat-key-AbCdEf"
 FRONTS: dict[str, Front] = {
     "Plain": Front(plain_http=True),
     "Secure": Front(
         certificate_arn=CERTIFICATE,
-        api_key_secret_arn=SECRET,
         domain_name="chat.example.com",
         longest_answer_seconds=1800,
     ),

@@ -16,7 +16,9 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, routes
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import FleetError
-from tests.inference.front.conftest import CERTIFICATE, FRONTS, SECRET, Fronts
+from tests.inference.front.conftest import CERTIFICATE, FRONTS, Fronts
+
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:chat-key-AbCdEf"
 
 
 def attributes(properties: Any, name: str) -> dict[str, Any]:
@@ -225,13 +227,6 @@ def test_a_key_is_made_and_in_no_template(fronts: Fronts) -> None:
     }
 
 
-def test_a_key_that_exists_is_taken(fronts: Fronts) -> None:
-    assert fronts.all("Secure", "Secret") == []
-    taken = fronts.made["Secure"].api_key_secret
-    assert taken is not None
-    assert taken.secret_arn == SECRET
-
-
 @pytest.mark.parametrize("front", ["Tokens", "Open"])
 def test_where_no_key_is_asked_for_there_is_none(fronts: Fronts, front: str) -> None:
     assert fronts.all(front, "Secret") == []
@@ -251,6 +246,14 @@ def make(stack: cdk.Stack, network: Network, front: Front | None = None, **told:
         service_name="chat",
         **told,
     )
+
+
+def test_a_key_that_exists_is_taken(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    made = make(stack, network, Front(plain_http=True, api_key_secret_arn=SECRET))
+    assert made.api_key_secret is not None
+    assert made.api_key_secret.secret_arn == SECRET
+    Template.from_stack(stack).resource_count_is("AWS::SecretsManager::Secret", 0)
 
 
 def test_a_network_of_one_az_is_refused_with_the_way_out(stack: cdk.Stack) -> None:
