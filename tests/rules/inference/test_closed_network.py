@@ -4,7 +4,7 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.closed_network import check_closed_network, check_pulled_image
-from llm_fleet.rules.inference.terms import Authentication, ModelSource
+from llm_fleet.rules.inference.terms import Authentication, ModelSource, ServerKind
 from llm_fleet.rules.terms import InternetAccess
 from tests.rules.inference.services import service
 
@@ -52,3 +52,10 @@ def test_a_service_that_needs_the_internet_is_told_all_of_it() -> None:
     assert told == {"server.image", "model.location", "front.public", "front.jwt.jwks_endpoint"}
     assert check_closed_network(asking, InternetAccess.NAT) == check_closed_network(asking, None) == []
     assert check_closed_network(service(), NONE) == []
+
+
+def test_an_image_that_is_only_public_must_be_copied() -> None:
+    (problem,) = check_closed_network(service(server={"kind": ServerKind.AWS_VLLM}), NONE)
+    assert (problem.where, problem.value.partition("/")[0]) == ("server.image", "public.ecr.aws")
+    copied = service(server={"kind": ServerKind.AWS_VLLM, "image": OWN})
+    assert check_closed_network(copied, NONE) == []

@@ -2,9 +2,10 @@
 
 import re
 
+from llm_fleet.catalog.model_servers import model_servers
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ServiceLike
-from llm_fleet.rules.inference.terms import Authentication, ModelSource
+from llm_fleet.rules.inference.terms import Authentication, ModelSource, ServerKind
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
@@ -50,7 +51,8 @@ def check_closed_network(service: ServiceLike, internet: InternetAccess | None) 
     """
     if internet != InternetAccess.NONE:
         return []
-    problems = check_pulled_image(service.server.image, "server", "image", region=service.region, internet=internet)
+    image = service.server.image or _public_image(service.server.kind)
+    problems = check_pulled_image(image, "server", "image", region=service.region, internet=internet)
     if service.model.source is ModelSource.HUB:
         problems.append(
             Problem(
@@ -84,3 +86,9 @@ def check_closed_network(service: ServiceLike, internet: InternetAccess | None) 
             )
         )
     return problems
+
+
+def _public_image(kind: ServerKind) -> str | None:
+    """Return the catalog's image where it is in a public registry; `None` where it is in ECR of every region."""
+    facts = model_servers()[kind]
+    return None if facts.accounts else f"{facts.repository}:{facts.tag}"
