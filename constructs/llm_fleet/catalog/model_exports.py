@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
 from llm_fleet.catalog.data_file import load
 
@@ -15,8 +14,8 @@ class ExportFacts:
 
     cores: str
     """Argument for over how many cores the model is spread."""
-    others: tuple[str, ...]
-    """Further arguments, always the same."""
+    cast: str | None
+    """Argument for the type that weights are cast to; `None` where the checkpoint's own is kept."""
     instance_type: str | None
     """Argument for the family that it is compiled for; `None` where only the host's own can be."""
     cpu: bool
@@ -38,12 +37,7 @@ class FargateFacts:
 @cache
 def model_exports() -> Mapping[str, ExportFacts]:
     """Return the servers whose images can export, by their names."""
-    return MappingProxyType({name: _facts(dict(facts)) for name, facts in load("model_exports")["servers"].items()})
-
-
-def _facts(facts: dict[str, Any]) -> ExportFacts:
-    others: list[str] = facts.pop("others")
-    return ExportFacts(others=tuple(others), **facts)
+    return MappingProxyType({name: ExportFacts(**facts) for name, facts in load("model_exports")["servers"].items()})
 
 
 def fargate_facts() -> FargateFacts:

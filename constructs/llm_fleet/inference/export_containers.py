@@ -15,6 +15,7 @@ from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.lifecycle import model_exporter
 from llm_fleet.lifecycle.model_checker.check import MARKER
+from llm_fleet.rules.inference.asked import cast_type
 from llm_fleet.rules.inference.terms import ModelSource
 
 _Container = ecs.CfnTaskDefinition.ContainerDefinitionProperty
@@ -49,7 +50,8 @@ class ExportJob:
         facts, sizes = model_exports()[self.server.kind], self.asked
         words = ["--task", "text-generation", "--batch_size", str(sizes["batch_size"])]
         words += ["--sequence_length", str(sizes["sequence_length"])]
-        words += [facts.cores, str(sizes["tensor_parallel"]), *facts.others]
+        words += [facts.cores, str(sizes["tensor_parallel"])]
+        words += [facts.cast, cast_type(self.server)] if facts.cast else []
         return [*words, facts.instance_type, self.serving.family] if facts.instance_type else words
 
 

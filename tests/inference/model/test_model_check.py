@@ -27,6 +27,8 @@ def test_what_the_server_asks_for():
     assert asked_of_model(ModelServer.tgi(), MODEL, larger) == {**ASKED, "shards_needed": False}
     own = ModelServer.tgi(image="registry.example.com/tgi:1", runtime_version="2.26.42.0")
     assert asked_of_model(own, MODEL, instance)["compiler"] is None
+    assert asked_of_model(ModelServer.tgi(cast_type="fp16"), MODEL, instance)["dtype"] == "fp16"
+    assert asked_of_model(ModelServer.hugging_face_vllm(), MODEL, instance)["dtype"] is None
     assert asked_of_model(ModelServer.aws_vllm(), MODEL, instance)["layout"] == "other"
 
 

@@ -14,6 +14,7 @@ ASKED: dict[str, Any] = {
     "sequence_length": 4096,
     "compiler": "2.19.8089.0",
     "layout": "optimum",
+    "dtype": "bf16",
     "shards_needed": True,
 }
 OPTIMUM: dict[str, Any] = {

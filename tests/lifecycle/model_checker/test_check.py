@@ -35,6 +35,10 @@ def test_the_note_of_an_export_comes_before_what_optimum_neuron_says(tmp_path: P
         ({"batch_size": 1}, "compiled for batches of 4, and the server asks for 1; write batch_size 4"),
         ({"sequence_length": 8192}, "sequences of 4096, and the server asks for 8192; write sequence_length 4096"),
         ({"compiler": "2.21.33363.0"}, "by neuronx-cc 2.19.8089.0, and the server's image has 2.21.33363.0"),
+        (
+            {"dtype": "fp16"},
+            "compiled in bfloat16, and the server asks for float16; tell the server to cast to bfloat16",
+        ),
         ({"target": "trn2"}, "compiled for trn1, and is to run on trn2"),
     ],
 )

@@ -49,6 +49,7 @@ def test_what_is_exported_is_noted_and_passes_the_check(work: Path):
         "tensor_parallel": 2,
         "batch_size": 4,
         "sequence_length": 4096,
+        "dtype": "bfloat16",
         "compiler": "2.19.8089.0+8ab9f450",
         "optimum_neuron": "0.3.0",
     }

@@ -24,6 +24,8 @@ _WEIGHTS = (".safetensors", ".bin")
 _TARGETS = {"inf2": "inf2", "trn1": "inf2", "trn1n": "inf2", "trn2": "trn2"}
 """Code for NeuronCore-v2 is the same: optimum-neuron calls it trn1, llm-fleet inf2."""
 _SIZES = {"tensor_parallel": "tensor parallelism", "batch_size": "batches of", "sequence_length": "sequences of"}
+_TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+"""Servers are told the short name, optimum-neuron writes the long one."""
 _ASKED_VARIABLE = "LLM_FLEET_MODEL_ASKED"
 _PATH_VARIABLE = "LLM_FLEET_MODEL_PATH"
 
@@ -66,9 +68,9 @@ class Folder(Files):
 def findings(asked: Mapping[str, Any], files: Files) -> list[str]:
     """Return what is wrong with the model, each as one line that begins with a word that never changes.
 
-    `asked`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` (`None` where nobody
-    knows), `layout` (`optimum`, or `other` for servers that keep what they compile in ways of their own),
-    `shards_needed` (whether the host has no memory for the whole checkpoint).
+    `asked`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` and `dtype`
+    (`None` where nobody knows or asks), `layout` (`optimum`, or `other` for servers that keep what they compile in ways
+    of their own), `shards_needed` (whether the host has no memory for the whole checkpoint).
     """
     names = set(files.names())
     if not names:
@@ -122,6 +124,7 @@ def _told(names: set[str], files: Files) -> dict[str, Any] | None:
         "batch_size": sizes.get("batch_size"),
         "sequence_length": sizes.get("sequence_length"),
         "compiler": sizes.get("compiler_version"),
+        "dtype": sizes.get("auto_cast_type"),
     }
 
 
@@ -134,6 +137,7 @@ def _of_optimum(document: dict[str, Any]) -> dict[str, Any]:
         "batch_size": sizes.get("batch_size"),
         "sequence_length": sizes.get("sequence_length", sizes.get("seq_len")),
         "compiler": document.get("neuronxcc_version"),
+        "dtype": sizes.get("torch_dtype"),
     }
 
 
@@ -151,12 +155,23 @@ def _mismatches(asked: Mapping[str, Any], told: Mapping[str, Any], place: str) -
                 f"model-mismatch: {place} was compiled for {title} {made}, and the server asks for {asked[name]}; "
                 f"write {name} {made}, or export it anew"
             )
+    made, needed = _type(told.get("dtype")), _type(asked["dtype"])
+    if made and needed and made != needed:
+        yield (
+            f"model-mismatch: {place} was compiled in {made}, and the server asks for {needed}; tell the server to "
+            f"cast to {made}, or export it anew"
+        )
     made, needed = _release(told.get("compiler")), _release(asked["compiler"])
     if made and needed and made != needed:
         yield (
             f"model-mismatch: {place} was compiled by neuronx-cc {made}, and the server's image has {needed}; "
             f"export it anew with the server's image"
         )
+
+
+def _type(name: Any) -> str | None:
+    """Return the long name of a type of numbers."""
+    return _TYPES.get(str(name), str(name)) if name else None
 
 
 def _release(version: Any) -> str | None:

@@ -60,6 +60,7 @@ def note(told: Mapping[str, Any], model: str) -> None:
         "tensor_parallel": made.get("tp_degree"),
         "batch_size": made.get("batch_size"),
         "sequence_length": made.get("sequence_length"),
+        "dtype": made.get("torch_dtype"),
         "compiler": made.get("neuronxcc_version"),
         "optimum_neuron": made.get("optimum_neuron_version"),
     }

@@ -13,6 +13,8 @@ from llm_fleet.rules.inference.terms import ServerKind
 
 _OPTIMUM = (ServerKind.TGI, ServerKind.HUGGING_FACE_VLLM)
 """Servers that load what optimum-neuron exports."""
+_CAST_TYPE = "bf16"
+"""What models are published in."""
 
 
 def asked_of_model(server: ServerLike, model: ModelLike, instance: NeuronInstance) -> Mapping[str, Any]:
@@ -28,8 +30,14 @@ def asked_of_model(server: ServerLike, model: ModelLike, instance: NeuronInstanc
         "sequence_length": server.sequence_length,
         "compiler": model_servers()[server.kind].compiler if server.image is None else None,
         "layout": "optimum" if server.kind in _OPTIMUM else "other",
+        "dtype": cast_type(server) if server.kind is ServerKind.TGI else None,
         "shards_needed": _shards_needed(model.shape, instance),
     }
+
+
+def cast_type(server: ServerLike) -> str:
+    """Return what TGI casts weights to: `bf16` unless it is told otherwise."""
+    return str(server.settings.get("cast_type") or _CAST_TYPE)
 
 
 def _shards_needed(shape: ShapeLike | None, instance: NeuronInstance) -> bool:
