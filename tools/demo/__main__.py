@@ -8,10 +8,12 @@ from rich.console import Console
 
 from llm_fleet.config.load import load_fleet
 from llm_fleet.rules.problem import FleetError
+from local_aws.client import LocalAws
 from tools.demo import embedded_aws
 from tools.demo.cdk_cli import CdkCli, CdkFailed
 from tools.demo.farewell import farewell
 from tools.demo.inventory import Inventory
+from tools.demo.what_the_user_brings import WhatTheUserBrings
 
 
 def main() -> int:
@@ -37,9 +39,17 @@ def _up(fleet_file: Path, console: Console) -> int:
         return 1
     server = embedded_aws.find_or_start(console)
     cli = CdkCli(endpoint=server.endpoint, region=fleet.region, fleet_file=fleet_file, console=console)
+    brought = WhatTheUserBrings(
+        fleet, client=LocalAws(endpoint=server.endpoint, region=fleet.region).client, console=console
+    )
     try:
         cli.bootstrap()
-        cli.deploy()
+        if brought.needs_storage_first:
+            cli.deploy(f"{fleet.name}-storage")
+        if fleet.services:
+            console.rule("what you would bring", align="left")
+            brought.lay()
+        cli.deploy("--all")
     except CdkFailed as failure:
         console.print(f"[red]{failure}[/red] — the embedded AWS's log: {server.log}")
         return 1

@@ -32,10 +32,10 @@ class CdkCli:
         """Make the bucket and the roles that the CDK deploys with. Again: changes nothing."""
         self._run("bootstrap", f"aws://{DEFAULT_ACCOUNT}/{self._region}", *self._common)
 
-    def deploy(self) -> None:
-        """Synthesize, check and deploy every stack of the fleet. Raises CdkFailed."""
+    def deploy(self, stacks: str) -> None:
+        """Synthesize, check and deploy a stack with those it needs, or `--all` of the fleet. Raises CdkFailed."""
         progress = [] if self._console.is_terminal else ["--progress", "events"]  # else the CLI draws a bar
-        self._run("deploy", "--all", "--require-approval", "never", *progress, *self._common)
+        self._run("deploy", stacks, "--require-approval", "never", *progress, *self._common)
 
     def _run(self, *arguments: str) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")

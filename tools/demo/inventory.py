@@ -7,12 +7,13 @@ from rich.console import Console
 from rich.table import Table
 
 from local_aws.client import LocalAws
+from tools.demo.inference_services import InferenceServices
 from tools.demo.parallel_clusters import ParallelClusters
 from tools.demo.tables import table
 
 
 class Inventory:
-    """Tables of clusters, groups, nodes, file systems and lifecycle bundles in one region."""
+    """Tables of clusters, groups, nodes, services, file systems and lifecycle bundles in one region."""
 
     def __init__(self, *, endpoint: str, region: str, console: Console) -> None:
         """Ask `endpoint` for what is in `region`; print to `console`."""
@@ -32,7 +33,10 @@ class Inventory:
             self._show_nodes(cluster)
         bundles = {uri for cluster in clusters for uri in _bundles(cluster)}
         bundles |= set(ParallelClusters(self._client, self._console).show())
-        self._console.print(self._file_systems())
+        InferenceServices(self._client, self._console).show()
+        file_systems = self._file_systems()
+        if file_systems.row_count:
+            self._console.print(file_systems)
         for uri in sorted(bundles):
             self._console.print(self._bundle(uri))
 

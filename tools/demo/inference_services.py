@@ -1,0 +1,103 @@
+"""Shows inference services: what ECS, load balancing and auto scaling say of them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tools.demo.tables import table
+
+
+class InferenceServices:
+    """Tables of each service in one region: its tasks and hosts, and what its load balancer lets through."""
+
+    def __init__(self, client: Callable[[str], Any], console: Console) -> None:
+        """Ask the services by boto3 clients that `client` makes; print to `console`."""
+        self._client = client
+        self._console = console
+
+    def show(self) -> None:
+        """Print everything; nothing where there is no service behind a load balancer."""
+        for service in self._services():
+            self._console.print(self._tasks(service))
+            target = service["loadBalancers"][0]["targetGroupArn"]
+            (group,) = self._client("elbv2").describe_target_groups(TargetGroupArns=[target])["TargetGroups"]
+            for arn in group["LoadBalancerArns"]:
+                self._console.print(self._rules(arn))
+                self._say_url(arn)
+
+    def _services(self) -> Iterator[dict[str, Any]]:
+        ecs = self._client("ecs")
+        for cluster in ecs.list_clusters()["clusterArns"]:
+            arns = ecs.list_services(cluster=cluster)["serviceArns"]
+            found: list[dict[str, Any]] = (
+                ecs.describe_services(cluster=cluster, services=arns)["services"] if arns else []
+            )
+            yield from (service for service in found if service.get("loadBalancers"))
+
+    def _tasks(self, service: Mapping[str, Any]) -> Table:
+        name = service["taskDefinition"]
+        definition = self._client("ecs").describe_task_definition(taskDefinition=name)["taskDefinition"]
+        shown = table(
+            f"inference service {service['serviceName']} ({service['status']}), {service['desiredCount']} tasks",
+            "container",
+            "image",
+            "devices",
+            "memory",
+        )
+        for container in definition["containerDefinitions"]:
+            devices = container.get("linuxParameters", {}).get("devices", [])
+            asked = [each["type"] for each in container.get("resourceRequirements", [])]
+            shown.add_row(
+                container["name"],
+                container["image"],
+                ", ".join([*(device["hostPath"] for device in devices), *asked]),
+                f"{container.get('memory', container.get('memoryReservation', ''))} MiB",
+            )
+        return shown
+
+    def _rules(self, balancer: str) -> Table:
+        elb = self._client("elbv2")
+        (described,) = elb.describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
+        shown = table(f"its load balancer, {described['Scheme']}", "port", "requests", "answer")
+        for listener in elb.describe_listeners(LoadBalancerArn=balancer)["Listeners"]:
+            rules = elb.describe_rules(ListenerArn=listener["ListenerArn"])["Rules"]
+            for rule in sorted(rules, key=lambda each: _place(each["Priority"])):
+                told = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
+                answers = ", then ".join(map(_action, rule["Actions"]))
+                shown.add_row(f"{listener['Protocol']} {listener['Port']}", told, answers)
+        return shown
+
+    def _say_url(self, balancer: str) -> None:
+        (described,) = self._client("elbv2").describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
+        self._console.print(
+            f"on AWS, OpenAI's clients reach it at {described['DNSName']}; here nothing listens there.\n"
+            "`python -m local_serving serve` has these rules in front of a stand-in of the model on this machine.\n",
+            highlight=False,
+        )
+
+
+def _place(priority: str) -> int:
+    return int(priority) if priority.isdigit() else 1_000_000
+
+
+def _condition(condition: Mapping[str, Any]) -> str:
+    if headers := condition.get("HttpHeaderConfig"):
+        return f"{headers['HttpHeaderName']}: {' or '.join(headers['Values'])}"
+    values = next((each["Values"] for key, each in condition.items() if key.endswith("Config")), None)
+    return " or ".join(values if values is not None else condition.get("Values", []))
+
+
+def _action(action: Mapping[str, Any]) -> str:
+    match action["Type"]:
+        case "fixed-response":
+            return f"{action['FixedResponseConfig']['StatusCode']}, by itself"
+        case "redirect":
+            return (
+                f"sent on to {action['RedirectConfig'].get('Protocol', '')} {action['RedirectConfig'].get('Port', '')}"
+            )
+        case "forward":
+            return "the model's"
+        case other:
+            return other
