@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import openai
 import pytest
+from openai.types.chat import ChatCompletionChunk
 
 from local_serving.local_issuer import LocalIssuer
 from local_serving.local_service import LocalService
@@ -143,25 +144,31 @@ def test_an_overloaded_tgi_is_a_rate_limit_error_and_an_error_in_a_stream(tgi: L
 
 
 def test_a_stream_ends_while_its_task_is_drained(serve: Serve):
+    """The other task gets all that is new, though it has more to do."""
     with serve("tgi", 2) as service:
-        stream = client(service).chat.completions.create(model="tgi", messages=user("count to 100"), stream=True)
+
+        def begin(last: int) -> openai.Stream[ChatCompletionChunk]:
+            return client(service).chat.completions.create(model="tgi", messages=user(f"count to {last}"), stream=True)
+
+        stream = begin(100)
         texts = [next(stream).choices[0].delta.content or ""]
         (draining,) = [task for task in service.tasks if service.under_way(task)]
+        (other,) = [task for task in service.tasks if task is not draining]
         begun = time.monotonic()
         stopped = service.begin_stop(draining)
         while service.state(draining) is not State.DRAINING:
             time.sleep(0.001)
-        for _ in range(3):
-            client(service).chat.completions.create(model="tgi", messages=user("count to 2"))
-            assert service.log[-1].target != draining.name
+        held = [begin(40), begin(40)]
+        answer = client(service).chat.completions.create(model="tgi", messages=user("count to 2"))
+        assert answer.choices[0].message.content == numbers(2)
+        assert [entry.target for entry in service.log] == [draining.name, other.name, other.name, other.name]
+        assert [len(list(each)) for each in held] == [40, 40]
         texts += [chunk.choices[0].delta.content or "" for chunk in stream]
         assert "".join(texts) == numbers(100)
         assert service.state(draining) is State.DRAINING, "all of it within the deregistration delay"
         assert draining.running, "and before anybody asked the server to end"
         assert stopped.result() == Stopped(exit_code=0, killed=False)
         assert time.monotonic() - begun >= 600 * TIME_SCALE
-        answer = client(service).chat.completions.create(model="tgi", messages=user("count to 2"))
-        assert answer.choices[0].message.content == numbers(2)
 
 
 def test_a_good_token_passes(tokens: LocalService, issuer: LocalIssuer):
