@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet.lifecycle import script_folder
 from llm_fleet.lifecycle.content import checksums, content_hash, write_zip
-from llm_fleet.lifecycle.script_folder import ScriptFile, default_folder, read_scripts
+from llm_fleet.lifecycle.script_folder import ScriptFile, bundle_files, default_folder, read_folder, read_scripts
 
 FILES = (
     ScriptFile(path="a.py", data=b"a", executable=False),
@@ -51,6 +51,20 @@ def test_reading_leaves_out_caches_and_hidden_files_and_never_follows_a_link(tmp
         "to_file": (False, True),
         "to_folder": (False, True),
     }
+
+
+def test_clusters_get_nothing_of_what_hosts_of_services_run() -> None:
+    """Else a change there would publish every cluster's bundle anew, and update the cluster."""
+    ours, all_of_it = read_scripts(default_folder()), read_folder(default_folder())
+    left_out = {file.path.partition("/")[0] for file in {*all_of_it} - {*ours}}
+    assert left_out == {"inference_host"}
+
+
+def test_a_folder_of_ones_own_may_have_that_name(tmp_path: Path) -> None:
+    own = tmp_path / "own" / "inference_host"
+    own.mkdir(parents=True)
+    (own / "mine.sh").write_text("true\n")
+    assert "own/inference_host/mine.sh" in {file.path for file in bundle_files(default_folder(), tmp_path / "own")}
 
 
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:

@@ -48,17 +48,17 @@ class Ec2Capacity(Construct):
         scaling: ScalingLike,
         driver_version: str,
         log_group: logs.CfnLogGroup,
+        image_gib: int,
         mount: ModelMount | None = None,
         model_permissions: Sequence[Permission] = (),
-        image_gib: int = 30,
     ) -> None:
         """Make it.
 
         - `driver_version`: `aws-neuronx-dkms` that hosts must have, unless `hosts` says another.
         - `log_group`: where hosts tell how their start went, in streams `host/<instance id>`.
+        - `image_gib`: what the server's image takes unpacked, in GiB; the root volume follows from it.
         - `mount`: the model in S3, mounted before the ECS agent starts. Default: nothing is mounted.
         - `model_permissions`: what reading the model needs, for the mount acts with the host's role. Default: none.
-        - `image_gib`: what the server's image takes unpacked, in GiB. Default: as much as the catalog says of its own.
 
         Raises `FleetError` (LF734, LF735) when hosts cannot have the driver.
         """

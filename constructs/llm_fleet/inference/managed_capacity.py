@@ -5,7 +5,6 @@ from typing import cast
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.acknowledge import acknowledge
@@ -40,14 +39,9 @@ class ManagedCapacity(Construct):
         network: Network,
         cluster_name: str,
         service_name: str,
-        log_group: logs.CfnLogGroup | None = None,
-        image_gib: int = 30,
+        image_gib: int,
     ) -> None:
-        """Make it.
-
-        - `log_group`: taken as `Ec2Capacity` takes it; these hosts write nothing to it.
-        - `image_gib`: what the server's image takes unpacked, in GiB. Default: as much as the catalog says of its own.
-        """
+        """Make it. `image_gib`: what the server's image takes unpacked, in GiB; the data volume follows from it."""
         super().__init__(scope, id)
         self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "SecurityGroup", vpc=network.vpc)
         """The hosts' own group; tasks have another."""

@@ -43,6 +43,5 @@ def add_capacity(
         network=network,
         cluster_name=cluster.ref,
         service_name=plan.name,
-        log_group=log.log_group,
         image_gib=image_gib,
     )

@@ -69,6 +69,7 @@ def both() -> Both:
         scaling=Scaling(minimum=2, maximum=4),
         driver_version="2.28.0.0",
         log_group=log_group,
+        image_gib=30,
         mount=MOUNT,
         model_permissions=[READ],
     )
@@ -79,6 +80,7 @@ def both() -> Both:
         network=network,
         cluster_name=theirs.ref,
         service_name="draft",
+        image_gib=30,
     )
     return Both(app, stack, capacity, managed, {})
 

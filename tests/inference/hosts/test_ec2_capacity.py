@@ -12,6 +12,7 @@ from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.protocols import ScalingLike
 from llm_fleet.rules.problem import FleetError
 from tests.inference.hosts.conftest import Both, network_of
 from tools.synth_environment import cdk_context
@@ -134,7 +135,7 @@ def test_user_data_names_group_cluster_and_log(capacities: Both, template: dict[
     }
 
 
-def capacity(*, internet: str = "nat", driver_version: str = "2.28.0.0", **hosts: Any) -> Ec2Capacity:
+def capacity(*, internet: str = "nat", scaling: ScalingLike | None = None, **hosts: Any) -> Ec2Capacity:
     stack = cdk.Stack(cdk.App(context=cdk_context()), "S", env=cdk.Environment(region="us-west-2"))
     return Ec2Capacity(
         stack,
@@ -143,9 +144,10 @@ def capacity(*, internet: str = "nat", driver_version: str = "2.28.0.0", **hosts
         network=network_of(stack, internet=internet),
         cluster_name="chat",
         service_name="chat",
-        scaling=Scaling(desired=1),
-        driver_version=driver_version,
+        scaling=scaling or Scaling(desired=1),
+        driver_version="2.28.0.0",
         log_group=logs.CfnLogGroup(stack, "Logs"),
+        image_gib=30,
     )
 
 
@@ -158,6 +160,24 @@ def test_one_host_goes_before_its_successor_comes():
     data = cdk.Stack.of(made).resolve(made.launch_template.resource.launch_template_data)
     assert data["imageId"] == "ami-0123456789abcdef0"
     assert data["blockDeviceMappings"][0]["ebs"]["volumeSize"] == 200
+
+
+class Asleep:
+    """As an export has it: a host comes when a task waits for one."""
+
+    desired = 0
+    minimum = 0
+    maximum = 1
+    queue_target = None
+    requests_per_minute_target = None
+
+
+def test_hosts_that_come_only_when_they_are_asked_for_are_not_waited_for():
+    made = capacity()
+    assert made.group.resource.cfn_options.creation_policy is not None
+    asleep = capacity(scaling=Asleep())
+    assert asleep.group.resource.min_size == "0"
+    assert asleep.group.resource.cfn_options.creation_policy is None
 
 
 @pytest.mark.parametrize(
