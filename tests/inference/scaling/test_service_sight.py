@@ -9,7 +9,7 @@ import pytest
 from llm_fleet.inference.neuron_health import NeuronHealth
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_scaling import ServiceScaling
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 from tests.inference.scaling.conftest import METRICS, Find, watch
 
 
@@ -188,7 +188,6 @@ def test_recovery_without_a_group_is_refused(stack: cdk.Stack):
         )
 
 
-@every_checker
-def test_no_checker_finds_anything(app: cdk.App, finder: Finder):
+def test_no_checker_finds_anything(app: cdk.App):
     watch(app)
-    assert finder(app) == []
+    assert all_findings(app) == []
