@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Optional
 
@@ -17,6 +18,11 @@ _WITNESS = "config.json"
 """What every model has; without it, any file will do."""
 _BYTES = 4096
 _MIB_PER_GIB = 1024
+_UNSAFE = re.compile(r"[^\w/.-]", re.ASCII)
+"""What systemd might not take for itself when it splits words."""
+_IN_QUOTES = re.compile(r'["\\$`]')
+"""What it might not when it reads a quoted value (systemd.exec, EnvironmentFile)."""
+_WITH_BACKSLASH = r"\\\g<0>"
 
 
 def mount_model(host: Host, settings: Settings) -> dict[str, object]:
@@ -42,13 +48,14 @@ def mount_model(host: Host, settings: Settings) -> dict[str, object]:
 
 
 def environment(mount: Mount, region: str) -> str:
-    """Return what the unit reads. systemd splits MODEL_OPTIONS at blanks outside of quotes, the others not at all."""
+    """Return what the unit reads. systemd splits MODEL_OPTIONS at blanks, unless a backslash is before them."""
     options = f"--region {region}"
     if mount.cache_gib:
         options += f" --cache {_CACHE} --max-cache-size {mount.cache_gib * _MIB_PER_GIB}"
     if mount.prefix:
-        options += f" --prefix '{mount.prefix}/'"
-    return f'MODEL_BUCKET={mount.bucket}\nMODEL_PATH={mount.path}\nMODEL_OPTIONS="{options}"\n'
+        options += f" --prefix {_UNSAFE.sub(_WITH_BACKSLASH, mount.prefix)}/"
+    quoted = _IN_QUOTES.sub(_WITH_BACKSLASH, options)
+    return f'MODEL_BUCKET={mount.bucket}\nMODEL_PATH={mount.path}\nMODEL_OPTIONS="{quoted}"\n'
 
 
 def _folder(host: Host, path: str) -> None:

@@ -182,15 +182,18 @@ def test_the_model_is_mounted_read_only_cached_and_read(host: ThrowawayHost, boo
     ]
 
 
-def test_a_prefix_with_blanks_and_a_whole_bucket(host: ThrowawayHost, booted: Boot):
-    host.holds("my-models/my model/a.safetensors", "x")
-    mount = SETTINGS["mount"] | {"prefix": "my model", "cache_gib": 0}
-    assert booted(mount=mount)["model_file"] == "a.safetensors"
-    assert "<--prefix> <my model/> <my-models>" in host.calls()[-1]
-    assert "--cache" not in host.calls()[-1]
-    host.has("proc/self/mounts", "")
-    booted(mount=mount | {"prefix": ""})
-    assert "--prefix" not in host.calls()[-1]
+@pytest.mark.parametrize("prefix", ["my model", "it's a model", 'a "quoted" one', "back\\slash", "漢字/v1.0"])
+def test_a_prefix_reaches_mountpoint_as_it_is(host: ThrowawayHost, booted: Boot, prefix: str):
+    host.holds(f"my-models/{prefix}/a.safetensors", "x")
+    assert booted(mount=SETTINGS["mount"] | {"prefix": prefix})["model_file"] == "a.safetensors"
+    assert f"<--prefix> <{prefix}/> <my-models>" in host.calls()[-1]
+
+
+def test_a_whole_bucket_without_a_cache(host: ThrowawayHost, booted: Boot):
+    booted(mount=SETTINGS["mount"] | {"prefix": "", "cache_gib": 0})
+    assert host.calls()[-1] == (
+        "mount-s3 <--read-only> <--allow-other> <--region> <us-west-2> <my-models> </var/lib/llm-fleet/model>"
+    )
 
 
 def test_nothing_is_mounted_where_no_model_is_in_s3(host: ThrowawayHost, booted: Boot):
