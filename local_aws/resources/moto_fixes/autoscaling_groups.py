@@ -1,7 +1,7 @@
 """Auto scaling groups: every setting is kept, what a launch template lacks is refused, hosts stand in their subnets.
 
-moto forgets the lifetime of instances, warm-up, maintenance policy and lifecycle hooks given with a group, and starts
-all instances in its first subnet.
+moto forgets the lifetime of instances, warm-up, maintenance policy and lifecycle hooks given with a group, starts
+all instances in its first subnet, and gives them no security groups of the template's network interfaces.
 """
 
 from typing import Any
@@ -135,6 +135,17 @@ def _check_deletion(response: Any, given: dict[str, Any]) -> None:
         state.protected_from_scale_in = False
 
 
+def _dress(group: Any) -> None:
+    """Give the newest instance's interface the security groups that the template has for it."""
+    if group.ec2_launch_template is None:
+        return
+    data: dict[str, Any] = group.ec2_launch_template.get_version(group.launch_template_version).data
+    interfaces: list[dict[str, Any]] = data.get("NetworkInterfaces", [])
+    groups = [one for interface in interfaces for one in interface.get("Groups", ())]
+    for interface in group.instance_states[-1].instance.nics.values() if groups else ():
+        interface._group_set = [group.ec2_backend.get_security_group_from_id(one) for one in groups]
+
+
 def _spread(as_moto_does: Any) -> Any:
     """Start the instances of a group in its subnets in turn, as Auto Scaling balances its zones."""
 
@@ -145,6 +156,7 @@ def _spread(as_moto_does: Any) -> Any:
             for _ in range(count_needed):
                 self.vpc_zone_identifier = subnets[len(self.instance_states) % len(subnets)] or None
                 as_moto_does(self, 1, propagated_tags)
+                _dress(self)
         finally:
             self.vpc_zone_identifier = whole
 

@@ -1,8 +1,8 @@
 """ECS clusters: a cluster that still holds something is not deleted, and a deleted one takes nothing.
 
 moto marks every cluster as inactive that it is asked to. Hosts do not boot here, so none registers by itself; what
-counts as registered is each instance whose user data names the cluster (`ECS_CLUSTER=<name>`), and what somebody
-registers by the API.
+counts as registered is each instance whose user data names the cluster (`ECS_CLUSTER=<name>`, or `"cluster": "<name>"`
+in what it hands to its own scripts), and what somebody registers by the API.
 """
 
 import base64
@@ -62,4 +62,5 @@ def _hosts(response: Any, cluster: str) -> list[str]:
 
 def _joins(user_data: Any, cluster: str) -> bool:
     text = base64.b64decode(str(user_data or "")).decode(errors="replace")
-    return re.search(rf"ECS_CLUSTER['\"]?[=:]\s*['\"]?{re.escape(cluster)}\b(?!-)", text) is not None
+    name = re.escape(cluster)
+    return re.search(rf"ECS_CLUSTER=['\"]?{name}(?![\w-])|\"cluster\":\s*\"{name}\"", text) is not None

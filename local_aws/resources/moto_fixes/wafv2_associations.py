@@ -1,17 +1,20 @@
 """AWS WAF: what is associated exists, one web ACL a resource, none is deleted while in use, and logs have their name.
 
-moto associates anything with anything, several at once, and deletes what is in use.
+moto associates anything with anything, several at once, deletes what is in use, and forgets what of requests is not to
+be logged.
 """
 
+import json
 from typing import Any
 
 from moto.core.exceptions import JsonRESTError
 from moto.elbv2.models import elbv2_backends
-from moto.wafv2.models import WAFV2Backend
+from moto.wafv2.models import FakeWebACL, WAFV2Backend
 from moto.wafv2.responses import WAFV2Response
 
 from local_aws.resources.moto_fixes.kept_members import once
 
+_KEPT = ("DataProtectionConfig", "OnSourceDDoSProtectionConfig", "ApplicationConfig", "MonetizationConfig")
 _NAMES = {"logs": ":log-group:aws-waf-logs-", "s3": ":::aws-waf-logs-", "firehose": ":deliverystream/aws-waf-logs-"}
 
 
@@ -19,9 +22,32 @@ def install() -> None:
     """Check associations, deletions and destinations of logs."""
     if not once(WAFV2Response, "rules"):
         return
+    for method in ("create_web_acl", "update_web_acl"):
+        setattr(WAFV2Response, method, _keeping(getattr(WAFV2Response, method)))
+    FakeWebACL.to_dict = _telling(FakeWebACL.to_dict)
     WAFV2Backend.associate_web_acl = _associating(WAFV2Backend.associate_web_acl)
     WAFV2Backend.delete_web_acl = _deleting(WAFV2Backend.delete_web_acl)
     WAFV2Backend.put_logging_configuration = _logging(WAFV2Backend.put_logging_configuration)
+
+
+def _keeping(as_moto_does: Any) -> Any:
+    def method(self: Any) -> Any:
+        answer = as_moto_does(self)
+        given: dict[str, Any] = json.loads(self.body)
+        for acl in self.wafv2_backend.wacls.values():
+            if acl.name == given["Name"]:
+                acl.kept = {name: given[name] for name in _KEPT if name in given}
+        return answer
+
+    return method
+
+
+def _telling(as_moto_does: Any) -> Any:
+    def to_dict(self: Any) -> dict[str, Any]:
+        kept: dict[str, Any] = getattr(self, "kept", {})
+        return as_moto_does(self) | kept
+
+    return to_dict
 
 
 def _associating(as_moto_does: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 from tests.local_aws.resources.cases import Case
 
 SEEN = {"CloudWatchMetricsEnabled": True, "MetricName": "front", "SampledRequestsEnabled": True}
+HIDDEN = {"Action": "SUBSTITUTION", "Field": {"FieldType": "BODY"}}
 COMMON: dict[str, Any] = {
     "Name": "common",
     "Priority": 0,
@@ -70,9 +71,15 @@ SERVING_CASES = (
             "DefaultAction": {"Allow": {}},
             "VisibilityConfig": SEEN,
             "Rules": [COMMON, RATE],
+            "DataProtectionConfig": {"DataProtections": [HIDDEN]},
         },
         told=web_acl,
-        expected={"DefaultAction": {"Allow": {}}, "VisibilityConfig": SEEN, "Rules": [COMMON, RATE]},
+        expected={
+            "DefaultAction": {"Allow": {}},
+            "VisibilityConfig": SEEN,
+            "Rules": [COMMON, RATE],
+            "DataProtectionConfig": {"DataProtections": [HIDDEN]},
+        },
         change={"Rules": [COMMON]},
         changed={"Rules": [COMMON]},
     ),
