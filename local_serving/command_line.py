@@ -4,6 +4,8 @@ import argparse
 import json
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -44,9 +46,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: stop.set())
     template = template_of(options.assembly, options.service)
     issuer = LocalIssuer()
     settings = _token_settings(template, options.service)
@@ -59,13 +58,25 @@ def _serve(options: argparse.Namespace) -> int:
         port=options.port,
         keys={item["JwksEndpoint"]: issuer.keys for item in settings},
     )
-    if options.until_input_ends:
-        Thread(target=_await_end_of_input, args=(stop,), daemon=True).start()
-    with local:
+    with _stopped_by_signals() as stop, local:
+        if options.until_input_ends:
+            Thread(target=_await_end_of_input, args=(stop,), daemon=True).start()
         token = issuer.token(claims_for(settings[0]), seconds=_DAY) if settings else local.api_key
         print("\n".join(_words(local, token, of_issuer=bool(settings))), flush=True)
         stop.wait()
     return 0
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[Event]:
+    """Give an event that SIGTERM and Ctrl-C set, in place of what they would do."""
+    stop = Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _token_settings(template: str, service: str | None) -> list[dict[str, str]]:
@@ -82,7 +93,7 @@ def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[s
     left_out = f" (not run here: {', '.join(service.others)})" if service.others else ""
     return [
         "# stand-ins on this machine: there is no model and no accelerator, and nothing reaches AWS",
-        f"service   {service.name}, {len(local.tasks)} tasks of {service.container.image}{left_out}",
+        f"service   {service.name}, {len(local.tasks)} task{'s' * (len(local.tasks) != 1)} of {service.container.image}{left_out}",
         f"base URL  {local.url}/v1",
         f"{'token     ' if of_issuer else 'API key   '}{token or 'none is asked for'}",
         f"model     {name}",

@@ -98,6 +98,7 @@ class LocalService:
     def stop(self) -> None:
         """End everything at once."""
         self._call(self._proxy.stop())
+        self._call(_cancel_others())
         for running in self._running:
             running.task.kill()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -188,3 +189,11 @@ class LocalService:
 
     def _call(self, work: Coroutine[Any, Any, _T]) -> _T:
         return self._begin(work).result()
+
+
+async def _cancel_others() -> None:
+    """What is left to be waited for, e.g. a task's stop, is not waited for any more."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for other in others:
+        other.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
