@@ -71,7 +71,11 @@ def _serve(options: argparse.Namespace) -> int:
 def _stopped_by_signals() -> Iterator[Event]:
     """Give an event that SIGTERM and Ctrl-C set, in place of what they would do."""
     stop = Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def told(*_: object) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:
@@ -90,10 +94,11 @@ def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[s
     name = _model_name(local)
     body = json.dumps({"model": name, "messages": [{"role": "user", "content": "count to 20"}], "stream": True})
     header = f"-H 'Authorization: Bearer {token}' " if token else ""
+    tasks = f"{len(local.tasks)} task{'' if len(local.tasks) == 1 else 's'}"
     left_out = f" (not run here: {', '.join(service.others)})" if service.others else ""
     return [
         "# stand-ins on this machine: there is no model and no accelerator, and nothing reaches AWS",
-        f"service   {service.name}, {len(local.tasks)} task{'s' * (len(local.tasks) != 1)} of {service.container.image}{left_out}",
+        f"service   {service.name}, {tasks} of {service.container.image}{left_out}",
         f"base URL  {local.url}/v1",
         f"{'token     ' if of_issuer else 'API key   '}{token or 'none is asked for'}",
         f"model     {name}",
