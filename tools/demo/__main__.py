@@ -6,7 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
+from llm_fleet.config.services.view import service_name
 from llm_fleet.rules.problem import FleetError
 from local_aws.client import LocalAws
 from tools.demo import embedded_aws
@@ -54,10 +56,18 @@ def _up(fleet_file: Path, console: Console) -> int:
         console.print(f"[red]{failure}[/red] — the embedded AWS's log: {server.log}")
         return 1
     Inventory(endpoint=server.endpoint, region=fleet.region, console=console).show()
-    is_hyperpod = any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values())
-    look = "sagemaker list-clusters" if is_hyperpod else "cloudformation describe-stacks --output table"
-    farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region, look=look)
+    farewell(console, fleet_file=fleet_file, endpoint=server.endpoint, region=fleet.region, look=_look(fleet))
     return 0
+
+
+def _look(fleet: Fleet) -> str:
+    """Return the command that shows most of `fleet`."""
+    if any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values()):
+        return "sagemaker list-clusters"
+    for service in fleet.services.values():
+        name = service_name(fleet.name, service)
+        return f"ecs describe-services --cluster {name} --services {name}"
+    return "cloudformation describe-stacks --output table"
 
 
 if __name__ == "__main__":

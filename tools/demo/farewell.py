@@ -25,7 +25,7 @@ To a real account, with your own credentials and the region of the file:
                 source .venv/bin/activate
                 npx cdk bootstrap aws://YOUR-ACCOUNT/{region}
                 npx cdk deploy --all --context fleet={file}
-That costs what the instances and the file system cost, from the minute they start.""",
+That costs what the instances, and all else that the file asks for, cost from the minute they start.""",
         markup=False,
         highlight=False,
         soft_wrap=True,

@@ -1,12 +1,15 @@
 """Shows inference services: what ECS, load balancing and auto scaling say of them."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from tools.demo.embedded_aws import FOLDER
 from tools.demo.tables import table
+from tools.synth_environment import ROOT
 
 
 class InferenceServices:
@@ -21,6 +24,7 @@ class InferenceServices:
         """Print everything; nothing where there is no service behind a load balancer."""
         for service in self._services():
             self._console.print(self._tasks(service))
+            self._say_hosts(service)
             target = service["loadBalancers"][0]["targetGroupArn"]
             (group,) = self._client("elbv2").describe_target_groups(TargetGroupArns=[target])["TargetGroups"]
             for arn in group["LoadBalancerArns"]:
@@ -57,6 +61,26 @@ class InferenceServices:
             )
         return shown
 
+    def _say_hosts(self, service: Mapping[str, Any]) -> None:
+        names = [strategy["capacityProvider"] for strategy in service["capacityProviderStrategy"]]
+        ecs, scaling = self._client("ecs"), self._client("autoscaling")
+        for provider in ecs.describe_capacity_providers(capacityProviders=names)["capacityProviders"]:
+            if "autoScalingGroupProvider" not in provider:
+                self._console.print(f"its hosts: {provider['name']}, run by ECS\n", highlight=False)
+                continue
+            name = provider["autoScalingGroupProvider"]["autoScalingGroupArn"].rsplit("/", 1)[-1]
+            (group,) = scaling.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
+            launch = group["LaunchTemplate"]
+            (version,) = self._client("ec2").describe_launch_template_versions(
+                LaunchTemplateId=launch["LaunchTemplateId"], Versions=[launch["Version"]]
+            )["LaunchTemplateVersions"]
+            kind = version["LaunchTemplateData"]["InstanceType"]
+            self._console.print(
+                f"its hosts: {group['MinSize']} to {group['MaxSize']} {kind} of {group['AutoScalingGroupName']}\n",
+                soft_wrap=True,
+                highlight=False,
+            )
+
     def _rules(self, balancer: str) -> Table:
         elb = self._client("elbv2")
         (described,) = elb.describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
@@ -71,9 +95,13 @@ class InferenceServices:
 
     def _say_url(self, balancer: str) -> None:
         (described,) = self._client("elbv2").describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
+        assembly = os.path.relpath(FOLDER / "cdk.out", ROOT)
         self._console.print(
-            f"on AWS, OpenAI's clients reach it at {described['DNSName']}; here nothing listens there.\n"
-            "`python -m local_serving serve` has these rules in front of a stand-in of the model on this machine.\n",
+            f"""on AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
+A stand-in of the model behind these very rules, on this machine, with key and curl:
+  python -m local_serving serve {assembly}
+""",
+            soft_wrap=True,
             highlight=False,
         )
 
