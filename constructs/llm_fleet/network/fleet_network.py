@@ -10,6 +10,7 @@ from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.network.address_book import AddressBook
+from llm_fleet.network.cluster_vpc import make_vpc
 from llm_fleet.network.database_subnets import DatabaseSubnets
 from llm_fleet.network.endpoints import Endpoints
 from llm_fleet.network.existing_network import ExistingNetwork
@@ -104,7 +105,7 @@ class FleetNetwork(Construct):
         self._cidr = cidr
         self._cidrs = (cidr, compute_cidr)
         self._database_subnets: DatabaseSubnets | None = None
-        self._make_vpc(cidr, compute_cidr)
+        self.cfn_vpc, self.cfn_compute_block = make_vpc(self, cidr=cidr, compute_cidr=compute_cidr, name=self._name)
         self._make_zones(cidr, compute_cidr, load_balancer_zone_ids)
         names = interface_endpoints(internet, endpoint_features, endpoints)
         self.endpoints = Endpoints(
@@ -291,26 +292,6 @@ class FleetNetwork(Construct):
         self._security_group.keep()
         if self._database_subnets is not None:
             self._database_subnets.keep()
-
-    def _make_vpc(self, cidr: str, compute_cidr: str) -> None:
-        self.cfn_vpc = ec2.CfnVPC(
-            self,
-            "Resource",
-            cidr_block=cidr,
-            enable_dns_support=True,
-            enable_dns_hostnames=True,  # private DNS names of endpoints, and of FSx, need it
-            tags=[cdk.CfnTag(key="Name", value=self._name)],
-        )
-        cdk.Validations.of(self.cfn_vpc).acknowledge(
-            cdk.Acknowledgment(
-                id="NIST.800.53.R5-VPCDefaultSecurityGroupClosed",
-                reason="CloudFormation cannot take rules out of a VPC's default group; only a custom resource could. "
-                "Nothing is put into it: every network interface here is made with a group of its own.",
-            )
-        )
-        self.cfn_compute_block = ec2.CfnVPCCidrBlock(
-            self, "ComputeCidr", vpc_id=self.cfn_vpc.ref, cidr_block=compute_cidr
-        )
 
     def _make_zones(self, cidr: str, compute_cidr: str, load_balancer_zone_ids: Sequence[str]) -> None:
         internet_exit = (
