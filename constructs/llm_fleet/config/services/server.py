@@ -49,4 +49,4 @@ class ServerConfig(FleetModel):
     def settings(self) -> Mapping[str, Any]:
         """What else was written, by the names of the construct's arguments."""
         own = {name: getattr(self, name) for name in type(self).model_fields if name not in _OF_ALL}
-        return {name: value for name, value in own.items() if value not in (None, ())}
+        return {name: value for name, value in own.items() if value not in (None, (), {})}

@@ -1,0 +1,86 @@
+"""What the stacks of services are given, where the golden templates of the examples do not tell."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk.assertions import Template
+
+from llm_fleet.config.load import load_fleet, parse_fleet
+from llm_fleet.config.services.server import ServerConfig
+from llm_fleet_stacks.fleet_stacks import FleetStacks
+from llm_fleet_stacks.inference_values import hosts_from, model_from
+from llm_fleet_stacks.model_servers import server_from
+from tests.config.good_service import edited
+from tools.synth_environment import ROOT, cdk_context
+
+SERVERS = ROOT / "tests/data/good/inference-servers.yaml"
+FULL = ROOT / "examples/inference-full.yaml"
+
+
+@pytest.mark.parametrize("path", [SERVERS, FULL], ids=lambda path: path.stem)
+def test_each_server_has_every_setting_of_its_file(path: Path):
+    for config in load_fleet(path).services.values():
+        made, written = server_from(config.server), config.server
+        assert made.kind == written.kind
+        assert dict(made.settings) == dict(written.settings)
+        for name in set(ServerConfig.model_fields):
+            assert getattr(made, name) == getattr(written, name)
+
+
+def test_a_service_is_asked_for_by_its_key_unless_the_model_has_a_name():
+    for model, name in (("s3://a-bucket/tanuki-8b", "chat"), ("{s3: s3://a-bucket/tanuki-8b, name: mine}", "mine")):
+        config = parse_fleet(edited("s3://my-models/tanuki-8b", model)).services["chat"]
+        assert model_from(config.model, own=None, buckets={}, served_name=config.name).served_name == name
+
+
+def test_what_aws_chooses_of_managed_hosts_is_left_to_it():
+    config = load_fleet(FULL).services["draft"]
+    assert hosts_from(config).driver_version is None
+    assert hosts_from(load_fleet(FULL).services["chat"]).driver_version == "2.28.0.0"
+
+
+@pytest.fixture(scope="module")
+def existing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A service in an existing network, with a model in a bucket of the fleet's own that CloudFormation names."""
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("existing")))
+    stacks = FleetStacks.make(app, load_fleet(SERVERS), account="111122223333")
+    assert stacks.network is None
+    return dict(Template.from_stack(stacks.services["aws"]).to_json())
+
+
+def of_type(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [each["Properties"] for each in template["Resources"].values() if each["Type"] == kind]
+
+
+def test_in_an_existing_network_each_has_the_subnets_that_were_told(existing: dict[str, Any]):
+    (balancer,) = of_type(existing, "AWS::ElasticLoadBalancingV2::LoadBalancer")
+    assert balancer["Subnets"] == ["subnet-0123456789abcdef3", "subnet-0123456789abcdef4"]
+    assert balancer["Scheme"] == "internet-facing"
+    (hosts,) = of_type(existing, "AWS::AutoScaling::AutoScalingGroup")
+    assert hosts["VPCZoneIdentifier"] == ["subnet-0123456789abcdef0"]
+
+
+def test_hosts_may_use_the_key_of_the_fleets_own_bucket(existing: dict[str, Any]):
+    allowed = [
+        statement
+        for policy in of_type(existing, "AWS::IAM::ManagedPolicy")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if "kms:Decrypt" in statement["Action"]
+    ]
+    assert any("Key961B73FD" in str(statement["Resource"]) for statement in allowed), "the storage stack's key"
+
+
+def test_the_model_is_read_below_its_folder_alone(existing: dict[str, Any]):
+    reads = [statement for statement in _statements(existing) if "s3:GetObject" in statement["Action"]]
+    models = [statement for statement in reads if "Bucketmodels" in str(statement["Resource"])]
+    assert models
+    for statement in models:
+        assert "/llama-3.1-8b/*" in str(statement["Resource"])
+
+
+def _statements(template: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for policy in of_type(template, "AWS::IAM::ManagedPolicy"):
+        yield from policy["PolicyDocument"]["Statement"]
