@@ -4,7 +4,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -68,7 +68,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[Event]:
+def _stopped_by_signals() -> Generator[Event]:
     """Give an event that SIGTERM and Ctrl-C set, in place of what they would do."""
     stop = Event()
 
