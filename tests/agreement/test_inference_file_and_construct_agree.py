@@ -178,11 +178,17 @@ BAD: dict[str, Bad] = {
         edits=("hosts: ec2", 'hosts: {driver: "2.31.7.0"}'),
         construct=service(hosts=lambda: Ec2Hosts(instance_type="inf2.xlarge", driver_version="2.31.7.0")),
     ),
+    "a checkpoint that the server does not compile": Bad(
+        code="LF725",
+        where="services.chat.model.compiled",
+        edits=(MODEL, f"{{s3: {MODEL}, compiled: false}}"),
+        construct=service(model=lambda: Model.from_s3(MODEL, compiled=False)),
+    ),
     "a checkpoint that the host cannot load": Bad(
         code="LF721",
         where="services.chat.instance",
-        edits=(MODEL, "{s3: s3://my-models/tanuki-8b, compiled: false}"),
-        construct=service(model=lambda: Model.from_s3(MODEL, compiled=False)),
+        edits=(MODEL, f"{{s3: {MODEL}, compiled: false}}", SERVER, "aws-vllm"),
+        construct=service(model=lambda: Model.from_s3(MODEL, compiled=False), server=lambda: ModelServer.aws_vllm()),
     ),
     "a model of unknown size": Bad(
         code="LF716",

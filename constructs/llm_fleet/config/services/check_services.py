@@ -15,8 +15,8 @@ from llm_fleet.rules.inference.alarms import check_thresholds
 from llm_fleet.rules.inference.check import check_service
 from llm_fleet.rules.inference.closed_network import check_pulled_image
 from llm_fleet.rules.inference.model_cache import default_cache_gib
-from llm_fleet.rules.inference.service import check_grace, check_log_days
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.service import check_grace, check_log_days, check_sick_hosts
+from llm_fleet.rules.inference.terms import Capacity, ModelSource
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess
 
@@ -79,5 +79,10 @@ def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
         yield from (problem.under("export", "source") for problem in found)
     yield from check_log_days(service.log_retention_days)
     yield from check_grace(service.health_check_grace_seconds)
+    yield from check_sick_hosts(
+        replaced=service.replace_sick_hosts,
+        watched=service.watches_devices,
+        managed=service.hosts.capacity is Capacity.MANAGED_INSTANCES,
+    )
     yield from check_tags(service.tags)
     yield from (problem.under("alarms") for problem in check_thresholds(service.alarms))

@@ -64,3 +64,19 @@ def check_grace(seconds: int | None) -> list[Problem]:
             remedy="leave it out for the catalog's figure, or write how many seconds the model loads, doubled",
         )
     ]
+
+
+def check_sick_hosts(*, replaced: bool, watched: bool, managed: bool) -> list[Problem]:
+    """Check that somebody finds the sick hosts that shall be `replaced`: a daemon on hosts of ours (`watched`)."""
+    if watched or not replaced:
+        return []
+    why = "AWS replaces impaired Managed Instances itself" if managed else "nobody watches the devices"
+    return [
+        Problem(
+            code=Code.SERVICE_SICK_HOSTS,
+            path=("replace_sick_hosts",),
+            value=True,
+            message=f"no host can be found sick here: {why}",
+            remedy="leave it out" if managed else "leave it out, or let neuron_health be true",
+        )
+    ]
