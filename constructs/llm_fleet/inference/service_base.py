@@ -62,9 +62,8 @@ class ServiceBase(Construct):
     def connections(self) -> ec2.Connections:
         """The load balancer's security group, and the port it serves at as default: who may come in, and from where."""
         if self._connections is None:
-            self._connections = ec2.Connections(
-                security_groups=[self.front.security_group], default_port=ec2.Port.tcp(int(self.front.listener.port or 0))
-            )
+            port = ec2.Port.tcp(int(self.front.listener.port or 0))
+            self._connections = ec2.Connections(security_groups=[self.front.security_group], default_port=port)
         return self._connections
 
     def metric_waiting(self) -> cloudwatch.IMetric:

@@ -22,11 +22,11 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.address_claims import address_claims
 from llm_fleet.rules.inference.asked import asked_of_model
-from llm_fleet.rules.inference.check import check_service, once
+from llm_fleet.rules.inference.check import check_service
 from llm_fleet.rules.inference.closed_network import check_pulled_image
 from llm_fleet.rules.inference.front_place import check_front_place
 from llm_fleet.rules.inference.memory import GIB, weight_bytes
-from llm_fleet.rules.inference.service import check_grace, check_log_days
+from llm_fleet.rules.inference.service import check_grace, check_log_days, check_sick_hosts
 from llm_fleet.rules.inference.terms import Capacity
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
@@ -69,13 +69,16 @@ class ServicePlan:
             vpc_cidrs=network.cidrs,
             internet=internet,
         )
+        of_service = check_service(self, internet=internet, cache_gib=mount.cache_gib if mount else None)
+        told = {problem.path for problem in of_service}
         problems = [
-            *check_service(self, internet=internet, cache_gib=mount.cache_gib if mount else None),
-            *place,
+            *of_service,
+            # A closed network has no public subnets either: that is one mistake.
+            *(problem for problem in place if problem.path not in told),
             *check_log_days(log_days),
             *check_grace(grace_seconds),
             *self._image_needs_region(),
-            *self._nobody_watches(),
+            *check_sick_hosts(replaced=self.replace_sick_hosts, watched=self.watches_devices, managed=self.managed),
             *(
                 problem
                 for name, image in self.pulled(images)
@@ -88,7 +91,7 @@ class ServicePlan:
             problems += network.reserve_addresses(
                 address_claims(self.hosts, self.scaling, owner=self.name, zones=zones)
             )
-        raise_problems(once(problems), subject=subject)
+        raise_problems(problems, subject=subject)
 
     @property
     def served_name(self) -> str:
@@ -177,20 +180,6 @@ class ServicePlan:
                 message=f"the image of {facts.title} is in another account in each region, and this stack's region is "
                 "not known",
                 remedy="give the stack an env with its region, or name the image yourself",
-            )
-        ]
-
-    def _nobody_watches(self) -> list[Problem]:
-        if self.replace_sick_hosts == self.replaces_sick_hosts:
-            return []
-        why = "AWS replaces impaired Managed Instances itself" if self.managed else "nobody watches the devices"
-        return [
-            Problem(
-                code=Code.SERVICE_SICK_HOSTS,
-                path=("replace_sick_hosts",),
-                value=True,
-                message=f"no host can be found sick here: {why}",
-                remedy="leave it out" if self.managed else "leave it out, or let neuron_health be true",
             )
         ]
 

@@ -118,6 +118,15 @@ def test_a_closed_network_is_told_of_all_that_it_cannot_fetch(make: MakeService,
     ]
 
 
+def test_a_public_front_in_a_closed_network_is_one_mistake(make: MakeService, stack: cdk.Stack):
+    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
+    with pytest.raises(FleetError) as refused:
+        make(network=network, front=Front(plain_http=True, public=True, allowed_cidrs=("203.0.113.0/24",)))
+    assert [problem.where for problem in refused.value.problems if problem.where.startswith("front")] == [
+        "front.public"
+    ]
+
+
 def test_a_closed_network_serves_from_its_own_registry(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
     registry = "111122223333.dkr.ecr.us-west-2.amazonaws.com"

@@ -48,6 +48,11 @@ BAD: dict[str, tuple[dict[str, Any], Code, str]] = {
         Code.HOST_MANAGED_MOUNT,
         "hosts.capacity",
     ),
+    "a plain checkpoint for TGI": (
+        {"model": {"compiled": False}, "hosts": {"instance_type": "inf2.8xlarge"}},
+        Code.MODEL_NOT_COMPILED,
+        "model.compiled",
+    ),
     "a driver that the runtime refuses": (
         {"hosts": {"driver_version": "2.29.0.0"}},
         Code.DRIVER_EDGE,
@@ -65,6 +70,11 @@ def test_a_good_service_has_no_problem():
 def test_a_mistake_is_told_once_and_in_its_place(what: str):
     parts, code, place = BAD[what]
     assert [(each.code, each.where) for each in check_service(service(**parts))] == [(code, place)]
+
+
+def test_whether_it_fits_is_not_told_of_a_server_that_does_not_run_there_at_all():
+    found = check_service(service(model=SEVENTY, hosts={"instance_type": "trn2.3xlarge"}))
+    assert [each.where for each in found] == ["server.kind"]
 
 
 def test_all_mistakes_are_told_at_once():

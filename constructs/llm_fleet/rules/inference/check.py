@@ -1,6 +1,7 @@
 """All rules of an inference service, its parts' and those between them, in the order of its parts."""
 
 from llm_fleet.rules.inference.closed_network import check_closed_network
+from llm_fleet.rules.inference.compiled import check_compiled
 from llm_fleet.rules.inference.driver import check_driver, driver_for
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.front import check_front
@@ -26,7 +27,7 @@ def check_service(
     server, model, hosts = service.server, service.model, service.hosts
     of_server = _under("server", check_server(server))
     on_instance = _under("server", check_server_on(server, hosts.instance_type, service.region))
-    of_model = _under("model", check_model(model))
+    of_model = _under("model", [*check_model(model), *check_compiled(server, model)])
     problems = [
         *check_service_name(service.name),
         *of_server,
@@ -38,9 +39,9 @@ def check_service(
         *check_closed_network(service, internet),
     ]
     if not (of_server or on_instance or of_model):
-        # How much memory a server takes is only known of one that runs there, and of a model whose numbers are right.
+        # How much memory a server takes is only known of one that runs there, and of a model that it can serve.
         problems += _under("hosts", check_fit(server, model, hosts.instance_type))
-    return once(problems)
+    return problems
 
 
 def _hosts(service: ServiceLike, internet: InternetAccess | None, cache_gib: int | None) -> list[Problem]:
@@ -53,12 +54,6 @@ def _hosts(service: ServiceLike, internet: InternetAccess | None, cache_gib: int
         *check_hosts_with(hosts, server=server, model=service.model, cache_gib=cache_gib),
         *check_driver_source(hosts, hosts.driver_version or driver_for(server), internet=internet),
     ]
-
-
-def once(problems: list[Problem]) -> list[Problem]:
-    """Return `problems` without those that tell the same mistake of the same place a second time."""
-    told = {(problem.code, problem.path, problem.message): problem for problem in reversed(problems)}
-    return list(told.values())[::-1]
 
 
 def _under(part: str, problems: list[Problem]) -> list[Problem]:
