@@ -1,6 +1,7 @@
 """Asks the services what a deployed inference service is like, by boto3 only."""
 
 import base64
+import configparser
 import fnmatch
 import json
 from functools import cached_property
@@ -23,11 +24,11 @@ _COMPILED = {
 }
 
 
-def lay_model(aws: LocalAws, **compiled_for: Any) -> None:
+def lay_model(aws: LocalAws) -> None:
     """Lay the example's model where it says, as optimum-neuron exports one; a few bytes stand for the weights."""
     texts = {
         "config.json": "{}",
-        "neuron_config.json": json.dumps(_COMPILED | compiled_for),
+        "neuron_config.json": json.dumps(_COMPILED),
         "model.pt": "code",
         "checkpoint/weights/tp0_sharded_checkpoint.safetensors": "weights",
         "tokenizer.json": "{}",
@@ -83,6 +84,11 @@ class InferenceOnAws:
     def host_files(self) -> dict[str, str]:
         """What the user data lays down on a host, by path."""
         return files_of(self.user_data)
+
+    @property
+    def host_units(self) -> dict[str, configparser.ConfigParser]:
+        """The units among those files."""
+        return {name: _unit(text) for name, text in self.host_files.items() if name.startswith("systemd/")}
 
     @cached_property
     def host_settings(self) -> dict[str, Any]:
@@ -162,6 +168,14 @@ class InferenceOnAws:
     def host(self) -> Place:
         groups = [one for interface in self.launch["NetworkInterfaces"] for one in interface["Groups"]]
         return Place(groups=tuple(groups), subnet_id=self.hosts["VPCZoneIdentifier"].split(",")[0])
+
+
+def _unit(text: str) -> configparser.ConfigParser:
+    """A unit; of what is there twice the last counts."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return parser
 
 
 def _attributes(answer: dict[str, Any]) -> dict[str, str]:

@@ -4,95 +4,27 @@ One service lives once, in the fixture and in the tests that follow it in their 
 it. Nothing boots and nothing serves here: that is in tests/contract and tests/lifecycle_scripts/inference_host.
 """
 
-import configparser
 import json
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from local_aws.assembly.report import DeploymentReport, StackReport
 from local_aws.client import LocalAws
 from local_aws.reachability import Place, Reachability
-from tests.deployment.conftest import synthesize
-from tests.deployment.inference_on_aws import BUCKET, CLUSTER, PREFIX, SERVICE, InferenceOnAws, lay_model
+from tests.deployment.inference_life import STACK, Life, begin_life
+from tests.deployment.inference_on_aws import BUCKET, CLUSTER, PREFIX, SERVICE, InferenceOnAws
 from tests.deployment.what_is_there import what_is_there
-from tools.synth_environment import ROOT
 
-EXAMPLE = ROOT / "examples" / "inference-inf2.yaml"
-STACK = "inference-chat"
 IMAGE = "763104351884.dkr.ecr.us-west-2.amazonaws.com/huggingface-pytorch-tgi-inference"
 KEY = {"authorization": "Bearer key"}
 
 
-@dataclass(kw_only=True)
-class Life:
-    """One service, and what came of the attempts to deploy it before its model was there."""
-
-    aws: LocalAws
-    folder: Path
-    assembly: Path
-    before: dict[str, list[str]]
-    without_model: DeploymentReport
-    left_without_model: dict[str, list[str]]
-    with_other_model: DeploymentReport
-    left_with_other_model: dict[str, list[str]]
-    on_aws: InferenceOnAws
-
-    def file(self, name: str, old: str, new: str) -> Path:
-        """The example with one text in place of another."""
-        text = EXAMPLE.read_text(encoding="utf-8")
-        assert text.count(old) == 1, old
-        file = self.folder / f"{name}.yaml"
-        file.write_text(text.replace(old, new), encoding="utf-8")
-        return file
-
-    def deploy(self, name: str, old: str, new: str) -> tuple[StackReport, set[str]]:
-        """Deploy the example with a change; return the service's stack, and which of its resources were touched."""
-        seen = {event["EventId"] for event in self.aws.events(STACK)}
-        report = self.aws.deploy(synthesize(self.folder / name, self.file(name, old, new)))
-        events = [event for event in self.aws.events(STACK) if event["EventId"] not in seen]
-        touched = {
-            event["LogicalResourceId"] for event in events if event["ResourceType"] != "AWS::CloudFormation::Stack"
-        }
-        return report.stacks[-1], {_plain(name) for name in touched}
-
-
-def _plain(logical_id: str) -> str:
-    """A logical id without the hash that the CDK adds."""
-    return logical_id[:-8]
-
-
 @pytest.fixture(scope="module")
 def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
-    folder = tmp_path_factory.mktemp("inference")
-    assembly = synthesize(folder / "first", EXAMPLE)
     with LocalAws(region="us-west-2") as aws:
-        aws.bootstrap()
-        before = what_is_there(aws)
-        without_model = aws.deploy(assembly)
-        left_without_model = what_is_there(aws)
-        aws.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
-        lay_model(aws, batch_size=8)
-        with_other_model = aws.deploy(assembly)
-        left_with_other_model = what_is_there(aws)
-        lay_model(aws)
-        deployed = aws.deploy(assembly)
-        assert deployed.succeeded, deployed
-        yield Life(
-            aws=aws,
-            folder=folder,
-            assembly=assembly,
-            before=before,
-            without_model=without_model,
-            left_without_model=left_without_model,
-            with_other_model=with_other_model,
-            left_with_other_model=left_with_other_model,
-            on_aws=InferenceOnAws(aws),
-        )
+        yield begin_life(aws, tmp_path_factory.mktemp("inference"))
 
 
 @pytest.fixture(scope="module")
@@ -109,16 +41,8 @@ def test_a_model_that_is_not_there_stops_the_deployment_before_a_host_is_started
     assert life.left_without_model["hosts ever"] == []
 
 
-def test_a_model_compiled_for_something_else_stops_it_too_and_is_told(life: Life) -> None:
-    stack = life.with_other_model.stacks[-1]
-    assert stack.status == "ROLLBACK_COMPLETE"
-    (told,) = stack.failures
-    assert "was compiled for batches of 8, and the server asks for 4" in told
-
-
-@pytest.mark.parametrize("left", ["left_without_model", "left_with_other_model"])
-def test_a_refused_service_leaves_nothing_behind(life: Life, left: str) -> None:
-    kinds: dict[str, list[str]] = getattr(life, left)
+def test_a_refused_service_leaves_nothing_behind(life: Life) -> None:
+    kinds = life.left_without_model
     mine = {kind: [one for one in names if "chat" in one.lower()] for kind, names in kinds.items()}
     assert {kind: names for kind, names in mine.items() if names} == {}
     for kind in ("clusters", "load balancers", "target groups", "groups of hosts", "launch templates", "functions"):
@@ -170,7 +94,7 @@ def test_the_hosts_driver_is_pinned_with_their_image(service: InferenceOnAws) ->
 
 
 def test_the_model_is_mounted_and_the_host_checked_before_the_agent(service: InferenceOnAws) -> None:
-    units = {name: _unit(text) for name, text in service.host_files.items() if name.startswith("systemd/")}
+    units = service.host_units
     agent = units["systemd/ecs.service.d/50-llm-fleet.conf"]["Unit"]
     assert (agent["Requires"], agent["After"]) == ("llm-fleet-host.service", "llm-fleet-host.service")
     for unit in ("llm-fleet-host", "llm-fleet-model"):
@@ -183,14 +107,6 @@ def test_the_model_is_mounted_and_the_host_checked_before_the_agent(service: Inf
     lines = service.user_data.splitlines()
     installed = next(n for n, line in enumerate(lines) if "ecs.service.d" in line and line.startswith("install"))
     assert installed < lines.index("systemctl start llm-fleet-host.service")
-
-
-def _unit(text: str) -> configparser.ConfigParser:
-    """A unit; of what is there twice the last counts."""
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(text)
-    return parser
 
 
 def test_one_task_a_host_is_replaced_without_a_spare_host(service: InferenceOnAws) -> None:
@@ -403,7 +319,7 @@ def test_destroy_leaves_only_what_is_retained(life: Life) -> None:
     theirs = {"buckets": {BUCKET, "of-others"}}  # what the tests brought
     kept = {kind: [one for one in names if one not in theirs.get(kind, ())] for kind, names in left.items()}
     # The service keeps the front's access logs and its web ACL's log; network and storage what every fleet's keep: flow
-    # log, the fleet's own bucket and its access log, and the keys that read all these. (Hosts are listed as terminated.)
-    expected = {"buckets": 3, "log groups": 2, "keys": 3, "hosts ever": 2}
+    # log, the fleet's own bucket and its access log, and the keys that read these. (Hosts are told of as terminated.)
+    expected = {"buckets": 3, "log groups": 2, "keys": 2, "hosts ever": 2}
     found = {kind: names for kind, names in kept.items() if names}
     assert {kind: len(names) for kind, names in found.items()} == expected, found

@@ -55,6 +55,8 @@ def _interface(told: dict[str, Any]) -> str:
 def _elsewhere(aws: LocalAws) -> dict[str, list[str]]:
     iam, kms, watch = aws.client("iam"), aws.client("kms"), aws.client("cloudwatch")
     keys = [kms.describe_key(KeyId=one["KeyId"])["KeyMetadata"] for one in kms.list_keys()["Keys"]]
+    # The emulated EC2 makes its default key for volumes as if a customer had.
+    keys = [one for one in keys if not one["Description"].startswith("Default master key")]
     return {
         "buckets": [one["Name"] for one in aws.client("s3").list_buckets()["Buckets"]],
         "keys": [one["KeyId"] for one in keys if one["KeyManager"] == "CUSTOMER" and one["KeyState"] == "Enabled"],

@@ -1,16 +1,19 @@
 """What a template as a whole must be: sections, parameters, rules, references, order."""
 
+import json
 from typing import Any
 
 import pytest
 
 from local_aws.stacks.proposal import Proposal
 from local_aws.template.document import parse_template
+from local_aws.template.policies import notes_on_creation, notes_on_update
 from local_aws.template.values import TemplateError
 from tests.local_aws.conftest import REGION, Bench
 
 THING: dict[str, Any] = {"Type": "Test::Thing"}
 GROUP = {"Type": "AWS::AutoScaling::AutoScalingGroup"}
+ROLLING = {"UpdatePolicy": {"AutoScalingRollingUpdate": {"MaxBatchSize": 1, "PauseTime": "PT20M"}}}
 SIGNAL = {"ResourceSignal": {"Count": 2, "Timeout": "PT30M"}}
 
 
@@ -58,6 +61,15 @@ def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> N
 def test_an_ill_formed_template_is_refused(bench: Bench, template: dict[str, Any], said: str) -> None:
     with pytest.raises(TemplateError, match=said):
         bench.create("S", template)
+
+
+def test_what_a_policy_would_have_waited_for_is_told() -> None:
+    template = parse_template(json.dumps({"Resources": {"A": {**GROUP, "CreationPolicy": SIGNAL, **ROLLING}}}))
+    group = template.resources["A"]
+    (told,) = notes_on_creation(group.creation_policy)
+    assert told.startswith("CreationPolicy: 2 signals count as given")
+    assert notes_on_update(group.update_policy) == ("UpdatePolicy: AutoScalingRollingUpdate replaces no instance here",)
+    assert notes_on_creation(None) == notes_on_update(None) == ()
 
 
 def test_all_findings_are_told_at_once(bench: Bench) -> None:

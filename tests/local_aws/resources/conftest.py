@@ -33,8 +33,9 @@ def provider() -> Iterator[CatalogProvider]:
 @pytest.fixture
 def deployer(provider: CatalogProvider) -> Deployer:
     """An empty account, but for EC2 and AWS's own IAM policies: making those anew takes seconds each time."""
+    backend_of: Any = backends.get_backend
     for service in SERVICES:
-        for account in list(backends.get_backend(service).values()):  # type: ignore[call-overload]
+        for account in list(backend_of(service).values()):
             account.reset()
     iam: dict[str, Any] = dict(iam_backends[ACCOUNT])
     for kept in iam.values():
