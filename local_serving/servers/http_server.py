@@ -83,7 +83,7 @@ class HttpServer:
 
 
 class EventStream:
-    """Server-sent events, one JSON document each."""
+    """Server-sent events, one JSON document each; `begin` comes first."""
 
     def __init__(self, request: web.BaseRequest, headers: Mapping[str, str] | None = None) -> None:
         """Take the request that is answered."""
@@ -92,10 +92,12 @@ class EventStream:
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache", **(headers or {})}
         )
 
+    async def begin(self) -> None:
+        """Send the status: it goes before it is known whether there will be an answer."""
+        await self._response.prepare(self._request)
+
     async def send(self, message: Any) -> None:
         """Send one event; text goes as it is."""
-        if not self._response.prepared:
-            await self._response.prepare(self._request)
         text = message if isinstance(message, str) else json.dumps(message, separators=(",", ":"))
         await self._response.write(f"data: {text}\n\n".encode())
 

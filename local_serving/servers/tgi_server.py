@@ -101,7 +101,7 @@ class TgiServer(HttpServer):
         with_usage: bool,
     ) -> web.StreamResponse:
         """Errors come in the stream: its status was sent before."""
-        stream = EventStream(request, _STREAM_HEADERS)
+        stream = await self._begun(request)
         try:
             generation = self._generator.admit(prompt, question, limit)
         except TgiError as error:
@@ -136,7 +136,7 @@ class TgiServer(HttpServer):
         return web.json_response(messages.completion(self._settings.model_id, choices, counted))
 
     async def _completion_stream(self, request: web.BaseRequest, prompts: list[str], limit: int) -> web.StreamResponse:
-        stream = EventStream(request, _STREAM_HEADERS)
+        stream = await self._begun(request)
         model = self._settings.model_id
         for index, prompt in enumerate(prompts):
             try:
@@ -171,7 +171,7 @@ class TgiServer(HttpServer):
 
     async def _generate_stream(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request, "inputs")
-        stream = EventStream(request, _STREAM_HEADERS)
+        stream = await self._begun(request)
         try:
             generation = self._generator.admit(body["inputs"], body["inputs"], new_tokens_of(body))
         except TgiError as error:
@@ -193,6 +193,11 @@ class TgiServer(HttpServer):
     async def _chat_tokenize(self, request: web.BaseRequest) -> web.StreamResponse:
         prompt = prompt_of((await self._body(request, "messages"))["messages"])
         return web.json_response({"tokenize_response": messages.tokens(tokenize(prompt)), "templated_text": prompt})
+
+    async def _begun(self, request: web.BaseRequest) -> EventStream:
+        stream = EventStream(request, _STREAM_HEADERS)
+        await stream.begin()
+        return stream
 
     async def _generated(self, body: dict[str, Any]) -> Generation:
         return await self._whole(body["inputs"], body["inputs"], new_tokens_of(body))

@@ -95,10 +95,9 @@ class VllmServer(HttpServer):
         def event(token: str, reason: str | None) -> dict[str, Any]:
             return messages.chat_chunk(identity, name, {"content": token}, reason)
 
-        stream = EventStream(request)
-        await stream.send(messages.chat_chunk(identity, name, {"role": "assistant", "content": ""}, None))
+        first = messages.chat_chunk(identity, name, {"role": "assistant", "content": ""}, None)
         last = messages.usage_chunk("chat.completion.chunk", identity, name, counted) if wants_usage(body) else None
-        return await self._stream(stream, found, prompt, event, last)
+        return await self._stream(request, found, prompt, event, first=first, last=last)
 
     async def _completions(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request)
@@ -115,20 +114,27 @@ class VllmServer(HttpServer):
             return messages.completion(identity, name, token, reason)
 
         last = messages.usage_chunk("text_completion", identity, name, counted) if wants_usage(body) else None
-        return await self._stream(EventStream(request), found, prompt, event, last)
+        return await self._stream(request, found, prompt, event, last=last)
 
     async def _stream(
         self,
-        stream: EventStream,
+        request: web.BaseRequest,
         found: Answer,
         prompt: int,
         event: Callable[[str, str | None], dict[str, Any]],
+        *,
+        first: dict[str, Any] | None = None,
         last: dict[str, Any] | None,
     ) -> web.StreamResponse:
+        """`first` goes with the first token, `last` after all."""
+        stream = EventStream(request)
+        await stream.begin()
         number = 0
         try:
             async with aclosing(self._tokens(found, prompt)) as tokens:
                 async for token in tokens:
+                    if first is not None and number == 0:
+                        await stream.send(first)
                     number += 1
                     await stream.send(event(token, _reason(found) if number == len(found.tokens) else None))
         except BatchEnded:

@@ -37,20 +37,25 @@ def asks(count: int, model: str) -> dict[str, Any]:
     return {"model": model, "stream": True, "messages": [{"role": "user", "content": f"count to {count}"}]}
 
 
-async def streamed(task: Task, count: int, model: str = "chat") -> str:
+async def streamed(task: Task, count: int, begun: asyncio.Event) -> str:
+    text = b""
     async with (
         ClientSession(connector=UnixConnector(str(task.socket))) as session,
-        session.post("http://task/v1/chat/completions", json=asks(count, model)) as answer,
+        session.post("http://task/v1/chat/completions", json=asks(count, "chat")) as answer,
     ):
-        return await answer.text()
+        async for chunk in answer.content.iter_any():
+            text += chunk
+            begun.set()
+    return text.decode()
 
 
 async def told_to_end(task: Task, count: int) -> tuple[str, bool]:
     """A stream under way when SIGTERM comes, and whether the process ended of itself."""
     try:
         await task.started()
-        stream = asyncio.ensure_future(streamed(task, count))
-        await asyncio.sleep(0.1)
+        begun = asyncio.Event()
+        stream = asyncio.ensure_future(streamed(task, count, begun))
+        await begun.wait()
         task.process.send_signal(signal.SIGTERM)
         return await stream, await task.ended(within=3)
     finally:
