@@ -36,9 +36,10 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    whole, parallelcluster = samples("yaml")
+    whole, parallelcluster, service = samples("yaml")
     fleet, _, _ = whole.partition("clusters:\n")
-    for text in (whole, fleet + parallelcluster):
+    name_and_region = "fleet: chat\nregion: us-west-2\n"
+    for text in (whole, fleet + parallelcluster, name_and_region + service):
         in_folder(tmp_path, monkeypatch, text)
         assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
 
