@@ -19,6 +19,8 @@ _REFUSED = 2
 def _tgi(command: list[str]) -> None:
     around, settings = surroundings(), tgi_settings(command, container_environment())
     server = TgiServer(settings, token_seconds=around.token_seconds)
+    if settings.logs_arguments:
+        print(settings)
     graceful = settings.graceful_termination_timeout
     asyncio.run(serve(server, port=settings.port, graceful_seconds=graceful, surroundings=around))
 

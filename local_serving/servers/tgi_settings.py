@@ -51,6 +51,8 @@ class TgiSettings:
     payload_limit: int
     graceful_termination_timeout: int
     api_key: str | None
+    logs_arguments: bool
+    """Whether the launcher writes them all into its log as it starts (`tracing::info!("{:#?}", args)`): the key too."""
 
 
 def tgi_settings(command: Sequence[str], environment: Mapping[str, str]) -> TgiSettings:
@@ -103,7 +105,17 @@ def _checked(given: Mapping[str, str], environment: Mapping[str, str]) -> TgiSet
         payload_limit=counts.get("payload_limit", 2_000_000),
         graceful_termination_timeout=counts.get("graceful_termination_timeout", 90),
         api_key=given.get("api_key"),
+        logs_arguments=_logs_arguments(environment.get("LOG_LEVEL", "info")),
     )
+
+
+def _logs_arguments(directives: str) -> bool:
+    """Read `LOG_LEVEL` as the launcher's filter does: a level for all, or for one target, or for a span of one."""
+    levels: dict[str, str] = {}
+    for directive in directives.split(","):
+        target, _, level = directive.rpartition("=")
+        levels[target] = level
+    return levels.get("text_generation_launcher", levels.get("", "info")) in ("info", "debug", "trace")
 
 
 def _check_compiled(given: Mapping[str, str], environment: Mapping[str, str]) -> None:

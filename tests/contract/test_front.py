@@ -105,6 +105,15 @@ def test_what_the_front_says_can_be_read_by_openais_clients(tgi: LocalService):
         assert {"message", "type", "code"} <= set(error)
 
 
+def test_the_key_is_in_no_log_and_on_no_command_line(tgi: LocalService):
+    """TGI's launcher writes its arguments into its log, the key among them, unless it is told otherwise."""
+    assert tgi.api_key
+    for task in tgi.tasks:
+        assert "listening at port 8080" in task.log
+        assert tgi.api_key not in task.log
+        assert tgi.api_key not in str(task.process.args)
+
+
 def test_a_task_that_is_told_wrongly_does_not_come_up(template: str, serve: Serve):
     body = json.loads(template)
     for resource in body["Resources"].values():

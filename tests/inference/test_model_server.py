@@ -91,6 +91,7 @@ def test_tgi_is_told_all_that_its_entry_script_would_work_out() -> None:
         "MAX_CONCURRENT_REQUESTS": "32",
         "GRACEFUL_TERMINATION_TIMEOUT": "90",
         "JSON_OUTPUT": "true",
+        "LOG_LEVEL": "info,text_generation_launcher=warn,text_generation_launcher[shard-manager]=info",
         "USAGE_STATS": "off",
     }
 

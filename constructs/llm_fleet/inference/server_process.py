@@ -86,6 +86,9 @@ def server_process(
 _Words = tuple[tuple[str, ...], tuple[str, ...], Mapping[str, str]]
 _VLLM_ENVIRONMENT = {"VLLM_NO_USAGE_STATS": "1"}
 """vLLM's own default reports to its makers, as TGI's does."""
+_TGI_LOG_LEVEL = "info,text_generation_launcher=warn,text_generation_launcher[shard-manager]=info"
+"""All but what the launcher says by itself at `info`: its arguments are there, and the API key is one of them. How far
+the model is loaded stays."""
 
 
 def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_path: str) -> _Words:
@@ -108,6 +111,7 @@ def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_p
         "MAX_CONCURRENT_REQUESTS": str(server.batch_size * requests_per_slot()),
         "GRACEFUL_TERMINATION_TIMEOUT": str(_termination_seconds(server)),
         "JSON_OUTPUT": "true",
+        "LOG_LEVEL": _TGI_LOG_LEVEL,
         "USAGE_STATS": "off",
     }
     if model.revision is not None:

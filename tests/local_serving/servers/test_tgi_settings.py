@@ -22,6 +22,22 @@ def test_what_is_not_said_is_the_launchers_default():
     assert settings.api_key is None
 
 
+@pytest.mark.parametrize(
+    ("level", "logged"),
+    [
+        (None, True),
+        ("info", True),
+        ("warn", False),
+        ("text_generation_launcher=warn,info", False),
+        ("warn,text_generation_launcher=debug", True),
+        ("info,text_generation_launcher=warn,text_generation_launcher[shard-manager]=info", False),
+    ],
+)
+def test_the_launcher_writes_its_arguments_into_its_log_unless_told_otherwise(level: str | None, logged: bool):
+    told = {"LOG_LEVEL": level} if level else {}
+    assert tgi_settings([], {**TGI_ENVIRONMENT, **told}).logs_arguments is logged
+
+
 def test_arguments_stand_above_the_environment():
     settings = tgi_settings([*LAUNCHER, "--max-batch-size", "8", "--port=80", "--json-output"], TGI_ENVIRONMENT)
     assert (settings.max_batch_size, settings.port) == (8, 80)
