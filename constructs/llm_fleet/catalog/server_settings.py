@@ -33,6 +33,11 @@ def server_settings(server: str) -> Mapping[str, ServerSetting]:
     )
 
 
+def own_arguments() -> frozenset[str]:
+    """Return the arguments that a service gives its server by itself, with hyphens: nobody else gives them."""
+    return frozenset(load("server_settings")["own_arguments"])
+
+
 def requests_per_slot() -> int:
     """Return how many requests a server takes at once for each place in its batch, those that wait included."""
     number: int = load("server_settings")["requests_per_slot"]

@@ -135,6 +135,26 @@ def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
     assert instance.cores == max(instance.tensor_parallel)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--api-key", "sk-123"],
+        ["--api_key=sk-123"],
+        ["--max-log-len", "256", "--Port", "9000"],
+        ["--host", "127.0.0.1"],
+        ["-tp", "8"],
+        ["--sequence_length", "9"],
+        ["--hf-token", "hf_1"],
+    ],
+)
+def test_what_the_service_tells_its_server_is_not_told_otherwise(words: list[str]) -> None:
+    for kind in (ServerKind.AWS_VLLM, ServerKind.HUGGING_FACE_VLLM):
+        (problem,) = check_server(AServer(kind=kind, settings={"extra_arguments": words}))
+        assert (problem.code.value, problem.path) == ("LF701", ("extra_arguments",))
+        assert "sk-123" not in str(problem), "what is a secret is not repeated"
+        assert "hf_1" not in str(problem)
+
+
 def test_each_kind_is_in_the_catalog_with_its_settings() -> None:
     assert set(model_servers()) == {kind.value for kind in ServerKind}
     for kind in ServerKind:

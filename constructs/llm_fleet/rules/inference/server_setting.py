@@ -1,11 +1,11 @@
 """The settings of a model server: that it has them, and takes their values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.server_settings import ServerSetting, server_settings
+from llm_fleet.catalog.server_settings import ServerSetting, own_arguments, server_settings
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ServerLike
 from llm_fleet.rules.nearest import did_you_mean
@@ -45,6 +45,8 @@ def _check_value(setting: ServerSetting, value: Any) -> list[Problem]:
     wanted = _WANTED[setting.type]
     if not _is_of(setting, value):
         return [_wrong(setting, value, wanted, f"write {wanted}")]
+    if setting.type == "list":
+        return _check_words(setting, value)
     if setting.type == "choice" and value not in setting.choices:
         remedy = did_you_mean(str(value), setting.choices, otherwise="write one of the allowed")
         return [_wrong(setting, value, ", ".join(setting.choices), remedy)]
@@ -53,6 +55,24 @@ def _check_value(setting: ServerSetting, value: Any) -> list[Problem]:
         nearest = setting.minimum if setting.minimum is not None and value < setting.minimum else setting.maximum
         return [_wrong(setting, value, bounds.range, f"write {_whole(nearest)}, or another number in the range")]
     return []
+
+
+def _check_words(setting: ServerSetting, words: Sequence[Any]) -> list[Problem]:
+    """Check that no word says what the service says itself. Their values are not repeated: some are secrets."""
+    names = [str(word).partition("=")[0] for word in words]
+    own = [name for name in names if name.lower().replace("_", "-") in own_arguments()]
+    if not own:
+        return []
+    return [
+        Problem(
+            code=Code.SERVER_SETTING,
+            message="the service tells its server this by itself, and what is told twice would not be what was checked",
+            remedy="leave it out: sizes are tensor_parallel, batch_size and sequence_length, the name is the model's "
+            "served_name, the API key is the front's and the Hub's token the model's",
+            path=(setting.name,),
+            value=", ".join(own),
+        )
+    ]
 
 
 _WANTED = {
