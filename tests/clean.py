@@ -1,7 +1,7 @@
 """Every checker that a careful user would run on a synthesized app, asked for what it finds."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,8 @@ from aws_cdk import cx_api
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 from cfnlint.api import ManualArgs, lint
 from cloudformation_validate import RegoEngine, Severity
+
+from llm_fleet.network.naming import rule_description
 
 Finder = Callable[[cdk.App], list[str]]
 
@@ -62,6 +64,18 @@ def cloudformation_validate_findings(app: cdk.App) -> list[str]:
     ]
 
 
+def description_findings(app: cdk.App) -> list[str]:
+    """Descriptions of security groups and of their rules that EC2 refuses; no checker of templates looks at them."""
+    return [
+        f"{name}: EC2 does not take {text!r}"
+        for path in _templates(app)
+        for name, resource in json.loads(path.read_text())["Resources"].items()
+        if resource["Type"].startswith("AWS::EC2::SecurityGroup")
+        for text in _descriptions(resource["Properties"])
+        if text != rule_description(text)
+    ]
+
+
 def all_findings(app: cdk.App) -> list[str]:
     """What all of them find, of one synthesis: packs and validator first, which have their say when it ends."""
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), NIST80053R5Checks(app), _validator())
@@ -69,7 +83,17 @@ def all_findings(app: cdk.App) -> list[str]:
         *annotation_findings(app),
         *cfn_lint_findings(app),
         *cloudformation_validate_findings(app),
+        *description_findings(app),
     ]
+
+
+def _descriptions(properties: dict[str, Any]) -> Iterator[str]:
+    """What is said of a group or of a rule, and of the rules within a group."""
+    rules: list[Any] = [*properties.get("SecurityGroupIngress", ()), *properties.get("SecurityGroupEgress", ())]
+    for told in (properties, *rules):
+        for text in (told.get("GroupDescription"), told.get("Description")):
+            if isinstance(text, str):
+                yield text
 
 
 @cache

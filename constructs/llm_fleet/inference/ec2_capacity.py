@@ -11,6 +11,7 @@ from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.catalog.ecs_neuron_ami import default_root_gib, host_facts
 from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.inference.capacity_provider_name import capacity_provider_name
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_group import HostGroup
 from llm_fleet.inference.host_launch_template import HostLaunchTemplate
@@ -169,6 +170,7 @@ class Ec2Capacity(Construct):
         return ecs.CfnCapacityProvider(
             self,
             "Provider",
+            name=capacity_provider_name(self),
             auto_scaling_group_provider=provider.AutoScalingGroupProviderProperty(
                 auto_scaling_group_arn=self.group.resource.ref,
                 managed_draining="ENABLED",

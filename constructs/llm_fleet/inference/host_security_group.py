@@ -20,5 +20,5 @@ class HostSecurityGroup(ec2.SecurityGroup):
             allow_all_outbound=False,
         )
         self.add_egress_rule(
-            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "AWS's services, image registries, package repositories"
+            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "services of AWS, image registries, package repositories"
         )

@@ -10,6 +10,7 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
 from llm_fleet.catalog.ecs_neuron_ami import default_root_gib
+from llm_fleet.inference.capacity_provider_name import capacity_provider_name
 from llm_fleet.inference.host_security_group import HostSecurityGroup
 from llm_fleet.inference.managed_hosts import ManagedHosts
 from llm_fleet.network.network import Network
@@ -51,6 +52,7 @@ class ManagedCapacity(Construct):
         self.provider = _Provider(
             self,
             "Provider",
+            name=capacity_provider_name(self),
             cluster_name=cluster_name,
             managed_instances_provider=_Provider.ManagedInstancesProviderProperty(
                 infrastructure_role_arn=self.infrastructure_role.role_arn,

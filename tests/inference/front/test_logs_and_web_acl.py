@@ -13,6 +13,7 @@ BODY_RULES = {
     "EC2MetaDataSSRF_BODY",
     "Log4JRCE_BODY",
     "JavaDeserializationRCE_BODY",
+    "ReactJSRCE_BODY",
 }
 
 
