@@ -2,6 +2,11 @@
 
 import re
 
+import aws_cdk as cdk
+
+from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.inference.server_process import ServerProcess
+from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.tokens import is_unresolved
 
 _PRIVATE = re.compile(
@@ -19,3 +24,14 @@ def repository_arn(image: str, *, partition: str) -> str | None:
     if found is None:
         return None
     return f"arn:{partition}:ecr:{found['region']}:{found['account']}:repository/{found['repository']}"
+
+
+def server_repository_arn(kind: ServerKind, process: ServerProcess, stack: cdk.Stack) -> str | None:
+    """Return the ARN of the private repository that the image of a server of `kind` is in, for a task of `stack`.
+
+    The catalog's image has tokens in its name, which `repository_arn` cannot read; its parts are known here.
+    """
+    if process.ecr_account is None:
+        return repository_arn(process.image, partition=stack.partition)
+    repository = model_servers()[kind].repository.partition("/")[2]
+    return f"arn:{stack.partition}:ecr:{stack.region}:{process.ecr_account}:repository/{repository}"

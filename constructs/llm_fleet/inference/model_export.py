@@ -17,11 +17,11 @@ from llm_fleet.inference.export_containers import WORK_VOLUME, ExportJob, export
 from llm_fleet.inference.export_permissions import export_permissions
 from llm_fleet.inference.export_plan import ExportPlan
 from llm_fleet.inference.host_security_group import HostSecurityGroup
-from llm_fleet.inference.image_repository import repository_arn
+from llm_fleet.inference.image_repository import repository_arn, server_repository_arn
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.inference.render_cluster import render_cluster
-from llm_fleet.inference.server_process import server_process
+from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.inference.service_log import ServiceLog
 from llm_fleet.inference.service_permissions import execution_permissions
 from llm_fleet.inference.service_plan import region_of, service_name_of
@@ -92,11 +92,12 @@ class ModelExport(Construct):
         self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "TaskSecurityGroup", vpc=network.vpc)
         """The task's own group: nothing in, HTTPS out."""
         self._subnets = list(network.compute_subnets.values())
+        process = self._process(plan, stack)
         job = ExportJob(
             source=source,
             model=model,
             server=server,
-            image=self._image(plan, stack),
+            image=process.image,
             tools_image=tools,
             serving=plan.serving,
             host=neuron_instance(chosen.instance_type) if chosen else None,
@@ -113,7 +114,7 @@ class ModelExport(Construct):
             self,
             "ExecutionRole",
             description=f"Starts the export {self.name}",
-            permissions=self._execution(job, log, stack),
+            permissions=self._execution(job, process, log, stack),
         )
         """What ECS starts it with."""
         self.task_definition: ecs.CfnTaskDefinition = self._definition(job, log)
@@ -151,7 +152,7 @@ class ModelExport(Construct):
         made.node.add_dependency(self.cluster)
         return capacity
 
-    def _image(self, plan: ExportPlan, stack: cdk.Stack) -> str:
+    def _process(self, plan: ExportPlan, stack: cdk.Stack) -> ServerProcess:
         return server_process(
             plan.server,
             instance=plan.serving,
@@ -160,10 +161,15 @@ class ModelExport(Construct):
             served_name=self.name,
             region=stack.region,
             dns_suffix=stack.url_suffix,
-        ).image
+        )
 
-    def _execution(self, job: ExportJob, log: ServiceLog, stack: cdk.Stack) -> tuple[Permission, ...]:
-        repositories = [repository_arn(image, partition=stack.partition) for image in (job.image, job.tools_image)]
+    def _execution(
+        self, job: ExportJob, process: ServerProcess, log: ServiceLog, stack: cdk.Stack
+    ) -> tuple[Permission, ...]:
+        repositories = [
+            server_repository_arn(job.server.kind, process, stack),
+            repository_arn(job.tools_image, partition=stack.partition),
+        ]
         token = job.source.token_secret_arn
         return execution_permissions(
             repositories=[each for each in repositories if each is not None],

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.catalog.ecs_tasks import load_seconds, task_cpu_units, task_limits, task_memory_mib
-from llm_fleet.catalog.model_servers import ModelServerFacts, image_account, model_servers
+from llm_fleet.catalog.model_servers import ModelServerFacts, model_servers
 from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.front import Front
@@ -156,12 +156,6 @@ class ServicePlan:
             dns_suffix=stack.url_suffix,
             idle_timeout_seconds=self.front.longest_answer_seconds,
         )
-
-    def catalog_repository(self, stack: cdk.Stack) -> str:
-        """Return the ARN of the repository in ECR that has the catalog's image in the stack's region."""
-        account = image_account(str(self._facts.accounts), stack.region)
-        repository = self._facts.repository.partition("/")[2]
-        return f"arn:{stack.partition}:ecr:{stack.region}:{account}:repository/{repository}"
 
     def load_seconds(self) -> int:
         """Return how long a server may load, by the catalog; a model of unknown size is as large as the devices are."""

@@ -10,7 +10,7 @@ from constructs import Construct
 from llm_fleet.iam.permission import Permission
 from llm_fleet.inference.check_container import check_container
 from llm_fleet.inference.ecs_role import EcsRole
-from llm_fleet.inference.image_repository import repository_arn
+from llm_fleet.inference.image_repository import repository_arn, server_repository_arn
 from llm_fleet.inference.metrics_collector import collector_container, collector_permissions
 from llm_fleet.inference.model_volume import model_mounts
 from llm_fleet.inference.server_process import ServerProcess
@@ -134,9 +134,7 @@ class ServingTask(Construct):
     ) -> tuple[Permission, ...]:
         stack = cdk.Stack.of(self)
         repositories = [
-            plan.catalog_repository(stack)
-            if process.ecr_account
-            else repository_arn(process.image, partition=stack.partition),
+            server_repository_arn(plan.server.kind, process, stack),
             *(repository_arn(image, partition=stack.partition) for _, image in plan.pulled(images)),
         ]
         key = api_key.encryption_key if api_key else None

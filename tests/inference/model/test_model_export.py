@@ -66,6 +66,21 @@ def test_export_and_check_run_in_the_servers_own_image(template: dict[str, Any])
     assert "huggingface-pytorch-tgi-inference" in json.dumps(images["export"])
 
 
+def test_ecs_may_pull_the_servers_image(template: dict[str, Any]):
+    registry = "arn:aws:ecr:us-west-2:763104351884:repository"
+    for construct, repository in (
+        ("OnHost", "huggingface-pytorch-tgi-inference"),
+        ("OnFargate", "huggingface-vllm-inference-neuronx"),
+    ):
+        (policy,) = [
+            each["Properties"]["PolicyDocument"]
+            for name, each in template["Resources"].items()
+            if each["Type"] == "AWS::IAM::ManagedPolicy" and name.startswith(f"{construct}ExecutionRole")
+        ]
+        allowed = {each["Sid"]: each["Resource"] for each in policy["Statement"]}
+        assert (allowed["ImageRegistry"], allowed["Images"]) == ("*", f"{registry}/{repository}")
+
+
 def test_it_is_compiled_for_what_the_server_asks_for(template: dict[str, Any]):
     told = json.loads(_environment(_definition(template, "on-host"), "export")["LLM_FLEET_EXPORT"])
     sizes = ["--task", "text-generation", "--batch_size", "4", "--sequence_length", "4096"]
