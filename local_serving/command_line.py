@@ -12,6 +12,7 @@ from threading import Event, Thread
 from local_serving.assembly import template_of
 from local_serving.local_issuer import LocalIssuer, claims_for, token_settings
 from local_serving.local_service import LocalService
+from local_serving.model_name import model_name
 from local_serving.template.problem import NotServable
 from local_serving.template.read_front import read_front
 from local_serving.template.read_service import choose_service, read_services
@@ -91,7 +92,7 @@ def _token_settings(template: str, service: str | None) -> list[dict[str, str]]:
 
 def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[str]:
     service = local.service
-    name = _model_name(local)
+    name = model_name(service, local.front)
     body = json.dumps({"model": name, "messages": [{"role": "user", "content": "count to 20"}], "stream": True})
     header = f"-H 'Authorization: Bearer {token}' " if token else ""
     tasks = f"{len(local.tasks)} task{'' if len(local.tasks) == 1 else 's'}"
@@ -107,13 +108,6 @@ def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[s
         "",
         "Ctrl-C ends it.",
     ]
-
-
-def _model_name(local: LocalService) -> str:
-    """Return what clients write as `model`: vLLM takes no other than its own, TGI takes any."""
-    words = local.service.container.command
-    options = ("--served-model-name", "--served_model_name")
-    return next((words[place + 1] for place, word in enumerate(words) if word in options), "tgi")
 
 
 def _await_end_of_input(stop: Event) -> None:
