@@ -106,6 +106,10 @@ BAD = {
         "network.vpc.subnets",
         "private_subnets",
     ),
+    "hosts of a kind": ((COUNT, "hosts: {kind: managed}"), "LF110", "services.chat.hosts.kind", "write `capacity`"),
+    "a network of a kind": (("{azs:", "{kind: vpc, azs:"), "LF110", "network.kind", "one of the keys above"),
+    "no front": (("front: {http: true}", "tags: {}"), "LF742", "services.chat.front", "ask for it by `http: true`"),
+    "an address that is none, of no known size": ((MODEL, "s3://"), "LF710", "services.chat.model", "s3://bucket"),
     "an existing VPC of unknown addresses": (
         (
             "{azs: [usw2-az1, usw2-az2]}",

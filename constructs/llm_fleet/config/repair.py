@@ -40,8 +40,9 @@ def _mend(data: Any, path: tuple[PathPart, ...]) -> None:
     for part in without_kinds(Fleet, path[:-1]):
         holder = holder[part]
     field = field_at(Fleet, path)
-    if field is None and path[-1] == KIND:
-        holder[KIND] = likely_kind(holder, kinds_at(Fleet, path[:-1]))
+    kinds = kinds_at(Fleet, path[:-1])
+    if field is None and kinds and path[-1] == KIND:
+        holder[KIND] = likely_kind(holder, kinds)
     elif field is not None and field.is_required() and field.examples:
         holder[path[-1]] = deepcopy(field.examples[0])
     elif isinstance(holder, dict):

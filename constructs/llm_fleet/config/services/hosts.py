@@ -18,6 +18,7 @@ class HostsConfig(FleetModel):
         "instance_type": "write `instance` of the service, beside `hosts`",
         "count": "write `count` of the service: a task has an instance to itself",
         "managed": "write `capacity: managed-instances`",
+        "kind": "write `capacity`",
         "asg": "write `capacity: ec2`",
         "fargate": "Fargate has no Neuron devices; write `ec2` or `managed-instances`",
         "FARGATE": "Fargate has no Neuron devices; write `ec2` or `managed-instances`",

@@ -40,7 +40,6 @@ _MADE = (
     (re.compile(r"\bminimum (\d+)"), r"`min: \1`"),
     (re.compile(r"`maximum`"), "`max`"),
     (re.compile(r"`minimum`"), "`min`"),
-    (re.compile(r"plain_http: true"), "`http: true`"),
     (re.compile(r"; in Python, Ec2InstanceType[^;]*"), ""),
     (re.compile(r"\bModelExport\b"), "`export`"),
     (re.compile(r"\bEc2Hosts\b"), "`hosts: ec2`"),

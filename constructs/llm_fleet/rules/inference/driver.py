@@ -59,8 +59,13 @@ def _image(server: ServerLike) -> str:
 
 
 def _other_servers(driver: str) -> str:
-    going = [each.name for each in model_servers().values() if _broken(driver=driver, runtime=each.runtime) is None]
-    return f"; with this driver goes the server {' or '.join(map(repr, going))}" if going else ""
+    """Name the servers that go with `driver`, and where they run: it need not be on the instance in question."""
+    going = [
+        f"{each.name!r} on {', '.join(each.families)}"
+        for each in model_servers().values()
+        if _broken(driver=driver, runtime=each.runtime) is None
+    ]
+    return f"; with this driver goes the server {' or '.join(going)}" if going else ""
 
 
 def _fitting(runtime: str) -> list[str]:

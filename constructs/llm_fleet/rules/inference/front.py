@@ -68,8 +68,9 @@ def _check_protocol(front: FrontLike) -> list[Problem]:
                 path=("certificate_arn",),
                 message="without a certificate the front speaks plain HTTP: keys, prompts and answers can be read on "
                 "their way",
-                allowed="the ARN of a certificate in ACM, or plain_http: true",
-                remedy="name a certificate of the front's region, or ask for plain HTTP by plain_http",
+                allowed="the ARN of a certificate in ACM, or plain_http=True",
+                remedy="name a certificate of the front's region, or, where plain HTTP will do, ask for it by "
+                "plain_http=True",
             )
         ]
     return []

@@ -26,12 +26,14 @@ _ARN = re.compile(r"arn:aws[\w-]*:s3:::(?P<path>.+)")
 def check_model(model: ModelLike) -> list[Problem]:
     """Return what is wrong with `model` by itself, at paths such as `("location",)`."""
     place = {ModelSource.S3: _in_s3, ModelSource.HUB: _on_hub, ModelSource.IMAGE: _in_image}[model.source]
+    of_place = [] if is_unresolved(model.location) else list(place(model.location))
     return [
-        *([] if is_unresolved(model.location) else place(model.location)),
+        *of_place,
         *_revision(model),
         *_token(model),
         *_served_name(model),
-        *_shape(model),
+        # The size is known by the end of the address: of a wrong one nobody asks for it.
+        *([] if of_place and model.shape is None else _shape(model)),
     ]
 
 
