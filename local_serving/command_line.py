@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
+from local_serving import option_types
 from local_serving.assembly import template_of
 from local_serving.local_issuer import LocalIssuer, claims_for, token_settings
 from local_serving.local_service import LocalService
@@ -38,10 +39,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("assembly", type=Path, help="the directory that `cdk synth` wrote (cdk.out), or one template")
     serve.add_argument("--service", help="by name, logical id or construct path, where there are several")
-    serve.add_argument("--port", type=int, default=0, help="0 (default): any free one")
-    serve.add_argument("--tasks", type=int, help="default: as many as the template says")
-    serve.add_argument("--time-scale", type=float, default=1.0, help="seconds here for one of the template's")
-    serve.add_argument("--token-seconds", type=float, default=0.05, help="how long each token takes (default 0.05)")
+    serve.add_argument("--port", type=option_types.port, default=0, help="0 (default): any free one")
+    serve.add_argument("--tasks", type=option_types.count, help="default: as many as the template says")
+    serve.add_argument(
+        "--time-scale", type=option_types.scale, default=1.0, help="seconds here for one of the template's"
+    )
+    serve.add_argument(
+        "--token-seconds", type=option_types.seconds, default=0.05, help="how long each token takes (default 0.05)"
+    )
     serve.add_argument("--until-input-ends", action="store_true", help="stop too when standard input ends")
     return parser
 

@@ -87,13 +87,19 @@ class LocalService:
         """Start load balancer and tasks, and return when all are healthy."""
         self._thread.start()
         try:
-            self._call(self._proxy.start(port=self._port))
+            self._listen()
             for future in [self._begin(self._add_task()) for _ in range(self._count)]:
                 future.result()
             self.wait_until_healthy(self._count)
         except BaseException:
             self.stop()
             raise
+
+    def _listen(self) -> None:
+        try:
+            self._call(self._proxy.start(port=self._port))
+        except OSError as error:
+            raise NotServable(f"port {self._port} cannot be listened at: {error}") from error
 
     def stop(self) -> None:
         """End everything at once."""

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -74,6 +75,24 @@ def test_what_cannot_be_served_is_told_in_a_line(cdk_out: Path, capsys: pytest.C
     (cdk_out / "Chat.template.json").write_text(template(container=wrong))
     assert main(["serve", str(cdk_out)]) == 1
     assert "`max_batch_size` must be > 0" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_told_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", str(cdk_out), "--port", str(port)]) == 1
+    told = capsys.readouterr().err
+    assert f"port {port} cannot be listened at" in told
+    assert "in use" in told
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--port", "65536"], ["--tasks", "-1"], ["--time-scale", "0"], ["--token-seconds", "-1"], ["--port", "x"]]
+)
+def test_numbers_out_of_range_are_refused(wrong: list[str], cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["serve", str(cdk_out), *wrong])
+    assert f"argument {wrong[0]}: {wrong[1]} is not" in capsys.readouterr().err
 
 
 def test_the_page_has_every_option(capsys: pytest.CaptureFixture[str]):

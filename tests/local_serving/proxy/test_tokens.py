@@ -48,6 +48,12 @@ def test_what_is_wrong_with_a_token_is_refused(issuer: LocalIssuer, stranger: Lo
     assert "not yet valid" in refusal(issuer.token({**good, "iat": int(time.time()) + 60}), issuer)
 
 
+def test_only_a_bearer_token_is_looked_at(issuer: LocalIssuer):
+    for scheme in ("Basic", "Token", ""):
+        with pytest.raises(TokenRefused, match="no bearer token"):
+            check_token(f"{scheme} {issuer.token({'iss': ISSUER})}", SETTINGS, issuer.keys)
+
+
 def test_only_rs256_is_known(issuer: LocalIssuer):
     symmetric = jwt.encode(
         {"iss": ISSUER, "exp": int(time.time()) + 60}, "x" * 32, algorithm="HS256", headers={"kid": "local"}
@@ -55,6 +61,9 @@ def test_only_rs256_is_known(issuer: LocalIssuer):
     assert refusal(symmetric, issuer)
     unsigned = jwt.encode({"iss": ISSUER}, None, algorithm="none", headers={"kid": "local"})  # pyright: ignore[reportArgumentType]
     assert refusal(unsigned, issuer)
+    wanted = {"iss": ISSUER, "exp": int(time.time()) + 60}
+    longer = jwt.encode(wanted, issuer.private_key, algorithm="RS512", headers={"kid": "local"})
+    assert refusal(longer, issuer)
 
 
 def test_an_issuer_of_many_keys_is_refused(issuer: LocalIssuer):

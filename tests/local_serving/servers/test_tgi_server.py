@@ -102,6 +102,12 @@ def test_limits_are_told_as_tgi_tells_them(tmp_path: Path):
     assert "missing field `messages`" in fourth
 
 
+def test_a_body_above_the_payload_limit_is_413(tmp_path: Path):
+    long = {"messages": [{"role": "user", "content": "x" * 2_000_000}]}
+    asked = ask(tmp_path, lambda asker: asker.post("/v1/chat/completions", long, Authorization=f"Bearer {KEY}"))
+    assert asked == (413, "length limit exceeded")
+
+
 def test_above_the_limit_the_answer_is_429_and_in_a_stream_an_event(tmp_path: Path):
     body = {"messages": [{"role": "user", "content": "count to 100"}]}
 
