@@ -22,15 +22,15 @@ class LocalIssuer:
 
     def __init__(self) -> None:
         """Make the key pair."""
-        self.private_key = rsa.generate_private_key(public_exponent=65537, key_size=_BITS)
-        public = json.loads(RSAAlgorithm.to_jwk(self.private_key.public_key()))
+        self._key = rsa.generate_private_key(public_exponent=65537, key_size=_BITS)
+        public = json.loads(RSAAlgorithm.to_jwk(self._key.public_key()))
         self.keys: Keys = {"keys": [{**public, "kid": _KEY_ID, "alg": "RS256", "use": "sig"}]}
         """Its key set, as an endpoint would give it."""
 
     def token(self, claims: Mapping[str, Any], *, seconds: int = _HOUR) -> str:
         """Return a token with `claims`, which expires in so many seconds."""
         return jwt.encode(
-            {"exp": int(time.time()) + seconds, **claims}, self.private_key, algorithm="RS256", headers={"kid": _KEY_ID}
+            {"exp": int(time.time()) + seconds, **claims}, self._key, algorithm="RS256", headers={"kid": _KEY_ID}
         )
 
 
