@@ -58,6 +58,9 @@ class FleetStacks:
             config=fleet.storage,
             fleet_name=fleet.name,
             network=network,
+            # Its name is its stack's: one that was taken out, and is retained, would be in the way of the next. So a
+            # fleet that is without clusters for a while keeps it; one that only ever serves has nothing to keep.
+            lifecycle_bucket=bool(fleet.clusters) or not fleet.services,
             env=env,
             tags=fleet.tags,
         )

@@ -23,7 +23,7 @@ from llm_fleet_stacks.imported import imported_key
 
 
 class StorageStack(cdk.Stack):
-    """File systems, buckets, the bucket of the lifecycle bundles, and the key that encrypts them. All is retained."""
+    """File systems, buckets, that of clusters' lifecycle bundles, and the key that encrypts them. All is retained."""
 
     def __init__(
         self,
@@ -33,13 +33,15 @@ class StorageStack(cdk.Stack):
         config: StorageConfig,
         fleet_name: str,
         network: Network | NetworkConfig | None,
+        lifecycle_bucket: bool = True,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
         """Make the storage that `config` describes.
 
         `network`: one that another stack has made, or the description of an existing one; `None` allows no file
-        system. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        system. `lifecycle_bucket`: whether there is a bucket for what clusters' nodes run; hosts of services take
+        nothing from one. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(
             scope, id, env=env, tags=tags, description="Storage of an LLM fleet (llm-fleet)", stack_name=id
@@ -66,7 +68,18 @@ class StorageStack(cdk.Stack):
         """The OpenZFS file system, if there is one."""
         self.volumes: Mapping[str, OpenZfsVolume] = volumes_from(self.open_zfs, config.home)
         """Volumes of the OpenZFS file system, by their names in the fleet file."""
-        self.lifecycle_bucket = LifecycleBucket(
+        self._lifecycle_bucket = self._make_lifecycle_bucket(fleet_name) if lifecycle_bucket else None
+        self._add_outputs()
+
+    @property
+    def lifecycle_bucket(self) -> LifecycleBucket:
+        """Where the clusters' nodes take their scripts from. Raises `ValueError` where there is none."""
+        if self._lifecycle_bucket is None:
+            raise ValueError(f"{self.node.id} was made without a bucket for the scripts of clusters")
+        return self._lifecycle_bucket
+
+    def _make_lifecycle_bucket(self, fleet_name: str) -> LifecycleBucket:
+        return LifecycleBucket(
             self,
             "LifecycleBucket",
             name_part=fleet_name,
@@ -75,8 +88,6 @@ class StorageStack(cdk.Stack):
             # Its bundles come with the clusters' stacks: a failed first deployment of this one finds it empty.
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
-        """Where the clusters' nodes take their scripts from."""
-        self._add_outputs()
 
     def _by_name(self, config: StorageConfig) -> dict[str, s3.IBucket]:
         """Return the fleet's own buckets that the file names as S3 does, by those names."""

@@ -1,0 +1,39 @@
+"""Which fleets have a bucket for the scripts of nodes."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from llm_fleet.config.load import parse_fleet
+from llm_fleet_stacks import fleet_stacks
+from llm_fleet_stacks.fleet_stacks import FleetStacks
+
+HEAD = "fleet: mine\nregion: us-west-2\nnetwork: {azs: [usw2-az1, usw2-az2]}\n"
+SERVICES = "services: {chat: {model: s3://my-models/tanuki-8b, instance: inf2.xlarge, front: {http: true}}}\n"
+CLUSTERS = (
+    "clusters: {train: {kind: parallelcluster, head: {type: c5.4xlarge}, "
+    "queues: {trn1: {type: trn1.32xlarge, max: 1}}}}\n"
+)
+
+
+class _Told(Exception):
+    """Ends the making of stacks where the storage is asked for: nothing is synthesized."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "made"),
+    [(SERVICES, False), (CLUSTERS, True), (SERVICES + CLUSTERS, True), ("", True)],
+    ids=["services", "clusters", "both", "neither, for now"],
+)
+def test_only_a_fleet_of_services_alone_has_none(parts: str, made: bool, monkeypatch: pytest.MonkeyPatch):
+    def storage(*_: object, **options: object) -> None:
+        raise _Told(options["lifecycle_bucket"])
+
+    def network(*_: object, **__: object) -> Mapping[str, object]:
+        return (None, None)  # pyright: ignore[reportReturnType]
+
+    monkeypatch.setattr(fleet_stacks, "StorageStack", storage)
+    monkeypatch.setattr(fleet_stacks, "_network", network)
+    with pytest.raises(_Told) as told:
+        FleetStacks.make(None, parse_fleet(HEAD + parts))  # pyright: ignore[reportArgumentType]
+    assert told.value.args == (made,)
