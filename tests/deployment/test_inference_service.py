@@ -319,7 +319,7 @@ def test_destroy_leaves_only_what_is_retained(life: Life) -> None:
     theirs = {"buckets": {BUCKET, "of-others"}}  # what the tests brought
     kept = {kind: [one for one in names if one not in theirs.get(kind, ())] for kind, names in left.items()}
     # The service keeps the front's access logs and its web ACL's log; network and storage what every fleet's keep: flow
-    # log, the fleet's own bucket and its access log, and the keys that read these. (Hosts are told of as terminated.)
-    expected = {"buckets": 3, "log groups": 2, "keys": 2, "hosts ever": 2}
+    # log, the bucket of access logs, and keys. (Hosts are told of as terminated.)
+    expected = {"buckets": 2, "log groups": 2, "keys": 2, "hosts ever": 2}
     found = {kind: names for kind, names in kept.items() if names}
     assert {kind: len(names) for kind, names in found.items()} == expected, found

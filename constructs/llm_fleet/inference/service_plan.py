@@ -9,7 +9,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.ecs_tasks import load_seconds, task_cpu_units, task_limits, task_memory_mib
 from llm_fleet.catalog.model_servers import ModelServerFacts, model_servers
-from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance
+from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.front import Front
 from llm_fleet.inference.managed_hosts import ManagedHosts
@@ -78,6 +78,7 @@ class ServicePlan:
             *check_log_days(log_days),
             *check_grace(grace_seconds),
             *self._image_needs_region(),
+            *self._type_is_known(),
             *check_sick_hosts(replaced=self.replace_sick_hosts, watched=self.watches_devices, managed=self.managed),
             *(
                 problem
@@ -162,6 +163,20 @@ class ServicePlan:
         shape = self.model.shape
         weights = self.instance.hbm_gib if shape is None else weight_bytes(shape) / GIB
         return load_seconds(weights_gib=weights, source=self.model.source, compiled=self.model.compiled)
+
+    def _type_is_known(self) -> list[Problem]:
+        """Tell of an instance type that is a token: it decides devices, memory and CPU of the task definition."""
+        if not is_unresolved(self.hosts.instance_type):
+            return []
+        return [
+            Problem(
+                code=Code.HOST_WITHOUT_NEURON,
+                message="the instance type is not known at synth, and the task lists its devices and takes its memory",
+                remedy="write it, e.g. 'inf2.xlarge'; what differs by stage can be chosen in the app, by its context",
+                path=("hosts", "instance_type"),
+                allowed=", ".join(neuron_instance_names()),
+            )
+        ]
 
     def _image_needs_region(self) -> list[Problem]:
         facts = self._facts

@@ -49,6 +49,10 @@ BAD: dict[str, tuple[Callable[[], dict[str, Any]], Code]] = {
     ),
     "public without CIDRs": (lambda: {"front": Front(plain_http=True, public=True)}, Code.FRONT_PUBLIC_CIDRS),
     "desired 4 with maximum 2": (lambda: {"scaling": Scaling(desired=4, maximum=2)}, Code.SCALING_BOUNDS),
+    "an instance type that is not known yet": (
+        lambda: {"hosts": Ec2Hosts(instance_type=cdk.Fn.ref("Type"))},
+        Code.HOST_WITHOUT_NEURON,
+    ),
     "Managed Instances with Mountpoint": (
         lambda: {"hosts": ManagedHosts(instance_type="inf2.xlarge")},
         Code.HOST_MANAGED_MOUNT,
