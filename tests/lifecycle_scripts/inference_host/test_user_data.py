@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
 
+from llm_fleet.catalog.ecs_neuron_ami import host_facts
 from llm_fleet.inference.host_user_data import LIMIT, host_user_data, packed_files
 from tests.lifecycle_scripts.inference_host.throwaway_host import SETTINGS, ThrowawayHost
 from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of
@@ -44,6 +46,20 @@ def test_ec2_takes_it(user_data: str):
 def test_shellcheck_finds_nothing(user_data: str):
     told = subprocess.run([SHELLCHECK, "-"], input=user_data, capture_output=True, text=True, check=False)
     assert told.stdout == ""
+
+
+def test_a_host_that_hangs_tells_why_before_cloudformation_gives_up():
+    unit = (SOURCES / "systemd" / "llm-fleet-host.service").read_text()
+    checks, told = (re.search(rf"^{key}=(\d+)min$", unit, re.M) for key in ("TimeoutStartSec", "TimeoutStopSec"))
+    assert checks
+    assert told
+    boot_minutes = 2
+    assert boot_minutes + int(checks[1]) + int(told[1]) < host_facts().boot_minutes
+
+
+def test_the_server_goes_before_the_mount_when_memory_runs_out():
+    unit = (SOURCES / "systemd" / "llm-fleet-model.service").read_text()
+    assert int(unit.split("OOMScoreAdjust=")[1].split()[0]) < 0
 
 
 def test_the_same_files_make_the_same_text_however_old_they_are():
