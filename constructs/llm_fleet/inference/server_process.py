@@ -24,8 +24,8 @@ class ServerProcess:
 
     image: str
     entry_point: tuple[str, ...]
-    """In place of the image's own script: those of TGI's image in ECR and of AWS's do not hand SIGTERM on, so that every
-    answer would be cut off when a task stops, and that of Hugging Face's vLLM takes arguments apart at blanks."""
+    """In place of the image's own script: that of TGI's image in ECR and AWS's do not hand SIGTERM on, so that every
+    answer would be cut off when a task stops, and Hugging Face's of vLLM takes arguments apart at blanks."""
     command: tuple[str, ...]
     environment: Mapping[str, str]
     api_key_variable: str
