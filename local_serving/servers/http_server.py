@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from local_serving.servers.requests import WrongBody
 from local_serving.servers.surroundings import Surroundings
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -44,6 +45,13 @@ class HttpServer:
     def guard(self, request: web.BaseRequest, path: str) -> None:
         """Raise `HttpError` for whoever may not ask."""
 
+    def refusal(self, status: int, reason: str) -> HttpError:
+        """Return what answers a body that is no request.
+
+        `status`: 400 for what is no JSON, 415 for what is not said to be, 422 for JSON of a wrong type.
+        """
+        return HttpError(status, reason)
+
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, and write a line about it."""
         path = request.raw_path.partition("?")[0]
@@ -52,24 +60,26 @@ class HttpServer:
             response = await self._answer(request, path)
         except HttpError as error:
             response = _error_response(error)
+        except WrongBody as wrong:
+            response = _error_response(self.refusal(422, str(wrong)))
         print(request.method, request.raw_path, response.status, flush=True)
         return response
 
     async def json_body(self, request: web.BaseRequest) -> dict[str, Any]:
-        """Return the request's body. Raises `HttpError` for what is no JSON object, or too large."""
+        """Return the request's body. Raises `HttpError` for no JSON or too much of it, `WrongBody` for no object."""
         body = bytearray()
         async for chunk in request.content.iter_any():
             body += chunk
             if len(body) > self.payload_limit:
                 raise HttpError(413, "length limit exceeded")
         if request.content_type != "application/json":
-            raise HttpError(415, "Expected request with `Content-Type: application/json`")
+            raise self.refusal(415, "Expected request with `Content-Type: application/json`")
         try:
             parsed: Any = json.loads(bytes(body))
-        except ValueError as error:
-            raise HttpError(400, f"Failed to parse the request body as JSON: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise self.refusal(400, f"Failed to parse the request body as JSON: {error}") from error
         if not isinstance(parsed, dict):
-            raise HttpError(422, "Failed to deserialize the JSON body into the target type")
+            raise WrongBody("expected an object")
         return cast("dict[str, Any]", parsed)
 
     async def _answer(self, request: web.BaseRequest, path: str) -> web.StreamResponse:

@@ -1,17 +1,31 @@
-"""What the OpenAI interface's requests say, read alike for all servers."""
+"""What the OpenAI interface's requests say, read alike for all servers, and their types, which are checked here.
+
+What each server answers to a wrong one is its own. Both are a little more lenient than what stands here: vLLM takes a
+number that is written as text, and lists of token ids as a prompt, for which one needs a tokenizer.
+"""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
 
+class WrongBody(Exception):
+    """The body is JSON, but no such request; the message says why."""
+
+
+def messages_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the conversation. Raises `WrongBody`."""
+    messages = _list(_there(body, "messages"), "messages")
+    return [_message(item, f"messages[{number}]") for number, item in enumerate(messages)]
+
+
 def prompt_of(messages: list[Mapping[str, Any]]) -> str:
     """Return the conversation as one text, as a simple chat template makes it."""
-    return "\n".join(f"{message.get('role', '')}: {text_of(message)}" for message in messages)
+    return "\n".join(f"{message['role']}: {text_of(message)}" for message in messages)
 
 
 def question_of(messages: list[Mapping[str, Any]]) -> str:
     """Return what the user said last."""
-    return next((text_of(item) for item in reversed(messages) if item.get("role") == "user"), "")
+    return next((text_of(item) for item in reversed(messages) if item["role"] == "user"), "")
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -19,28 +33,102 @@ def text_of(message: Mapping[str, Any]) -> str:
     content: Any = message.get("content") or ""
     if isinstance(content, str):
         return content
-    return "".join(str(part.get("text", "")) for part in cast("list[Mapping[str, Any]]", content))
+    return "".join(part.get("text", "") for part in cast("list[Mapping[str, Any]]", content))
 
 
 def limit_of(body: Mapping[str, Any]) -> int | None:
-    """Return how many tokens the client wants at most; both of OpenAI's names."""
-    limit: Any = body.get("max_completion_tokens", body.get("max_tokens"))
-    return None if limit is None else int(limit)
+    """Return how many tokens the client wants at most; both of OpenAI's names. Raises `WrongBody`."""
+    given = [_count(body.get(name), name) for name in ("max_completion_tokens", "max_tokens")]
+    return next((limit for limit in given if limit is not None), None)
 
 
 def prompts_of(body: Mapping[str, Any]) -> list[str]:
-    """Return the prompts of a completion: one text, or several."""
-    prompt: Any = body["prompt"]
-    return [prompt] if isinstance(prompt, str) else [str(item) for item in cast("list[Any]", prompt)]
+    """Return the prompts of a completion: one text, or several. Raises `WrongBody`."""
+    prompt = _there(body, "prompt")
+    if isinstance(prompt, str):
+        return [prompt]
+    return [_text(item, f"prompt[{number}]") for number, item in enumerate(_list(prompt, "prompt"))]
+
+
+def text_field(body: Mapping[str, Any], name: str) -> str:
+    """Return a text that must be there, such as TGI's `inputs`. Raises `WrongBody`."""
+    return _text(_there(body, name), name)
+
+
+def model_of(body: Mapping[str, Any]) -> str | None:
+    """Return the model that is asked for. Raises `WrongBody`."""
+    asked = body.get("model")
+    return None if asked is None else _text(asked, "model")
+
+
+def wants_stream(body: Mapping[str, Any]) -> bool:
+    """Tell whether the answer is to come piece by piece. Raises `WrongBody`."""
+    return _flag(body, "stream")
 
 
 def wants_usage(body: Mapping[str, Any]) -> bool:
-    """Tell whether a stream ends with how many tokens there were."""
-    options: Any = body.get("stream_options") or {}
-    return bool(cast("Mapping[str, Any]", options).get("include_usage"))
+    """Tell whether a stream ends with how many tokens there were. Raises `WrongBody`."""
+    return _flag(_options(body, "stream_options"), "include_usage")
 
 
 def new_tokens_of(body: Mapping[str, Any]) -> int | None:
-    """Return the limit in TGI's own requests."""
-    limit = cast("Mapping[str, Any]", body.get("parameters") or {}).get("max_new_tokens")
-    return None if limit is None else int(limit)
+    """Return the limit in TGI's own requests. Raises `WrongBody`."""
+    return _count(_options(body, "parameters").get("max_new_tokens"), "parameters.max_new_tokens")
+
+
+def _message(item: Any, place: str) -> Mapping[str, Any]:
+    message = _object(item, place)
+    _text(message.get("role"), f"{place}.role")
+    content: Any = message.get("content")
+    if content is not None and not isinstance(content, str):
+        for number, part in enumerate(_list(content, f"{place}.content")):
+            text = _object(part, f"{place}.content[{number}]").get("text", "")
+            _text(text, f"{place}.content[{number}].text")
+    return message
+
+
+def _there(body: Mapping[str, Any], name: str) -> Any:
+    if name not in body:
+        raise WrongBody(f"missing field `{name}`")
+    return body[name]
+
+
+def _options(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    given = body.get(name)
+    return {} if given is None else _object(given, name)
+
+
+def _count(value: Any, place: str) -> int | None:
+    # JSON's true is an int to Python.
+    if value is None or (type(value) is int and value >= 0):
+        return value
+    raise _wrong(place, "a number of tokens")
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool:
+    value = body.get(name)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise _wrong(name, "true or false")
+
+
+def _text(value: Any, place: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise _wrong(place, "a text")
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    raise _wrong(place, "a list")
+
+
+def _object(value: Any, place: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    raise _wrong(place, "an object")
+
+
+def _wrong(place: str, wanted: str) -> WrongBody:
+    return WrongBody(f"{place}: expected {wanted}")

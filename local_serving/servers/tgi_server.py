@@ -7,7 +7,18 @@ from aiohttp import web
 
 from local_serving.servers import tgi_messages as messages
 from local_serving.servers.http_server import EventStream, Handler, HttpError, HttpServer, Routes
-from local_serving.servers.requests import limit_of, new_tokens_of, prompt_of, prompts_of, question_of, wants_usage
+from local_serving.servers.requests import (
+    limit_of,
+    messages_of,
+    model_of,
+    new_tokens_of,
+    prompt_of,
+    prompts_of,
+    question_of,
+    text_field,
+    wants_stream,
+    wants_usage,
+)
 from local_serving.servers.tgi_generation import Generation, TgiError, TgiGenerator
 from local_serving.servers.tgi_settings import TgiSettings
 from local_serving.servers.words import tokenize
@@ -60,6 +71,11 @@ class TgiServer(HttpServer):
         if request.headers.get("Authorization", "").lower() != f"Bearer {key}".lower():
             raise HttpError(401)
 
+    def refusal(self, status: int, reason: str) -> HttpError:
+        """Answer in axum's words: 422 for what serde cannot make the request's type of, as a plain text."""
+        before = "Failed to deserialize the JSON body into the target type: " if status == 422 else ""
+        return HttpError(status, before + reason)
+
     async def _health(self, _: web.BaseRequest) -> web.StreamResponse:
         return web.Response()
 
@@ -76,15 +92,15 @@ class TgiServer(HttpServer):
         return answer
 
     async def _chat(self, request: web.BaseRequest) -> web.StreamResponse:
-        return await self._chat_of(request, await self._body(request, "messages"))
+        return await self._chat_of(request, await self._body(request))
 
     async def _chat_of(self, request: web.BaseRequest, body: dict[str, Any]) -> web.StreamResponse:
-        asked = body.get("model")
-        model = self._settings.model_id if asked in (None, "tgi") else str(asked)
-        turns, limit = body["messages"], limit_of(body)
+        asked = model_of(body)
+        model = self._settings.model_id if asked in (None, "tgi") else asked
+        turns, limit, with_usage = messages_of(body), limit_of(body), wants_usage(body)
         prompt, question = prompt_of(turns), question_of(turns)
-        if body.get("stream"):
-            return await self._chat_stream(request, model, prompt, question, limit, with_usage=wants_usage(body))
+        if wants_stream(body):
+            return await self._chat_stream(request, model, prompt, question, limit, with_usage=with_usage)
         generation = await self._whole(prompt, question, limit)
         counted = messages.usage(generation.prompt_tokens, len(generation.answer.tokens))
         text = generation.answer.text
@@ -119,12 +135,13 @@ class TgiServer(HttpServer):
         return await stream.end()
 
     async def _completions(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await self._body(request, "prompt")
-        prompts, limit = prompts_of(body), limit_of(body) or _COMPLETION_TOKENS
+        body = await self._body(request)
+        prompts, limit = prompts_of(body), limit_of(body)
+        limit = _COMPLETION_TOKENS if limit is None else limit
         if len(prompts) > self._settings.max_client_batch_size:
             limit_text = f"Number of prompts exceeds the maximum allowed batch size of {len(prompts)}"
             raise HttpError(422, messages.error(limit_text, "batch size exceeded"))
-        if body.get("stream"):
+        if wants_stream(body):
             return await self._completion_stream(request, prompts, limit)
         done = [await self._whole(prompt, prompt, limit) for prompt in prompts]
         choices = [
@@ -155,11 +172,11 @@ class TgiServer(HttpServer):
         return await stream.end()
 
     async def _generate(self, request: web.BaseRequest) -> web.StreamResponse:
-        generation = await self._generated(await self._body(request, "inputs"))
+        generation = await self._generated(await self._body(request))
         return web.json_response({"generated_text": generation.answer.text})
 
     async def _compatible(self, request: web.BaseRequest) -> web.StreamResponse:
-        generation = await self._generated(await self._body(request, "inputs"))
+        generation = await self._generated(await self._body(request))
         return web.json_response([{"generated_text": generation.answer.text}])
 
     async def _invocations(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -170,10 +187,11 @@ class TgiServer(HttpServer):
         return web.json_response({"generated_text": generation.answer.text})
 
     async def _generate_stream(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await self._body(request, "inputs")
+        body = await self._body(request)
+        inputs, limit = text_field(body, "inputs"), new_tokens_of(body)
         stream = await self._begun(request)
         try:
-            generation = self._generator.admit(body["inputs"], body["inputs"], new_tokens_of(body))
+            generation = self._generator.admit(inputs, inputs, limit)
         except TgiError as error:
             await stream.send(messages.error(error.message, error.error_type))
             return await stream.end(marked=False)
@@ -187,11 +205,11 @@ class TgiServer(HttpServer):
         return await stream.end(marked=False)
 
     async def _tokenize(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await self._body(request, "inputs")
-        return web.json_response(messages.tokens(tokenize(body["inputs"])))
+        inputs = text_field(await self._body(request), "inputs")
+        return web.json_response(messages.tokens(tokenize(inputs)))
 
     async def _chat_tokenize(self, request: web.BaseRequest) -> web.StreamResponse:
-        prompt = prompt_of((await self._body(request, "messages"))["messages"])
+        prompt = prompt_of(messages_of(await self._body(request)))
         return web.json_response({"tokenize_response": messages.tokens(tokenize(prompt)), "templated_text": prompt})
 
     async def _begun(self, request: web.BaseRequest) -> EventStream:
@@ -200,7 +218,8 @@ class TgiServer(HttpServer):
         return stream
 
     async def _generated(self, body: dict[str, Any]) -> Generation:
-        return await self._whole(body["inputs"], body["inputs"], new_tokens_of(body))
+        inputs = text_field(body, "inputs")
+        return await self._whole(inputs, inputs, new_tokens_of(body))
 
     async def _whole(self, prompt: str, question: str, limit: int | None) -> Generation:
         try:
@@ -208,12 +227,7 @@ class TgiServer(HttpServer):
         except TgiError as error:
             raise HttpError(error.status, messages.error(error.message, error.error_type)) from error
 
-    async def _body(self, request: web.BaseRequest, *fields: str) -> dict[str, Any]:
+    async def _body(self, request: web.BaseRequest) -> dict[str, Any]:
         body = await self.json_body(request)
         self._generator.metrics.count("tgi_request_count")
-        for name in fields:
-            if name not in body:
-                raise HttpError(
-                    422, f"Failed to deserialize the JSON body into the target type: missing field `{name}`"
-                )
         return body

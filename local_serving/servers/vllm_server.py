@@ -10,7 +10,17 @@ from local_serving.servers import vllm_messages as messages
 from local_serving.servers.batch import Batch, BatchEnded, Timing
 from local_serving.servers.http_server import EventStream, HttpError, HttpServer, Routes
 from local_serving.servers.prometheus import Metrics
-from local_serving.servers.requests import limit_of, prompt_of, prompts_of, question_of, wants_usage
+from local_serving.servers.requests import (
+    limit_of,
+    messages_of,
+    model_of,
+    prompt_of,
+    prompts_of,
+    question_of,
+    text_field,
+    wants_stream,
+    wants_usage,
+)
 from local_serving.servers.vllm_settings import VllmSettings
 from local_serving.servers.words import Answer, answer, tokenize
 
@@ -56,6 +66,10 @@ class VllmServer(HttpServer):
         if key is not None and path.startswith("/v1") and (scheme.lower() != "bearer" or given != key):
             raise HttpError(401, {"error": "Unauthorized"})
 
+    def refusal(self, status: int, reason: str) -> HttpError:
+        """Answer 400 whatever `status` says, in OpenAI's form (validation_exception_handler)."""
+        return HttpError(400, messages.error(400, "Bad Request", reason))
+
     def end(self) -> None:
         """Break off what is generated: on SIGTERM the engine ends before the HTTP server (run_server_worker)."""
         self._batch.end()
@@ -77,7 +91,8 @@ class VllmServer(HttpServer):
         return web.json_response(messages.models(settings.served_name, settings.model, settings.sequence_length))
 
     async def _tokenize(self, request: web.BaseRequest) -> web.StreamResponse:
-        words = tokenize(str((await self.json_body(request)).get("prompt", "")))
+        body = await self.json_body(request)
+        words = tokenize(prompt_of(messages_of(body)) if "messages" in body else text_field(body, "prompt"))
         settings = self._settings
         return web.json_response(
             {"count": len(words), "max_model_len": settings.sequence_length, "tokens": list(range(len(words)))}
@@ -85,10 +100,11 @@ class VllmServer(HttpServer):
 
     async def _chat(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request)
-        prompt, found = self._admit(prompt_of(body["messages"]), question_of(body["messages"]), limit_of(body))
+        turns, streamed, with_usage = messages_of(body), wants_stream(body), wants_usage(body)
+        prompt, found = self._admit(prompt_of(turns), question_of(turns), limit_of(body))
         name, identity = self._settings.served_name, messages.identity("chatcmpl")
         counted = messages.usage(prompt, len(found.tokens))
-        if not body.get("stream"):
+        if not streamed:
             await self._whole(found, prompt)
             return web.json_response(messages.chat_completion(name, found.text, _reason(found), counted))
 
@@ -96,16 +112,19 @@ class VllmServer(HttpServer):
             return messages.chat_chunk(identity, name, {"content": token}, reason)
 
         first = messages.chat_chunk(identity, name, {"role": "assistant", "content": ""}, None)
-        last = messages.usage_chunk("chat.completion.chunk", identity, name, counted) if wants_usage(body) else None
+        last = messages.usage_chunk("chat.completion.chunk", identity, name, counted) if with_usage else None
         return await self._stream(request, found, prompt, event, first=first, last=last)
 
     async def _completions(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request)
-        text = prompts_of(body)[0]
-        prompt, found = self._admit(text, text, limit_of(body) or _COMPLETION_TOKENS)
+        prompts, limit = prompts_of(body), limit_of(body)
+        streamed, with_usage = wants_stream(body), wants_usage(body)
+        if not prompts:
+            raise self.refusal(400, "prompt: expected at least one")
+        prompt, found = self._admit(prompts[0], prompts[0], _COMPLETION_TOKENS if limit is None else limit)
         name, identity = self._settings.served_name, messages.identity("cmpl")
         counted = messages.usage(prompt, len(found.tokens))
-        if not body.get("stream"):
+        if not streamed:
             await self._whole(found, prompt)
             whole = messages.completion(identity, name, found.text, _reason(found))
             return web.json_response({**whole, "usage": counted})
@@ -113,7 +132,7 @@ class VllmServer(HttpServer):
         def event(token: str, reason: str | None) -> dict[str, Any]:
             return messages.completion(identity, name, token, reason)
 
-        last = messages.usage_chunk("text_completion", identity, name, counted) if wants_usage(body) else None
+        last = messages.usage_chunk("text_completion", identity, name, counted) if with_usage else None
         return await self._stream(request, found, prompt, event, last=last)
 
     async def _stream(
@@ -170,7 +189,7 @@ class VllmServer(HttpServer):
 
     async def _body(self, request: web.BaseRequest) -> dict[str, Any]:
         body = await self.json_body(request)
-        asked = body.get("model")
+        asked = model_of(body)
         if asked is not None and asked != self._settings.served_name:
             raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{asked}` does not exist."))
         return body
@@ -179,6 +198,8 @@ class VllmServer(HttpServer):
         """Return the prompt's tokens and what is generated. Raises `HttpError` for what no sequence holds."""
         prompt_tokens, length = len(tokenize(prompt)), self._settings.sequence_length
         room = length - prompt_tokens
+        if limit == 0:
+            raise HttpError(400, messages.error(400, "BadRequestError", "max_tokens must be at least 1, got 0."))
         if room <= 0 or (limit or 0) > room:
             text = (
                 f"This model's maximum context length is {length} tokens. However, you requested "
