@@ -31,7 +31,7 @@ class TemplateReader:
         if not isinstance(document, Mapping) or "Resources" not in document:
             raise NotServable("this is no template: it has no Resources")
         self._document = cast("Mapping[str, Any]", document)
-        self._resources: Mapping[str, Mapping[str, Any]] = self._document["Resources"]
+        self._resources = _resources(self._document["Resources"])
 
     def of_type(self, resource_type: str) -> dict[str, dict[str, Any]]:
         """Return the properties of every resource of a type that will exist, by logical id."""
@@ -78,3 +78,15 @@ class TemplateReader:
 
     def _exists(self, body: Mapping[str, Any]) -> bool:
         return "Condition" not in body or self.condition(body["Condition"])
+
+
+def _resources(written: Any) -> Mapping[str, Mapping[str, Any]]:
+    """Return what is written as resources. Raises `NotServable` when one is none, as CloudFormation refuses it."""
+    if not isinstance(written, Mapping):
+        raise NotServable("this is no template: its Resources are no object")
+    found = cast("Mapping[str, Any]", written)
+    for logical_id, body in found.items():
+        kind = cast("Mapping[str, Any]", body).get("Type") if isinstance(body, Mapping) else None
+        if not isinstance(kind, str):
+            raise NotServable(f"resource {logical_id} has no Type")
+    return found

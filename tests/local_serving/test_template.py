@@ -116,7 +116,17 @@ def test_one_of_several_services_must_be_named(tmp_path_factory: pytest.TempPath
         choose_service(services, "chat")
 
 
-@pytest.mark.parametrize(("body", "said"), [("{", "no template in JSON"), ("{}", "no Resources")])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("{", "no template in JSON"),
+        ("{}", "no Resources"),
+        ('{"Resources": []}', "Resources are no object"),
+        ('{"Resources": {"Queue": {"Properties": {}}}}', "resource Queue has no Type"),
+        ('{"Resources": {"Queue": "AWS::SQS::Queue"}}', "resource Queue has no Type"),
+        ('{"Resources": {"Queue": {"Type": 1}}}', "resource Queue has no Type"),
+    ],
+)
 def test_what_is_no_template_is_refused(body: str, said: str):
     with pytest.raises(NotServable, match=said):
         TemplateReader(body)
