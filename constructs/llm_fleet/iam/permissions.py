@@ -10,6 +10,7 @@ from llm_fleet.catalog.data_file import load
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.bucket_permissions import change_bucket, read_bucket, write_only
 from llm_fleet.iam.features import NodeFeatures
+from llm_fleet.iam.image_permissions import pull_images
 from llm_fleet.iam.network_permissions import network
 from llm_fleet.iam.permission import Permission, Place
 
@@ -194,22 +195,7 @@ def rollback_alarms(features: NodeFeatures, place: Place) -> tuple[Permission, .
 
 def private_images(features: NodeFeatures) -> tuple[Permission, ...]:
     """Pull images."""
-    if not features.image_repositories:
-        return ()
-    return (
-        Permission(
-            sid="ImageRegistry",
-            actions=("ecr:GetAuthorizationToken",),
-            resources=("*",),
-            reason="signing in to ECR comes before any pull; the action knows no resource",
-        ),
-        Permission(
-            sid="Images",
-            actions=("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"),
-            resources=features.image_repositories,
-            reason="jobs pull their container images",
-        ),
-    )
+    return pull_images(features.image_repositories, reason="jobs pull their container images")
 
 
 def metrics(features: NodeFeatures) -> tuple[Permission, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from llm_fleet.iam.image_permissions import pull_images
 from llm_fleet.iam.permission import Permission
 
 
@@ -14,7 +15,7 @@ def execution_permissions(
     `secret_arns`: what the containers get as secrets. `key_arns`: keys of those secrets.
     """
     return (
-        *_images(repositories),
+        *pull_images(repositories, reason="the agent pulls the images of the task, from no other repository"),
         Permission(
             sid="Log",
             actions=("logs:CreateLogStream", "logs:PutLogEvents"),
@@ -51,25 +52,6 @@ def shell_permissions(*, log_group_arn: str) -> tuple[Permission, ...]:
             actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
             resources=(log_group_arn,),
             reason="what is typed in a shell is recorded in the log group of the service",
-        ),
-    )
-
-
-def _images(repositories: Sequence[str]) -> tuple[Permission, ...]:
-    if not repositories:
-        return ()
-    return (
-        Permission(
-            sid="ImageRegistry",
-            actions=("ecr:GetAuthorizationToken",),
-            resources=("*",),
-            reason="signing in to ECR comes before any pull; the action knows no resource",
-        ),
-        Permission(
-            sid="Images",
-            actions=("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"),
-            resources=tuple(dict.fromkeys(repositories)),
-            reason="the agent pulls the images of the task, from no other repository",
         ),
     )
 
