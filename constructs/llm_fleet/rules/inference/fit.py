@@ -117,10 +117,13 @@ def _larger(question: _Question, server: ServerLike, instance: NeuronInstance) -
 
 
 def _largest_batch(question: _Question, instance: NeuronInstance, cores: int) -> int:
-    """Return the largest batch below the asked that fits; 0 when not even a batch of one does."""
+    """Return the largest batch that fits; 0 when not even a batch of one does.
+
+    It is below the one that was asked for: that one did not fit, so it takes more than the room that is divided here.
+    """
     one = question.on(instance, cores, batch_size=1)
     room = one.usable - one.weights
-    return min(int(room // one.cache), question.batch_size - 1) if room > 0 else 0
+    return int(room // one.cache) if room > 0 else 0
 
 
 def _host(question: _Question, server: ServerLike, instance: NeuronInstance) -> Iterator[Problem]:
