@@ -56,16 +56,6 @@ def known_model(name: str) -> KnownModel | None:
     return known[folded]
 
 
-def known_models() -> tuple[KnownModel, ...]:
-    """Return every model in the catalog."""
-    return tuple({model.repository: model for model in _by_name().values()}.values())
-
-
-def known_model_names() -> list[str]:
-    """Return the names that `known_model` knows, without their endings."""
-    return sorted(_by_name())
-
-
 @cache
 def _endings() -> tuple[str, ...]:
     return tuple(load("model_shapes")["endings"])

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.model_shapes import KnownModel, known_model, known_model_names, known_models
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.model_shapes import KnownModel, known_model
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model_shape import known_shape, shape_of_config
 
@@ -20,7 +21,11 @@ TANUKI: dict[str, Any] = {
 }
 
 
-COUNTED = [model for model in known_models() if model.parameters is not None]
+NAMED: list[tuple[str, str]] = [
+    (name, facts["repository"]) for facts in load("model_shapes")["models"] for name in facts["names"]
+]
+KNOWN = {model.repository: model for name, _ in NAMED if (model := known_model(name)) is not None}
+COUNTED = [model for model in KNOWN.values() if model.parameters is not None]
 
 
 @pytest.mark.parametrize("model", COUNTED, ids=lambda model: model.repository)
@@ -53,11 +58,11 @@ def test_a_name_that_tells_nothing(location: str):
 
 
 def test_no_name_stands_for_two_models_and_each_finds_its_own():
-    names = known_model_names()
-    assert len(names) == len(set(names)) >= 15
-    assert {model.repository for model in known_models()} == {
-        found.repository for name in names if (found := known_model(name)) is not None
-    }
+    assert len(NAMED) == len(dict(NAMED)) >= 15
+    for name, repository in NAMED:
+        found = known_model(name)
+        assert found is not None, name
+        assert found.repository == repository, name
 
 
 def test_heads_are_as_many_as_those_of_queries_where_nothing_is_said():
