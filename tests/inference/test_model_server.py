@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -184,3 +185,31 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         ModelServer.tgi(batch_size=0, usage_stats="of", image="tgi")
     assert [problem.code.value for problem in told.value.problems] == ["LF700", "LF701", "LF704", "LF704"]
     assert told.value.subject == "ModelServer.tgi"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"batch_size": None},
+        {"sequence_length": "4096"},
+        {"tensor_parallel": 2.0},
+        {"image": 3, "runtime_version": "2.29.0.0"},
+        {"image": OWN_IMAGE, "runtime_version": 2.29},
+    ],
+)
+def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(told: dict[str, Any]) -> None:
+    with pytest.raises(FleetError) as refused:
+        ModelServer.tgi(**told)
+    (problem,) = refused.value.problems
+    assert problem.where in told
+
+
+def test_the_word_of_a_server_is_taken_for_it_and_no_other() -> None:
+    word: Any = "tgi"
+    assert ModelServer(kind=word).kind is ServerKind.TGI
+    other: Any = "triton"
+    with pytest.raises(FleetError) as refused:
+        ModelServer(kind=other)
+    (problem,) = refused.value.problems
+    assert (problem.where, problem.value) == ("kind", "triton")
+    assert "ModelServer.tgi()" in problem.remedy

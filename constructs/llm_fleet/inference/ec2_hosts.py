@@ -15,7 +15,8 @@ class Ec2Hosts:
     """
 
     instance_type: str
-    """EC2's name, e.g. `inf2.xlarge`; `Ec2InstanceType.of(…)` for one newer than this release of llm-fleet."""
+    """EC2's name, e.g. `inf2.xlarge`; `Ec2InstanceType.of(…)` for a size newer than this release of llm-fleet, of
+    a family that it knows: NeuronCores and memory of others are not to be told."""
     root_volume_gib: int | None = None
     """Size of the encrypted gp3 that a host boots from, in GiB. Default: system, the server's image twice, as an update
     pulls the new one beside the old, and the model's cache."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from llm_fleet.catalog.inference_front import front_facts
 from llm_fleet.inference.jwt import Jwt
+from llm_fleet.rules.inference.forms import member_of
 from llm_fleet.rules.inference.front import check_front
 from llm_fleet.rules.inference.terms import Authentication
 from llm_fleet.rules.problem import raise_problems
@@ -43,5 +44,6 @@ class Front:
     which is more than a few Neuron hosts answer; raise it where many clients share one address, behind NAT."""
 
     def __post_init__(self) -> None:
-        """Check it."""
+        """Check it. The word of an `Authentication` is taken for it."""
+        object.__setattr__(self, "authentication", member_of(Authentication, self.authentication))
         raise_problems(check_front(self), subject="Front")

@@ -22,13 +22,16 @@ from llm_fleet.inference.render_service import render_service
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_base import ServiceBase
 from llm_fleet.inference.service_capacity import add_capacity
+from llm_fleet.inference.service_forms import check_arguments
 from llm_fleet.inference.service_log import ServiceLog
 from llm_fleet.inference.service_plan import ServicePlan, region_of, service_name_of
 from llm_fleet.inference.service_sight import ServiceSight, watch_devices
 from llm_fleet.inference.serving_task import ServingTask
 from llm_fleet.inference.sidecar_images import SidecarImages
 from llm_fleet.network.network import Network
+from llm_fleet.rules.inference.service import check_grace, check_log_days, check_service_name
 from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.problem import raise_problems
 
 
 class InferenceService(ServiceBase):
@@ -98,8 +101,26 @@ class InferenceService(ServiceBase):
         `sidecar_images`: of what runs beside the server, for networks that cannot reach public registries.
         """
         super().__init__(scope, id)
+        name = service_name_of(self, service_name)
+        of_arguments = check_arguments(
+            network=network,
+            model=model,
+            hosts=hosts,
+            front=front,
+            server=server,
+            scaling=scaling,
+            alarm_thresholds=alarm_thresholds,
+            sidecar_images=sidecar_images,
+            execute_command=execute_command,
+            neuron_health=neuron_health,
+            replace_sick_hosts=replace_sick_hosts,
+        )
+        if of_arguments:
+            # Parts check themselves; what only the whole can tell cannot be told of one that is none.
+            numbers = [*check_log_days(log_retention_days), *check_grace(health_check_grace_seconds)]
+            raise_problems([*of_arguments, *check_service_name(name), *numbers], subject=self.node.path)
         plan = ServicePlan(
-            name=service_name_of(self, service_name),
+            name=name,
             region=region_of(self),
             server=server,
             model=model,

@@ -6,13 +6,15 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.inference.model_shape import ModelShape
+from llm_fleet.rules.inference.forms import check_attributes, check_form, member_of, passing_over, wrong_names
 from llm_fleet.rules.inference.model import S3_SCHEME, bucket_and_prefix, check_model
 from llm_fleet.rules.inference.model_cache import default_cache_gib
 from llm_fleet.rules.inference.model_mount import check_mount, check_token_key
 from llm_fleet.rules.inference.model_shape import known_shape
+from llm_fleet.rules.inference.part_forms import LOCATION, MODEL, SOURCE
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.terms import ModelSource
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.problem import Problem, raise_problems
 
 _HOST_PATH = "/mnt/llm-fleet/model"
 _CONTAINER_PATH = "/model"
@@ -48,12 +50,18 @@ class Model:
 
         The codes are LF710 to LF717, LF719 and LF724.
         """
+        object.__setattr__(self, "source", member_of(ModelSource, self.source))
+        raise_problems(self._check_place(), subject="Model")
         if self.shape is None:
             object.__setattr__(self, "shape", known_shape(self.location))
+        of_forms = check_attributes(self, MODEL)
+        told = wrong_names(of_forms)
+        known: Model = passing_over(self, told)
         problems = [
-            *check_model(self),
-            *check_mount(self.source, key_arn=self.key_arn, cache_gib=self.cache_gib),
-            *check_token_key(self.source, self.token_key_arn),
+            *of_forms,
+            *(check_model(known) if "shape" not in told else ()),
+            *check_mount(self.source, key_arn=known.key_arn, cache_gib=known.cache_gib),
+            *check_token_key(self.source, known.token_key_arn),
         ]
         raise_problems(problems, subject="Model")
 
@@ -170,6 +178,11 @@ class Model:
     def path(self) -> str:
         """What the server is told: a folder in the container, or the id on the Hub."""
         return _CONTAINER_PATH if self.source is ModelSource.S3 else self.location.rstrip("/")
+
+    def _check_place(self) -> list[Problem]:
+        """Return why nothing else can be told of it: what there is no place of has neither size nor name."""
+        of_source = check_form(self.source, SOURCE, "source")
+        return of_source or check_form(self.location, LOCATION[self.source], "location")
 
     def _cache_gib(self) -> int:
         return default_cache_gib(self.shape) if self.cache_gib is None else self.cache_gib

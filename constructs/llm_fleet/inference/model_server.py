@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from llm_fleet.catalog.model_servers import ModelServerFacts, model_servers
+from llm_fleet.rules.inference.forms import member_of
 from llm_fleet.rules.inference.server import check_server
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import raise_problems
@@ -40,7 +41,8 @@ class ModelServer:
     """What else it was told, by the arguments of the method that made it."""
 
     def __post_init__(self) -> None:
-        raise_problems(check_server(self), subject=f"ModelServer.{self.kind.name.lower()}")
+        object.__setattr__(self, "kind", member_of(ServerKind, self.kind))
+        raise_problems(check_server(self), subject=f"ModelServer.{str(self.kind).replace('-', '_')}")
 
     @property
     def facts(self) -> ModelServerFacts:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-_STRING_MARKERS = ("${Token[", "#{Token[")
+_LIST_MARKER = "#{Token["
+_STRING_MARKERS = ("${Token[", _LIST_MARKER)
 _NUMBER_TOKEN_CEILING = -1.8e289
 
 
@@ -27,3 +28,11 @@ def is_unresolved(value: Any) -> bool:
     except RuntimeError:
         # jsii's answer of a token that has the property, without a value.
         return True
+
+
+def is_list_token(value: Any) -> bool:
+    """Return whether `value` is a token for a whole list, whose length as well is known only at deploy time."""
+    if not isinstance(value, list | tuple):
+        return False
+    items: list[Any] = [*value]
+    return any(isinstance(item, str) and item.startswith(_LIST_MARKER) for item in items)

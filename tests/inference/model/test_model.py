@@ -1,8 +1,9 @@
 """The model as a value: what it becomes on the host, in the container and in policies."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
@@ -15,6 +16,7 @@ from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.inference.model_permissions import model_permissions
 from llm_fleet.inference.model_shape import ModelShape
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.problem import FleetError
 
 SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
@@ -100,3 +102,50 @@ def test_a_config_file_that_does_not_tell(tmp_path: Path):
     with pytest.raises(FleetError) as raised:
         ModelShape(parameters=0, layers=1, attention_heads=1, kv_heads=1, head_dim=1)
     assert [problem.path for problem in raised.value.problems] == [("parameters",)]
+
+
+IN_S3 = ("s3://my-models/tanuki-8b",)
+ON_HUB = ("owner/tanuki-8b",)
+WRONG: Any = 3
+
+
+@pytest.mark.parametrize(
+    ("make", "told", "where"),
+    [
+        (Model.from_s3, (WRONG,), "location"),
+        (Model.from_hub, (WRONG,), "location"),
+        (Model.in_image, (WRONG,), "location"),
+        (Model.from_s3, IN_S3, "shape"),
+        (Model.from_s3, IN_S3, "compiled"),
+        (Model.from_s3, IN_S3, "served_name"),
+        (Model.from_s3, IN_S3, "key_arn"),
+        (Model.from_hub, ON_HUB, "revision"),
+        (Model.from_hub, ON_HUB, "token_secret_arn"),
+        (Model.from_hub, ON_HUB, "token_key_arn"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(
+    make: Callable[..., Model], told: tuple[str, ...], where: str
+):
+    with pytest.raises(FleetError) as refused:
+        make(*told, **({} if where == "location" else {where: WRONG}))
+    (problem,) = refused.value.problems
+    assert problem.where == where
+    assert (problem.value is None) == (where == "token_secret_arn")  # It may be the token itself.
+
+
+def test_the_word_of_a_place_is_taken_for_it_and_no_other():
+    word: Any = "s3"
+    assert Model(source=word, location="s3://my-models/tanuki-8b").source is ModelSource.S3
+    with pytest.raises(FleetError) as refused:
+        Model(source=WRONG, location="s3://my-models/tanuki-8b")
+    assert [problem.where for problem in refused.value.problems] == ["source"]
+
+
+def test_a_model_without_a_place_is_told_of_its_place():
+    nothing: Any = None
+    with pytest.raises(FleetError) as refused:
+        Model.from_s3(nothing)
+    (problem,) = refused.value.problems
+    assert problem.code is Code.MODEL_PLACE
+    assert 'Model.from_s3("s3://' in problem.remedy

@@ -152,3 +152,47 @@ def test_hosts_take_addresses_of_their_subnets_and_may_not_take_more_than_there_
     with pytest.raises(FleetError) as refused:
         make(network=network, scaling=Scaling(desired=40))
     assert Code.SUBNET_TOO_SMALL in {problem.code for problem in refused.value.problems}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "example"),
+    [
+        ({"server": "tgi"}, "ModelServer.tgi()"),
+        ({"hosts": "inf2.xlarge"}, 'Ec2Hosts(instance_type="inf2.xlarge")'),
+        ({"model": "s3://my-models/tanuki-8b"}, 'Model.from_s3("s3://my-models/tanuki-8b")'),
+        ({"front": None}, "Front("),
+        ({"network": None}, "FleetNetwork("),
+        ({"scaling": 2}, "Scaling(desired=2)"),
+        ({"execute_command": "yes"}, "True or False"),
+    ],
+)
+def test_a_part_of_another_class_is_one_problem_with_an_example(
+    make: MakeService, stack: cdk.Stack, wrong: dict[str, Any], example: str
+):
+    (part,) = wrong
+    with pytest.raises(FleetError) as refused:
+        make(**wrong)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == (Code.WRONG_TYPE, part)
+    assert f"write {example}" in problem.remedy
+    assert Template.from_stack(stack).find_resources("AWS::ECS::*") == {}
+
+
+def test_parts_of_other_classes_are_told_at_once_with_what_else_can_be(make: MakeService):
+    with pytest.raises(FleetError) as refused:
+        make(
+            server="tgi",
+            hosts="inf2.xlarge",
+            network=None,
+            service_name="ecs-chat",
+            log_retention_days="x",
+            health_check_grace_seconds="x",
+        )
+    assert [problem.where for problem in refused.value.problems] == [
+        "network",
+        "hosts",
+        "server",
+        "name",
+        "log_retention_days",
+        "health_check_grace_seconds",
+    ]

@@ -178,3 +178,52 @@ def test_one_az_is_mended_by_an_az_for_load_balancers() -> None:
     (existing,) = check_front_place(front, **place, internet=None)
     assert "load_balancer_zone_ids" in made.remedy
     assert "private_subnets" in existing.remedy
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "where"),
+    [
+        ({**NAMED, "authentication": "password"}, Code.NOT_A_CHOICE, "authentication"),
+        ({**TOKENS, "authentication": ["jwt"]}, Code.NOT_A_CHOICE, "authentication"),
+        ({**NAMED, "authentication": None, "api_key_secret_arn": SECRET}, Code.NOT_A_CHOICE, "authentication"),
+        ({**NAMED, "allowed_cidrs": "203.0.113.0/24", "public": True}, Code.FRONT_CIDR, "allowed_cidrs"),
+        ({**NAMED, "allowed_cidrs": None}, Code.FRONT_CIDR, "allowed_cidrs"),
+        ({**NAMED, "allowed_cidrs": (10,)}, Code.FRONT_CIDR, "allowed_cidrs[0]"),
+        ({"certificate_arn": 3}, Code.FRONT_CERTIFICATE, "certificate_arn"),
+        ({**NAMED, "public": "yes"}, Code.FRONT_PUBLIC_CIDRS, "public"),
+        ({"plain_http": "yes"}, Code.FRONT_PLAIN_HTTP, "plain_http"),
+        ({**NAMED, "jwt": "https://issuer.example.com"}, Code.FRONT_JWT, "jwt"),
+        ({**NAMED, "domain_name": 7}, Code.FRONT_DOMAIN_NAME, "domain_name"),
+        ({**NAMED, "api_key_secret_arn": 7}, Code.FRONT_API_KEY, "api_key_secret_arn"),
+        ({**NAMED, "longest_answer_seconds": None}, Code.FRONT_LONGEST_ANSWER, "longest_answer_seconds"),
+        ({**NAMED, "requests_per_five_minutes": "many"}, Code.FRONT_RATE, "requests_per_five_minutes"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(told: dict[str, Any], code: Code, where: str):
+    (problem,) = problems(**told)
+    assert (problem.code, problem.where) == (code, where)
+    assert problem.remedy.startswith("write ")
+    assert problem.allowed
+
+
+def test_values_of_wrong_types_hide_nothing_of_the_others():
+    assert found(certificate_arn=3, allowed_cidrs=("10.0.0.1/16",), authentication="x", domain_name="localhost") == [
+        (Code.FRONT_CERTIFICATE, "certificate_arn"),
+        (Code.NOT_A_CHOICE, "authentication"),
+        (Code.FRONT_CIDR, "allowed_cidrs[0]"),
+        (Code.FRONT_DOMAIN_NAME, "domain_name"),
+    ]
+
+
+def test_the_word_of_an_authentication_is_taken_for_it():
+    word: Any = "api-key"
+    assert Front(authentication=word, **NAMED).authentication is Authentication.API_KEY
+
+
+def test_how_many_ranges_there_are_must_be_known_and_what_they_are_need_not():
+    later = cdk.Fn.split(",", cdk.Fn.import_value("Ranges"))
+    (problem,) = problems(allowed_cidrs=later, **NAMED)
+    assert (problem.code, problem.where) == (Code.FRONT_CIDR, "allowed_cidrs")
+    assert "at synth" in problem.message
+    assert "cdk.Fn.select(0, …)" in problem.remedy
+    assert check_front(Front(allowed_cidrs=(cdk.Fn.select(0, later),), **NAMED)) == []

@@ -176,3 +176,26 @@ def test_a_release_is_believed_to_carry_the_newest_driver_of_its_day():
 def test_a_release_has_its_own_parameter():
     assert ami_parameter("20260701").startswith("/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/")
     assert "2023.0.20260701-kernel-6.1-x86_64/image_id" in ami_parameter("20260701")
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"instance_type": None}, Code.HOST_TYPE),
+        ({"instance_type": 2}, Code.HOST_TYPE),
+        ({"root_volume_gib": "20"}, Code.HOST_ROOT_VOLUME),
+        ({"root_volume_gib": True}, Code.HOST_ROOT_VOLUME),
+        ({"ami": 3}, Code.HOST_AMI),
+        ({"driver_version": 2.28}, Code.VERSION_FORM),
+        ({"install_driver": "no"}, Code.HOST_AMI_DRIVER),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(values: dict[str, Any], code: Code):
+    told: dict[str, Any] = {"instance_type": "inf2.xlarge", **values}
+    classes = (Ec2Hosts, ManagedHosts) if values.keys() <= {"instance_type", "root_volume_gib"} else (Ec2Hosts,)
+    for of_class in classes:
+        with pytest.raises(FleetError) as error:
+            of_class(**told)
+        (problem,) = error.value.problems
+        assert (problem.code, problem.path) == (code, tuple(values))
+        assert problem.remedy.startswith("write ")

@@ -1,5 +1,7 @@
 """What a service has besides its parts: name, log, grace period."""
 
+from typing import Any
+
 import pytest
 
 from llm_fleet.catalog.ecs_tasks import load_seconds, task_cpu_units, task_memory_mib
@@ -54,3 +56,15 @@ def test_what_is_not_compiled_loads_for_hours_and_what_is_larger_longer():
     assert small % 60 == 0
     assert small < load_seconds(weights_gib=130, source="s3", compiled=True)
     assert load_seconds(weights_gib=15, source="hub", compiled=False) > small + 3600
+
+
+@pytest.mark.parametrize("wrong", ["x", 30.5, True, None])
+def test_values_of_wrong_types(wrong: Any):
+    assert [problem.code for problem in check_log_days(wrong)] == [Code.SERVICE_LOG_DAYS]
+    assert [problem.code for problem in check_grace(wrong)] == ([] if wrong is None else [Code.SERVICE_GRACE])
+
+
+def test_a_name_is_a_text():
+    nothing: Any = None
+    (problem,) = check_service_name(nothing)
+    assert (problem.code, problem.path) == (Code.SERVICE_NAME, ("name",))

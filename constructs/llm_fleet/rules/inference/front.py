@@ -9,12 +9,14 @@ from ipaddress import IPv4Network
 
 from llm_fleet.catalog.inference_front import front_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.forms import check_attributes, check_form, passing_over, wrong_names
 from llm_fleet.rules.inference.jwt import check_jwt
+from llm_fleet.rules.inference.part_forms import FRONT, RANGE
 from llm_fleet.rules.inference.protocols import FrontLike
 from llm_fleet.rules.inference.terms import Authentication
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.tokens import is_list_token, is_unresolved
 
 EVERYBODY = "0.0.0.0/0"
 """Every IPv4 address."""
@@ -26,12 +28,18 @@ def check_front(front: FrontLike, *, region: str | None = None) -> list[Problem]
     """Return all that is wrong with a front; `region`: where it stands, `None` or a token when nobody told."""
     home = None if region is None or is_unresolved(region) else region
     facts = front_facts()
+    of_forms = check_attributes(front, FRONT)
+    wrong = wrong_names(of_forms)
+    front = passing_over(front, wrong)
+    # Whether a token or a key is asked for, and whose, are not to be told of what was not understood.
+    asked = [] if wrong & {"authentication", "jwt"} else check_jwt(front)
     return [
+        *of_forms,
         *_check_protocol(front),
         *_check_certificate(front.certificate_arn, home),
         *_check_clients(front),
-        *check_jwt(front),
-        *_check_api_key(front, home),
+        *asked,
+        *([] if "authentication" in wrong else _check_api_key(front, home)),
         *check_number(
             front.longest_answer_seconds,
             facts.longest_answer_seconds,
@@ -108,8 +116,10 @@ def _check_certificate(arn: str | None, region: str | None) -> list[Problem]:
 
 def _check_clients(front: FrontLike) -> list[Problem]:
     cidrs = front.allowed_cidrs
-    if is_unresolved(cidrs):
-        return []
+    if isinstance(cidrs, str):
+        return []  # It was no list, and that is told.
+    if is_list_token(cidrs):
+        return [_unknown_ranges()]
     problems = [problem for index, cidr in enumerate(cidrs) for problem in _check_cidr(index, cidr, cidrs[:index])]
     if front.public is True and not cidrs:
         problems.append(
@@ -136,10 +146,21 @@ def _check_clients(front: FrontLike) -> list[Problem]:
     return problems
 
 
+def _unknown_ranges() -> Problem:
+    return Problem(
+        code=Code.FRONT_CIDR,
+        path=("allowed_cidrs",),
+        message="how many ranges there are is not known at synth, and each is a rule of its own in the template",
+        allowed="a list whose length is known; a range in it may be a token",
+        remedy="write the ranges, or pick each from the list by cdk.Fn.select(0, …)",
+    )
+
+
 def _check_cidr(index: int, cidr: str, before: Sequence[str]) -> list[Problem]:
-    if is_unresolved(cidr):
-        return []
     path = ("allowed_cidrs", index)
+    of_form = check_form(cidr, RANGE, *path)
+    if of_form or is_unresolved(cidr):
+        return of_form
     if cidr in before:
         return [
             Problem(

@@ -61,8 +61,12 @@ def _unknown(name: str) -> Problem:
         message="this is SageMaker's name of an instance type; EC2's has no 'ml.'"
         if prefixed
         else f"EC2 has no instance type {name!r}",
-        remedy=f"write {nearest_neuron_type(name)!r}, the nearest that there is; in Python, "
-        "Ec2InstanceType.of(…) is for one newer than this release of llm-fleet",
+        remedy=f"write {nearest_neuron_type(name)!r}, the nearest that there is; "
+        + (
+            f"in Python, Ec2InstanceType.of(…) is for a size of {family} newer than this release of llm-fleet"
+            if own
+            else "NeuronCores and memory of a newer family are only known to a newer release of llm-fleet"
+        ),
         path=("instance_type",),
         value=name,
         allowed=", ".join(own or neuron_instance_names()),

@@ -3,8 +3,10 @@
 from llm_fleet.catalog.ecs_neuron_ami import default_root_gib, host_facts, least_root_gib
 from llm_fleet.catalog.model_servers import model_servers
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.forms import check_attributes, passing_over, wrong_names
 from llm_fleet.rules.inference.host_ami import check_ami
 from llm_fleet.rules.inference.host_type import check_host_type
+from llm_fleet.rules.inference.part_forms import HOSTS
 from llm_fleet.rules.inference.protocols import HostsLike, ModelLike, ServerLike
 from llm_fleet.rules.inference.terms import Capacity, ModelSource
 from llm_fleet.rules.inference.version import check_version
@@ -14,7 +16,15 @@ from llm_fleet.rules.tokens import is_unresolved
 
 def check_hosts(hosts: HostsLike) -> list[Problem]:
     """Check what hosts alone can tell. Paths are attribute names of `HostsLike`."""
-    return [*check_host_type(hosts), *check_ami(hosts), *_check_driver_form(hosts), *_check_volume_is_sold(hosts)]
+    of_forms = check_attributes(hosts, HOSTS)
+    hosts = passing_over(hosts, wrong_names(of_forms))
+    return [
+        *of_forms,
+        *check_host_type(hosts),
+        *check_ami(hosts),
+        *_check_driver_form(hosts),
+        *_check_volume_is_sold(hosts),
+    ]
 
 
 def check_hosts_with(

@@ -7,6 +7,8 @@ from llm_fleet.catalog.model_servers import ModelServerFacts, image_account, ima
 from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, sizes_of
 from llm_fleet.catalog.regions import regions
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.forms import check_attributes, check_form, passing_over, wrong_names
+from llm_fleet.rules.inference.part_forms import KIND, SERVER
 from llm_fleet.rules.inference.protocols import ServerLike
 from llm_fleet.rules.inference.server_setting import check_settings
 from llm_fleet.rules.inference.version import check_version
@@ -21,6 +23,11 @@ _IMAGE = re.compile(r"[a-z0-9][a-z0-9.-]*(:\d+)?/[a-z0-9._/-]+(:[\w][\w.-]{0,127
 
 def check_server(server: ServerLike) -> list[Problem]:
     """Return what is wrong with `server` wherever it runs: sizes, settings, another image."""
+    of_kind = check_form(server.kind, KIND, "kind")
+    if of_kind:
+        return of_kind  # What it takes is only known of a server that there is.
+    of_forms = check_attributes(server, SERVER)
+    server = passing_over(server, wrong_names(of_forms))
     sizes = [
         *check_number(server.batch_size, _AT_LEAST_ONE, Code.SERVER_SIZE, "batch_size", what="the batch size"),
         *check_number(
@@ -28,6 +35,7 @@ def check_server(server: ServerLike) -> list[Problem]:
         ),
     ]
     return [
+        *of_forms,
         *sizes,
         *check_number(
             server.tensor_parallel,

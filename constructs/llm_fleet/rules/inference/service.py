@@ -5,6 +5,8 @@ import re
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.catalog.ecs_tasks import task_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.forms import check_form
+from llm_fleet.rules.inference.part_forms import GRACE, LOG_DAYS, NAME
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -13,8 +15,9 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 def check_service_name(name: str) -> list[Problem]:
     """Check the name of a service, which its ECS cluster and its capacity provider bear as well."""
-    if is_unresolved(name):
-        return []
+    of_form = check_form(name, NAME, "name")
+    if of_form or is_unresolved(name):
+        return of_form
     limits = task_limits()
     allowed = f"1 to {limits.longest_name} letters, digits and hyphens, a letter first"
     prefix = next((prefix for prefix in limits.provider_prefixes if name.lower().startswith(prefix)), None)
@@ -32,6 +35,9 @@ def check_service_name(name: str) -> list[Problem]:
 
 def check_log_days(days: int) -> list[Problem]:
     """Check for how many days CloudWatch Logs keeps the log of a service."""
+    of_form = check_form(days, LOG_DAYS, "log_retention_days")
+    if of_form:
+        return of_form
     choices = address_facts().log_retention_days
     if is_unresolved(days) or days in choices:
         return []
@@ -49,6 +55,9 @@ def check_log_days(days: int) -> list[Problem]:
 
 def check_grace(seconds: int | None) -> list[Problem]:
     """Check the health check grace period; `None` is the catalog's figure."""
+    of_form = check_form(seconds, GRACE, "health_check_grace_seconds")
+    if of_form:
+        return of_form
     longest = task_limits().grace_seconds_max
     if seconds is None or is_unresolved(seconds) or 0 < seconds <= longest:
         return []
