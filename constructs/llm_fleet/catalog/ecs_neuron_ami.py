@@ -20,6 +20,8 @@ class HostFacts:
     managed_families: tuple[str, ...]
     """Instance families whose Neuron devices ECS Managed Instances hand to tasks."""
     managed_storage_minimum_gib: int
+    user_data_bytes: int
+    """EC2 takes no more user data, counted before it is encoded."""
     os_gib: int
     """What system, logs and agent take of the root volume, about."""
     images: int
@@ -27,6 +29,8 @@ class HostFacts:
     throughput_mib_s: int
     boot_minutes: int
     warmup_seconds: int
+    model_prefix_bytes: int
+    """What user data has room for of the prefix of a model in S3, as JSON writes it."""
 
 
 @cache
@@ -39,6 +43,7 @@ def host_facts() -> HostFacts:
         root_maximum_gib=facts["root_maximum_gib"],
         managed_families=tuple(facts["managed_families"]),
         managed_storage_minimum_gib=facts["managed_storage_minimum_gib"],
+        user_data_bytes=facts["user_data_bytes"],
         **facts["ours"],
     )
 

@@ -15,12 +15,13 @@ from llm_fleet.lifecycle.script_folder import default_folder, read_folder
 _FOLDER = "inference_host"
 _SCRIPT = "user_data.sh"
 _COLUMNS = 76
-LIMIT = 16384
-"""EC2 takes no more bytes, counted before they are encoded."""
 
 
 def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
-    """Return the user data that hands `settings` to a host; they may hold tokens."""
+    """Return the user data that hands `settings` to a host; they may hold tokens.
+
+    EC2 takes 16 KiB of it. The rule of a model's prefix (LF710) keeps it below that.
+    """
     script = (_folder() / _SCRIPT).read_text(encoding="utf-8")
     return script.replace("@FILES@", packed_files()).replace(
         "@SETTINGS@", cdk.Stack.of(scope).to_json_string(settings, 1)

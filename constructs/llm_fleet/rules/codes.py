@@ -319,7 +319,7 @@ class Code(StrEnum):
     VERSION_FORM = "LF707", "text that is no version of a Neuron package"
 
     # LF71x to LF72x the model of an inference service
-    MODEL_PLACE = "LF710", "a model in S3 whose place is no s3:// address"
+    MODEL_PLACE = "LF710", "a model in S3 whose place is no s3:// address, or is too long for user data"
     MODEL_HUB_ID = "LF711", "text that is no id of a model on the Hugging Face Hub"
     MODEL_IMAGE_PATH = "LF712", "a model in the image without an absolute path"
     MODEL_TOKEN = "LF713", "a token for the Hub that is no ARN of a secret, or that nothing uses"

@@ -10,7 +10,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.ecs_neuron_ami import host_facts
-from llm_fleet.inference.host_user_data import LIMIT, host_user_data, packed_files
+from llm_fleet.inference.host_user_data import host_user_data, packed_files
 from tests.lifecycle_scripts.inference_host.throwaway_host import SETTINGS, ThrowawayHost
 from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of
 from tools.synth_environment import ROOT
@@ -40,7 +40,7 @@ def user_data() -> str:
 
 
 def test_ec2_takes_it(user_data: str):
-    assert len(user_data.encode()) < LIMIT - 1024, "tokens become longer when they are known"
+    assert len(user_data.encode()) < host_facts().user_data_bytes - 1024, "tokens become longer when they are known"
 
 
 def test_shellcheck_finds_nothing(user_data: str):

@@ -1,8 +1,10 @@
 """Where the model is, and what goes with which place."""
 
+import json
 import re
 from collections.abc import Iterator
 
+from llm_fleet.catalog.ecs_neuron_ami import host_facts
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model_shape import check_shape
@@ -26,7 +28,9 @@ _ARN = re.compile(r"arn:aws[\w-]*:s3:::(?P<path>.+)")
 def check_model(model: ModelLike) -> list[Problem]:
     """Return what is wrong with `model` by itself, at paths such as `("location",)`."""
     place = {ModelSource.S3: _in_s3, ModelSource.HUB: _on_hub, ModelSource.IMAGE: _in_image}[model.source]
-    of_place = [] if is_unresolved(model.location) else list(place(model.location))
+    # Of an address in S3 the bucket alone may be unknown: that of a bucket of the same app.
+    unknown = model.source is not ModelSource.S3 and is_unresolved(model.location)
+    of_place = [] if unknown else list(place(model.location))
     return [
         *of_place,
         *_revision(model),
@@ -44,6 +48,8 @@ def bucket_and_prefix(location: str) -> tuple[str, str]:
 
 
 def _in_s3(location: str) -> Iterator[Problem]:
+    if is_unresolved(location) and not str(location).startswith(S3_SCHEME):
+        return
     if not location.startswith(S3_SCHEME):
         yield Problem(
             code=Code.MODEL_PLACE,
@@ -65,6 +71,22 @@ def _in_s3(location: str) -> Iterator[Problem]:
             value=location,
             allowed=problem.allowed,
         )
+    yield from _long(location, prefix)
+
+
+def _long(location: str, prefix: str) -> Iterator[Problem]:
+    size, room = len(json.dumps(prefix, ensure_ascii=False).encode(errors="surrogatepass")) - 2, host_facts()
+    if is_unresolved(prefix) or size <= room.model_prefix_bytes:
+        return
+    yield Problem(
+        code=Code.MODEL_PLACE,
+        message=f"the prefix takes {size} bytes of the user data that tells hosts of it, of which EC2 takes "
+        f"{room.user_data_bytes} in all",
+        remedy="put the model under a shorter prefix",
+        path=("location",),
+        value=location,
+        allowed=f"up to {room.model_prefix_bytes} bytes of prefix, in UTF-8 and as JSON writes it",
+    )
 
 
 def _instead(location: str) -> str:

@@ -1,0 +1,73 @@
+"""User data stays within what EC2 takes, with the longest names that the rules and CloudFormation let through."""
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.catalog.ecs_neuron_ami import host_facts
+from llm_fleet.catalog.ecs_tasks import task_limits
+from llm_fleet.catalog.neuron_devices import neuron_instance_names
+from llm_fleet.inference.ec2_hosts import Ec2Hosts
+from llm_fleet.inference.host_settings import host_settings
+from llm_fleet.inference.host_user_data import host_user_data
+from llm_fleet.inference.model import Model
+from llm_fleet.inference.model_mount import ModelMount
+from llm_fleet.inference.model_shape import ModelShape
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.model import check_model
+from llm_fleet.rules.problem import FleetError
+from tests.lifecycle_scripts.inference_host.unpack import settings_of
+
+NAME = "n" * task_limits().longest_name
+SHAPE = ModelShape(parameters=7_512_264_704, layers=32, attention_heads=32, kv_heads=8, head_dim=128)
+ROOM = host_facts().model_prefix_bytes
+STACK = f"arn:aws-us-gov:cloudformation:ap-southeast-1:111122223333:stack/{'s' * 128}/{'0' * 36}"
+"""Names of stacks have 128 characters at most."""
+LONGEST = ["p" * ROOM, "ü" * (ROOM // 2), '"' * (ROOM // 2), "\\" * (ROOM // 2), "\x01" * (ROOM // 6)]
+
+
+def mount_of(prefix: str) -> ModelMount:
+    model = Model.from_s3(f"s3://{'b' * 63}/{prefix}", shape=SHAPE, cache_gib=99999)
+    assert model.mount is not None
+    return model.mount
+
+
+@pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
+def test_the_longest_of_all_names_together_fit(prefix: str):
+    stack = cdk.Stack(cdk.App(), "S", env=cdk.Environment(region="ap-southeast-1"))
+    settings = host_settings(
+        stack,
+        hosts=Ec2Hosts(instance_type=max(neuron_instance_names(), key=len)),
+        service_name=NAME,
+        cluster_name=NAME,
+        driver_version="2.28.10.10",
+        log_group_name=f"/llm-fleet/inference/{NAME}",
+        signal_resource="L" * 255,  # the longest logical id
+        mount=mount_of(prefix),
+    )
+    text = stack.resolve(host_user_data(stack, {**settings, "stack": STACK, "url_suffix": "amazonaws.com.cn"}))
+    assert settings_of(text)["mount"]["prefix"] == prefix
+    assert len(text.encode()) < host_facts().user_data_bytes
+
+
+@pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
+def test_one_character_more_is_refused(prefix: str):
+    with pytest.raises(FleetError) as refused:
+        mount_of(prefix + 6 * prefix[:1])
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("location",))
+    assert "bytes of the user data" in problem.message
+    assert f"up to {ROOM} bytes" in problem.allowed
+
+
+def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
+    location = f"s3://{cdk.Token.as_string({'Ref': 'Bucket'})}/{'p' * ROOM}"
+    assert check_model(Model.from_s3(location, shape=SHAPE)) == []
+    with pytest.raises(FleetError, match="bytes of the user data"):
+        Model.from_s3(location + "p", shape=SHAPE)
+    with pytest.raises(FleetError, match="by which IAM would grant more"):
+        Model.from_s3(location[:-1] + "*", shape=SHAPE)
+
+
+def test_a_prefix_that_is_not_known_yet_passes():
+    model = Model.from_s3(f"s3://my-models/{cdk.Token.as_string({'Ref': 'Prefix'})}/{'p' * ROOM}", shape=SHAPE)
+    assert check_model(model) == []
