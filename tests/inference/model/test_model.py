@@ -79,7 +79,6 @@ def test_all_that_is_wrong_is_told_at_once():
     assert {problem.code for problem in raised.value.problems} == {
         Code.MODEL_PLACE,
         Code.MODEL_NAME,
-        Code.MODEL_SHAPE_UNKNOWN,
         Code.MODEL_KEY,
         Code.MODEL_CACHE,
     }
