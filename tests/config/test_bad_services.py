@@ -2,7 +2,9 @@
 
 import pytest
 
+from llm_fleet.catalog.regions import regions
 from llm_fleet.config.services.service import ServiceConfig
+from llm_fleet.rules.codes import Code
 from tests.config.good_service import MODEL, problems
 
 KEY = "'arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef'"
@@ -191,3 +193,16 @@ def test_remedies_speak_the_files_words():
         "key_arn",
     ):
         assert word not in told, word
+
+
+@pytest.mark.parametrize(("region", "zones"), [("us-west-2", "usw2"), ("eu-north-1", "eun1"), ("mars-1", "usw2")])
+def test_a_file_without_a_network_is_shown_one_that_services_can_stand_in(region: str, zones: str):
+    found = problems("us-west-2", region, "network: {azs: [usw2-az1, usw2-az2]}\n", "")
+    (problem,) = [each for each in found if each.code is Code.MISSING_KEY]
+    written = f"network: {{azs: [{zones}-az1, {zones}-az2]}}"
+    assert f"`{written}`" in problem.remedy
+    assert "services" in problem.message
+    if region in regions():
+        assert problems("us-west-2", region, "network: {azs: [usw2-az1, usw2-az2]}", written) == ()
+        (none,) = problems("us-west-2", region, "{azs: [usw2-az1, usw2-az2]}", "none")
+        assert f"`{written}`" in none.remedy

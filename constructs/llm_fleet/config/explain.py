@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -12,6 +12,7 @@ from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.kinds import KIND, likely_kind
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.network_example import network_of_services
 from llm_fleet.config.shape import bare, field_at, kinds_at, model_at, without_kinds
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -57,6 +58,9 @@ def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     field = field_at(model, tuple(error["loc"]))
     example = field.examples[-1] if field is not None and field.examples else "…"
     key = error["loc"][-1]
+    beside: Any = error["input"]
+    if tuple(error["loc"]) == ("network",) and isinstance(beside, Mapping) and "services" in beside:
+        example = network_of_services(cast("Mapping[str, Any]", beside).get("region"))
     purpose = _purpose(model_at(model, tuple(error["loc"][:-1])), key)
     return Problem(
         code=Code.MISSING_KEY,

@@ -30,7 +30,8 @@ class Fleet(FleetModel):
     region: str = Field(examples=["us-west-2"])
     """The AWS Region where all of it stands, e.g. `us-west-2`."""
     network: NetworkConfig | None = Field(examples=[NO_NETWORK, "{az: usw2-az4}"], json_schema_extra=_or_none)
-    """The VPC; `none` leaves the clusters in the service's own network, which cannot reach a file system."""
+    """The VPC; `none` leaves the clusters in the service's own network, which cannot reach a file system;
+    services need one."""
     storage: StorageConfig = StorageConfig()
     """File systems and buckets, which outlive the clusters. Default: none."""
     clusters: Mapping[str, AnyCluster] = {}

@@ -199,3 +199,20 @@ def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(values: dict[
         (problem,) = error.value.problems
         assert (problem.code, problem.path) == (code, tuple(values))
         assert problem.remedy.startswith("write ")
+
+
+def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():
+    def remedy(name: str) -> str:
+        with pytest.raises(FleetError) as error:
+            Ec2Hosts(instance_type=name)
+        return error.value.problems[0].remedy
+
+    assert "Ec2InstanceType.of(…) is for a size of inf2 newer" in remedy("inf2.2xlarge")
+    assert "Ec2InstanceType" not in remedy("inf3.xlarge")
+    # What the remedy leaves out would not help: cores and memory are the family's, and known of known ones only.
+    newer = Ec2InstanceType.of(
+        "inf3.xlarge", architecture="x86_64", vcpus=4, memory_gib=32, accelerator="neuron", accelerators=1
+    )
+    with pytest.raises(FleetError) as error:
+        Ec2Hosts(instance_type=newer)
+    assert [problem.code for problem in error.value.problems] == [Code.HOST_WITHOUT_NEURON]

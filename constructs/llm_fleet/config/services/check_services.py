@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network_example import network_of_services
 from llm_fleet.config.services.check_export import check_service_export
 from llm_fleet.config.services.check_model_config import check_model_config
 from llm_fleet.config.services.in_file import in_file
@@ -71,7 +72,8 @@ def _check_own(service: ServiceConfig, fleet: Fleet) -> Iterator[Problem]:
         yield Problem(
             code=Code.SERVICE_NETWORK,
             message="a service stands in a network: its load balancer and its hosts have addresses there",
-            remedy="write `network: {azs: [<az>, <another>]}` in place of `network: none`",
+            remedy=f"write `network: {network_of_services(fleet.region)}` in place of `network: none`, with AZs "
+            "that have capacity",
         )
     yield from (problem.under("model") for problem in check_model_config(service.model, fleet))
     if service.export is not None:
