@@ -6,6 +6,7 @@ from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.service_forms import check_arguments
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.closed_network import check_pulled_image
 from llm_fleet.rules.inference.export import check_export, check_export_host, check_export_network, export_instance
@@ -38,6 +39,10 @@ class ExportPlan:
         subject: str,
     ) -> Ec2Hosts | None:
         """Return the hosts that it is exported on, `None` for Fargate; raise `FleetError` with all that is wrong."""
+        told = {} if hosts is None else {"hosts": hosts}
+        raise_problems(
+            check_arguments(source=self.source, model=self.model, server=self.server, **told), subject=subject
+        )
         # Raises for what is no instance type with Neuron devices.
         Ec2Hosts(instance_type=self.instance_type)
         problems = [

@@ -14,7 +14,7 @@ from llm_fleet.rules.problem import raise_problems
 class Front:
     """How clients reach a service: HTTPS, from the VPC alone, with an API key, unless told otherwise.
 
-    Raises `FleetError` (LF740 to LF753) with all that is wrong with it.
+    Raises `FleetError` (LF114, LF740 to LF753) with all that is wrong with it.
     """
 
     certificate_arn: str | None = None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from llm_fleet.rules.inference.forms import member_of
 from llm_fleet.rules.inference.terms import ClaimFormat
 
 
@@ -15,3 +16,7 @@ class JwtClaim:
     """One to ten, of up to 256 characters each."""
     format: ClaimFormat = ClaimFormat.SINGLE_STRING
     """How tokens write it: one text unless told otherwise."""
+
+    def __post_init__(self) -> None:
+        """Take the word of a format for it; `Jwt` checks the rest."""
+        object.__setattr__(self, "format", member_of(ClaimFormat, self.format))

@@ -1,4 +1,4 @@
-"""Of what class each argument of a service is, and an example of it for who gave something else."""
+"""Of what class each argument of a service, or of an export, is, and an example for who gave something else."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +22,7 @@ _FORMS: Mapping[str, Form] = {
         remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az2"]), or '
         "ExistingNetwork(…) for a VPC that there is",
     ),
+    "source": Form(wanted="a Model", types=(Model,), remedy='write Model.from_hub("owner/name"), or another place'),
     "model": Form(
         wanted="a Model", types=(Model,), remedy='write Model.from_s3("s3://my-models/tanuki-8b"), or another place'
     ),
@@ -50,5 +51,5 @@ _FORMS: Mapping[str, Form] = {
 
 
 def check_arguments(**arguments: Any) -> list[Problem]:
-    """Return a problem for each of `arguments` of a service that is of another class, by its name."""
+    """Return a problem for each of `arguments` that is of another class, by its name."""
     return check_forms(arguments, _FORMS)

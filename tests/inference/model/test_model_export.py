@@ -182,6 +182,15 @@ def test_what_cannot_be_is_told_before_anything_is_made(stack: cdk.Stack, change
     assert stack.node.try_find_child("Export") is None
 
 
+@pytest.mark.parametrize("part", ["source", "model", "server", "hosts"])
+def test_a_part_of_another_class_is_one_problem_with_an_example(stack: cdk.Stack, part: str):
+    told: dict[str, Any] = {"source": RAW, "model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
+    told[part] = "tgi"
+    with pytest.raises(FleetError) as raised:
+        ModelExport(stack, "Export", network=NETWORK, **told)
+    assert [(problem.code, problem.where) for problem in raised.value.problems] == [(Code.WRONG_TYPE, part)]
+
+
 def test_a_closed_network_needs_the_tools_in_its_region(stack: cdk.Stack):
     good: dict[str, Any] = {"model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
     with pytest.raises(FleetError) as raised:

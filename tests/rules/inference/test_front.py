@@ -227,3 +227,38 @@ def test_how_many_ranges_there_are_must_be_known_and_what_they_are_need_not():
     assert "at synth" in problem.message
     assert "cdk.Fn.select(0, …)" in problem.remedy
     assert check_front(Front(allowed_cidrs=(cdk.Fn.select(0, later),), **NAMED)) == []
+
+
+WRONG: Any = 3
+
+
+@pytest.mark.parametrize(
+    ("told", "where"),
+    [
+        ({"issuer": WRONG}, "issuer"),
+        ({"jwks_endpoint": None}, "jwks_endpoint"),
+        ({"claims": JwtClaim(name="aud", values=("chat",))}, "claims"),
+        ({"claims": ("aud",)}, "claims[0]"),
+        ({"claims": (JwtClaim(name=WRONG, values=("chat",)),)}, "claims[0].name"),
+        ({"claims": (JwtClaim(name="aud", values=WRONG),)}, "claims[0].values"),
+        ({"claims": (JwtClaim(name="aud", values=(WRONG,)),)}, "claims[0].values[0]"),
+        ({"claims": (JwtClaim(name="aud", values=("chat",), format=WRONG),)}, "claims[0].format"),
+    ],
+)
+def test_what_is_no_issuer_is_one_problem_and_no_traceback(told: dict[str, Any], where: str):
+    values: dict[str, Any] = {"issuer": ISSUER.issuer, "jwks_endpoint": ISSUER.jwks_endpoint, **told}
+    with pytest.raises(FleetError) as raised:
+        Jwt(**values)
+    assert [problem.where for problem in raised.value.problems] == [where]
+
+
+def test_one_text_is_no_list_of_values():
+    one: Any = "chat"
+    with pytest.raises(FleetError) as raised:
+        Jwt(issuer=ISSUER.issuer, jwks_endpoint=ISSUER.jwks_endpoint, claims=(JwtClaim(name="aud", values=one),))
+    assert [(problem.where, problem.value) for problem in raised.value.problems] == [("claims[0].values", "chat")]
+
+
+def test_the_word_of_a_format_is_taken_for_it():
+    word: Any = "string-array"
+    assert JwtClaim(name="aud", values=("chat",), format=word).format is ClaimFormat.STRING_ARRAY

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from llm_fleet.catalog.inference_front import front_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.forms import check_attributes, check_form
+from llm_fleet.rules.inference.part_forms import CLAIM, CLAIM_FIELDS, CLAIM_VALUE, JWT
 from llm_fleet.rules.inference.protocols import FrontLike, JwtClaimLike, JwtLike
 from llm_fleet.rules.inference.terms import Authentication, ClaimFormat
 from llm_fleet.rules.problem import Problem
@@ -56,6 +58,9 @@ def check_jwt(front: FrontLike) -> list[Problem]:
 
 def check_jwt_fields(jwt: JwtLike) -> list[Problem]:
     """Return what is wrong with an issuer by itself."""
+    of_forms = check_attributes(jwt, JWT)
+    if of_forms:
+        return of_forms
     problems = _check_url("issuer", jwt.issuer, "the issuer")
     problems += _check_url("jwks_endpoint", jwt.jwks_endpoint, "the JWKS endpoint")
     most = front_facts().jwt_claims
@@ -96,6 +101,9 @@ def _check_url(attribute: str, url: str, what: str) -> list[Problem]:
 
 
 def _check_claim(claim: JwtClaimLike) -> list[Problem]:
+    of_forms = check_form(claim, CLAIM) or check_attributes(claim, CLAIM_FIELDS)
+    if of_forms:
+        return of_forms
     facts = front_facts()
     own = ", ".join(facts.jwt_own_claims)
     if claim.name in facts.jwt_own_claims or not claim.name:
@@ -124,6 +132,9 @@ def _check_claim(claim: JwtClaimLike) -> list[Problem]:
 
 
 def _check_value(claim: JwtClaimLike, index: int, value: str) -> list[Problem]:
+    of_form = check_form(value, CLAIM_VALUE, "values", index)
+    if of_form:
+        return of_form
     most = front_facts().jwt_text_characters
     blank = claim.format is ClaimFormat.SPACE_SEPARATED and " " in value
     if is_unresolved(value) or (0 < len(value) <= most and not blank):

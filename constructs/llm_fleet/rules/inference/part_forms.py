@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import Form
-from llm_fleet.rules.inference.terms import Authentication, ModelSource, ServerKind
+from llm_fleet.rules.inference.terms import Authentication, ClaimFormat, ModelSource, ServerKind
 
 
 def _text(code: Code, example: str, *, optional: bool = True, secret: bool = False) -> Form:
@@ -47,6 +47,38 @@ FRONT: Mapping[str, Form] = {
     "domain_name": _text(Code.FRONT_DOMAIN_NAME, "the name that clients use, e.g. 'chat.example.com'"),
     "requests_per_five_minutes": _whole(Code.FRONT_RATE, "a number, e.g. 3000, or leave it out"),
 }
+JWT: Mapping[str, Form] = {
+    "issuer": _text(Code.FRONT_JWT_URL, "the issuer's URL, 'https://…'", optional=False),
+    "jwks_endpoint": _text(Code.FRONT_JWT_URL, "the URL of its keys, 'https://…'", optional=False),
+    "claims": Form(
+        wanted="a tuple or list of JwtClaim",
+        types=(tuple, list),
+        code=Code.FRONT_JWT_CLAIM,
+        remedy='write claims=(JwtClaim(name="aud", values=("chat",)),): a tuple, of one claim as well',
+    ),
+}
+CLAIM = Form(
+    wanted="a JwtClaim",
+    has=("name", "values", "format"),
+    code=Code.FRONT_JWT_CLAIM,
+    remedy='write JwtClaim(name="aud", values=("chat",))',
+)
+CLAIM_FIELDS: Mapping[str, Form] = {
+    "name": _text(Code.FRONT_JWT_CLAIM, "the claim's name, e.g. 'aud'", optional=False),
+    "values": Form(
+        wanted="a tuple or list of texts",
+        types=(tuple, list),
+        code=Code.FRONT_JWT_CLAIM,
+        remedy='write values=("chat",): a tuple, of one value as well',
+    ),
+    "format": Form(
+        wanted=", ".join(f"ClaimFormat.{each.name}" for each in ClaimFormat),
+        types=(ClaimFormat,),
+        code=Code.FRONT_JWT_CLAIM,
+        remedy="write ClaimFormat.STRING_ARRAY where tokens have a list, or leave it out for one text",
+    ),
+}
+CLAIM_VALUE = _text(Code.FRONT_JWT_CLAIM, "the value in quotes", optional=False)
 RANGE = _text(Code.FRONT_CIDR, "the range in quotes, e.g. '203.0.113.0/24'", optional=False)
 
 HOSTS: Mapping[str, Form] = {
