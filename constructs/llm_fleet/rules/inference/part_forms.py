@@ -30,7 +30,7 @@ FRONT: Mapping[str, Form] = {
         remedy='write allowed_cidrs=("203.0.113.0/24",): a tuple, of one range as well',
     ),
     "authentication": Form(
-        wanted=", ".join(f"Authentication.{each.name}" for each in Authentication),
+        wanted=" or ".join(f"Authentication.{each.name}" for each in Authentication),
         types=(Authentication,),
         code=Code.NOT_A_CHOICE,
         remedy="write Authentication.API_KEY, or leave it out, which is the same",
@@ -72,7 +72,7 @@ CLAIM_FIELDS: Mapping[str, Form] = {
         remedy='write values=("chat",): a tuple, of one value as well',
     ),
     "format": Form(
-        wanted=", ".join(f"ClaimFormat.{each.name}" for each in ClaimFormat),
+        wanted=" or ".join(f"ClaimFormat.{each.name}" for each in ClaimFormat),
         types=(ClaimFormat,),
         code=Code.FRONT_JWT_CLAIM,
         remedy="write ClaimFormat.STRING_ARRAY where tokens have a list, or leave it out for one text",
@@ -97,7 +97,7 @@ SERVER: Mapping[str, Form] = {
     "runtime_version": _text(Code.VERSION_FORM, "all four numbers in quotes, e.g. '2.28.0.0'"),
 }
 KIND = Form(
-    wanted=", ".join(f"ServerKind.{each.name}" for each in ServerKind),
+    wanted=" or ".join(f"ServerKind.{each.name}" for each in ServerKind),
     types=(ServerKind,),
     code=Code.NOT_A_CHOICE,
     remedy="write ModelServer.tgi(), or another of its makers",
@@ -126,7 +126,7 @@ LOCATION: Mapping[ModelSource, Form] = {
     ModelSource.IMAGE: _text(Code.MODEL_IMAGE_PATH, 'Model.in_image("/opt/model")', optional=False),
 }
 SOURCE = Form(
-    wanted=", ".join(f"ModelSource.{each.name}" for each in ModelSource),
+    wanted=" or ".join(f"ModelSource.{each.name}" for each in ModelSource),
     types=(ModelSource,),
     code=Code.NOT_A_CHOICE,
     remedy='write Model.from_s3("s3://my-models/tanuki-8b"), or another of its makers',
