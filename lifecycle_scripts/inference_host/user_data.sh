@@ -9,9 +9,9 @@ home="$root/opt/llm-fleet/inference_host"
 units="$root/etc/systemd/system"
 
 refuse() {
-    echo "{\"event\": \"host-refused\", \"code\": \"LFN101\", \"message\": \"$1\"}" | tee "$root/dev/console"
-    systemctl mask --now --no-block ecs.service
-    exit 1
+  echo "{\"event\": \"host-refused\", \"code\": \"LFN101\", \"message\": \"$1\"}" | tee "$root/dev/console"
+  systemctl mask --now --no-block ecs.service
+  exit 1
 }
 
 command -v python3 >/dev/null || refuse "this AMI has no python3: take the ECS-optimized Neuron AMI of AL2023"
