@@ -57,13 +57,18 @@ if not key or key[1] not in read('/fsx/home/alice/.ssh/authorized_keys'): sys.ex
 """
 
 
-# Shows what this node's sshd has in /shown, as `name type key` lines with a comment between them.
+# Shows what this node's sshd has in /shown of the kind asked for, as `name type key` lines with a comment between them.
+# While /penalty has lines, it takes one off and closes the connection, as sshd does to who came too often.
 KEYSCAN = """
-if a[:4] != ['-T', '10', '-t', 'ed25519,ecdsa,rsa'] or len(a) != 5: bad()
-shown = read('/shown')
+if a[:3] != ['-T', '10', '-t'] or a[3] not in ('ed25519', 'ecdsa', 'rsa') or len(a) != 5: bad()
+shown, penalty = read('/shown'), read('/penalty').splitlines()
+if penalty:
+    open(root + '/penalty', 'w').write('\\n'.join(penalty[1:]))
+    sys.exit(f'{a[4]}: Connection closed by remote host')
 if shown == 'down': sys.exit(f'connect to host {a[4]} port 22: Connection refused')
 print(f'# {a[4]}:22 SSH-2.0-OpenSSH_10.0')
-for line in shown.splitlines(): print(f'{a[4]} {line}')
+for line in shown.splitlines():
+    if a[3] in line: print(f'{a[4]} {line}')
 """
 
 
@@ -192,12 +197,31 @@ def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -
     for shown, says in (
         ("down", "Connection refused"),
         ("ssh-ed25519 IMPOSTOR\n", "IMPOSTOR"),
-        ("", "shows other keys"),
+        ("ssh-rsa IMPOSTOR\n", "IMPOSTOR"),
+        ("", "shows no host key"),
     ):
         file(tmp_path, "/shown", shown)
         with pytest.raises(Failure, match=says) as failure:
             STEP.verify(node)
         assert failure.value.code is Code.SSH_BETWEEN_NODES
+
+
+def test_a_compute_node_that_came_too_often_waits_until_sshd_answers_again(tmp_path: Path) -> None:
+    node = fresh(tmp_path, role="Compute")
+    STEP.apply(node)
+    file(tmp_path, "/penalty", "closed\nclosed\nclosed\n")
+    STEP.verify(node)
+    assert node.host.read("/penalty") == ""
+
+
+def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = fresh(tmp_path, role="Compute")
+    STEP.apply(node)
+    file(tmp_path, "/penalty", "closed\n" * 1000)
+    monkeypatch.setattr(host_keys, "_PENALTY_SECONDS", 0.2)
+    with pytest.raises(Failure, match="closes each connection") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.SSH_BETWEEN_NODES
 
 
 @pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
