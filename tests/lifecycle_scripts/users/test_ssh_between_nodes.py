@@ -64,7 +64,7 @@ if a[:3] != ['-T', '10', '-t'] or a[3] not in ('ed25519', 'ecdsa', 'rsa') or len
 shown, penalty = read('/shown'), read('/penalty').splitlines()
 if penalty:
     open(root + '/penalty', 'w').write('\\n'.join(penalty[1:]))
-    sys.exit(f'{a[4]}: Connection closed by remote host')
+    sys.exit(f'{a[4]}: Connection {penalty[0]}')
 if shown == 'down': sys.exit(f'connect to host {a[4]} port 22: Connection refused')
 print(f'# {a[4]}:22 SSH-2.0-OpenSSH_10.0')
 for line in shown.splitlines():
@@ -209,7 +209,7 @@ def test_on_a_compute_node_nobody_logs_in_and_sshd_must_answer(tmp_path: Path) -
 def test_a_compute_node_that_came_too_often_waits_until_sshd_answers_again(tmp_path: Path) -> None:
     node = fresh(tmp_path, role="Compute")
     STEP.apply(node)
-    file(tmp_path, "/penalty", "closed\nclosed\nclosed\n")
+    file(tmp_path, "/penalty", "closed by remote host\nreset by peer\nreset by peer\nreset by peer\n")
     STEP.verify(node)
     assert node.host.read("/penalty") == ""
 
@@ -217,7 +217,7 @@ def test_a_compute_node_that_came_too_often_waits_until_sshd_answers_again(tmp_p
 def test_a_compute_node_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = fresh(tmp_path, role="Compute")
     STEP.apply(node)
-    file(tmp_path, "/penalty", "closed\n" * 1000)
+    file(tmp_path, "/penalty", "closed by remote host\n" * 1000)
     monkeypatch.setattr(host_keys, "_PENALTY_SECONDS", 0.2)
     with pytest.raises(Failure, match="closes each connection") as failure:
         STEP.verify(node)
