@@ -26,8 +26,8 @@ _SECONDS = 30
 _PENALTY_SECONDS = 40
 """sshd of OpenSSH 9.8 and later counts a second against an address for each connection that asks for a key and logs
 nobody in, and from 15 on closes its connections until they are over (sshd_config, PerSourcePenalties). Scripts that are
-run again and again within seconds get there; a connection that is closed at once counts nothing. Seen with OpenSSH 10.0:
-the 18th look within seconds was refused, and 17 s later it was not."""
+run again and again within seconds get there; a connection that is closed at once counts nothing. With OpenSSH 10.0
+the 18th look within seconds was refused, and 17 s later none was."""
 _TURNED_AWAY = ("closed by remote host", "reset by peer")
 """What ssh-keyscan says of a connection that sshd closes, before or after the first byte is read."""
 
