@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.network_cidrs import check_cidrs, check_vpc_cidrs
 from llm_fleet.rules.network_endpoints import check_endpoints, interface_endpoints
@@ -39,7 +40,7 @@ def check_network(
         *check_cidrs(cidr, compute_cidr),
         *_check_internet(internet),
         *check_endpoints(endpoints),
-        *_check_flow_log_days(flow_log_days),
+        *check_retention_days(flow_log_days, Code.FLOW_LOG_DAYS, "flow_log_days"),
         *_check_quota(interface_quota),
         *check_load_balancer_zones(load_balancer_zone_ids, availability_zone_ids=availability_zone_ids, region=region),
     ]
@@ -113,22 +114,6 @@ def _check_internet(internet: str) -> list[Problem]:
             value=internet,
             allowed=", ".join(choices),
             remedy=did_you_mean(internet, choices, otherwise="write nat, or none for a closed network"),
-        )
-    ]
-
-
-def _check_flow_log_days(days: int | None) -> list[Problem]:
-    choices = address_facts().log_retention_days
-    if days is None or is_unresolved(days) or days in choices:
-        return []
-    return [
-        Problem(
-            code=Code.FLOW_LOG_DAYS,
-            path=("flow_log_days",),
-            message=f"CloudWatch Logs cannot keep a log for {days} days",
-            value=days,
-            allowed=", ".join(map(str, choices)),
-            remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
         )
     ]
 

@@ -2,11 +2,11 @@
 
 import re
 
-from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.catalog.ecs_tasks import task_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_form
 from llm_fleet.rules.inference.part_forms import GRACE, LOG_DAYS, NAME
+from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -36,21 +36,7 @@ def check_service_name(name: str) -> list[Problem]:
 def check_log_days(days: int) -> list[Problem]:
     """Check for how many days CloudWatch Logs keeps the log of a service."""
     of_form = check_form(days, LOG_DAYS, "log_retention_days")
-    if of_form:
-        return of_form
-    choices = address_facts().log_retention_days
-    if is_unresolved(days) or days in choices:
-        return []
-    return [
-        Problem(
-            code=Code.SERVICE_LOG_DAYS,
-            path=("log_retention_days",),
-            message=f"CloudWatch Logs cannot keep a log for {days} days",
-            value=days,
-            allowed=", ".join(map(str, choices)),
-            remedy=f"write {min(choices, key=lambda choice: (abs(choice - days), choice))}",
-        )
-    ]
+    return of_form or check_retention_days(days, Code.SERVICE_LOG_DAYS, "log_retention_days")
 
 
 def check_grace(seconds: int | None) -> list[Problem]:
