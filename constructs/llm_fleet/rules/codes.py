@@ -1,7 +1,8 @@
 """The stable codes of everything that llm-fleet refuses at synth. A code is never reused for another mistake.
 
-LF1xx the fleet file itself · LF2xx network · LF3xx storage · LF4xx roles and the lifecycle bundle · LF5xx HyperPod ·
-LF6xx ParallelCluster, LF69x Slurm's accounting database · LF7xx inference services
+LF1xx the fleet file itself, and values of the wrong type (LF113, LF114) · LF2xx network · LF3xx storage ·
+LF4xx roles and the lifecycle bundle · LF5xx HyperPod · LF6xx ParallelCluster, LF69x Slurm's accounting database ·
+LF7xx inference services
 """
 
 from enum import StrEnum
