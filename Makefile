@@ -10,7 +10,7 @@ DRILL_FLEET ?= examples/hyperpod-drill.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
-SHELL_FILES := '*.sh' .ci/run 'drill/stand_ins/programs/*' 'drill/image/recipe/files/*/bin/*'
+SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
@@ -27,17 +27,17 @@ demo: setup ## deploy FLEET to the embedded AWS with the real CDK CLI and show w
 demo-stop: ## stop the embedded AWS of the demo
 	@.venv/bin/python -m tools.demo stop
 
-drill: setup ## as root: bring up a real Slurm cluster on this machine with the nodes' own scripts, lose a node, heal
+drill: setup .tools/training/.ready ## as root: bring up a real Slurm cluster on this machine with the nodes' own scripts, train, lose a node, resume, heal
 	@.venv/bin/python -m drill show --fleet $(DRILL_FLEET)
 
 drill-stop: ## remove whatever killed drills have left behind
 	@[ ! -e .drill/clusters ] || .venv/bin/python -m drill sweep
 
-scenarios: setup ## as root: every scenario of the drill
+scenarios: setup .tools/training/.ready ## as root: every scenario of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
 	@.venv/bin/python -m pytest drill/scenarios
 
-test: setup ## run all tests, in two processes
+test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup ## formatting, lint, import rules, shell
@@ -76,6 +76,12 @@ $(uv):
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/parallelcluster $(uv) sync --quiet --locked --compile-bytecode \
 		--project parallelcluster_oracle --python $(PYTHON)
 	@touch $@
+
+# PyTorch for the CPU, for the tests of the training program and for the drill's nodes.
+.tools/training/.ready: examples/training-cpu.lock.json | .venv/.ready
+	@echo "setting up: PyTorch for the CPU, from examples/training-cpu.lock.json (about 1 GB)"
+	@.venv/bin/python -m tools.training_environment
+	@mkdir -p $(@D) && touch $@
 
 node_modules/.ready: package.json package-lock.json .venv/.ready
 	@echo "setting up: the CDK CLI from package-lock.json"

@@ -1,4 +1,8 @@
-"""How long from the start of the scripts on all nodes to the first srun over all of them; `python -m drill bench`."""
+"""How long nodes take; `python -m drill bench`.
+
+From the start of the scripts on all nodes to the first srun over all of them, without what jobs train with; then the
+making of that, which must not take longer with more nodes.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +21,29 @@ from drill.journal import Journal
 from drill.report.collect import collect, write
 from drill.report.model import Run, ScriptRun, StepRun
 from drill.report.text import summary
-from drill.session import open_on, run_folder, with_workers
+from drill.session import open_on, run_folder
+from drill.training.outcome import ENVIRONMENT
+from drill.variant import write_variant
 
 _COLUMNS = f"{'workers':>8} {'boot':>7} {'first srun':>11} {'all ended':>10} {'one node more':>14}"
+_OF_ENVIRONMENTS = f"{'workers':>8} {'built in':>9} {'all have it':>12} {'verified in':>12}"
 
 
-def bench(fleet_file: Path, workers: Sequence[int], *, backend: str, console: Console) -> int:
-    """Measure one cluster of each size, print a line each and the slowest paths; return the exit code."""
+def bench(
+    fleet_file: Path, workers: Sequence[int], environments: Sequence[int], *, backend: str, console: Console
+) -> int:
+    """Measure one cluster of each size, print a line each and the slowest paths; return the exit code.
+
+    `environments`: sizes of the clusters that jobs' environment is made on.
+    """
     folder = run_folder()
     console.print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n{_COLUMNS}", highlight=False)
     measured: dict[int, Run] = {}
     with EmbeddedAws() as aws:
         for count in workers:
-            measured[count] = _measure(aws, fleet_file, count, backend, folder / str(count))
+            measured[count] = _measure(aws, fleet_file, count, backend, folder / str(count), packages=())
             console.print(_line(measured, count), highlight=False)
+        trained = _environments(aws, fleet_file, environments, backend, folder, console)
     for count, run in measured.items():
         console.rule(f"{count} workers: the slowest path", align="left")
         for line in [*_slowest(run), *(line for line in summary(run)[:1] if run.verdict != "healthy")]:
@@ -39,15 +52,38 @@ def bench(fleet_file: Path, workers: Sequence[int], *, backend: str, console: Co
         json.dumps({count: asdict(run)["timings"] for count, run in measured.items()}, indent=1) + "\n"
     )
     console.print(f"\nreports and numbers: {folder}", soft_wrap=True, highlight=False)
-    return 0 if all(run.verdict == "healthy" for run in measured.values()) else 1
+    return 0 if all(run.verdict == "healthy" for run in [*measured.values(), *trained]) else 1
 
 
-def _measure(aws: EmbeddedAws, fleet_file: Path, count: int, backend: str, folder: Path) -> Run:
+def _environments(
+    aws: EmbeddedAws, fleet_file: Path, sizes: Sequence[int], backend: str, folder: Path, console: Console
+) -> list[Run]:
+    runs: list[Run] = []
+    for count in sizes:
+        run = _measure(aws, fleet_file, count, backend, folder / f"environment-{count}", packages=None)
+        runs.append(run)
+        if run.environment is None:
+            console.print(f"no environment for jobs was built: {run.verdict}", highlight=False, markup=False)
+            break
+        if count == sizes[0]:
+            console.print(f"the environment of jobs, built once\n{_OF_ENVIRONMENTS}", highlight=False)
+        ended = max(step.ended or 0 for script in run.scripts for step in script.steps if step.name == ENVIRONMENT)
+        told = run.environment
+        began = next(event.at for event in run.events if event.what == "scripts")
+        line = f"{count:>8} {told.seconds:>7.1f} s {ended - began:>10.1f} s {told.verify_seconds:>10.2f} s"
+        console.print(line, highlight=False)
+    return runs
+
+
+def _measure(
+    aws: EmbeddedAws, fleet_file: Path, count: int, backend: str, folder: Path, *, packages: Sequence[str] | None
+) -> Run:
     with TemporaryDirectory(prefix="drill-fleet-") as place:
-        aws.deploy(with_workers(fleet_file, count, Path(place)))
+        aws.deploy(write_variant(fleet_file, Path(place), workers=count, packages=packages))
     with open_on(aws, aws.clusters()[0], Journal(folder / "journal.jsonl"), backend=backend) as cluster:
         cluster.boot()
-        run = collect(cluster, title=f"{count} workers", verdict=_bring_up(cluster))
+        verdict = _bring_up(cluster)
+        run = collect(cluster, title=f"{count} workers", verdict=verdict)
     write(run, folder)
     return run
 

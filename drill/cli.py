@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(backend="auto")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, help, run in (
-        ("show", "bring a cluster up, lose a node in a job, heal, report, and take it down", _show),
+        ("show", "bring a cluster up, train, lose a node meanwhile, heal, report, and take it down", _show),
         ("up", "bring a cluster up and keep it", _up),
         ("keep", "what `up` starts in the background", _keep),
         ("bench", "measure how long scripts take until the first srun", _bench),
@@ -60,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("--fleet", type=Path, default=FLEET, help=f"fleet file (default: {FLEET.name})")
         added.add_argument("--backend", choices=("auto", "unshare", "docker"), default="auto")
         if verb == "bench":
-            added.add_argument("--workers", type=int, nargs="+", default=[2, 8, 16, 64], help="how many, one run each")
+            added.add_argument("--workers", type=int, nargs="*", default=[2, 8, 16, 64], help="how many, one run each")
+            words = "the same with jobs' environment, whose making is measured"
+            added.add_argument("--environments", type=int, nargs="*", default=[2, 8], help=words)
         else:
             added.add_argument("--workers", type=int, help="how many, in place of what the fleet file says")
         added.set_defaults(run=run)
@@ -89,7 +91,7 @@ def _show(given: argparse.Namespace, console: Console) -> int:
 def _bench(given: argparse.Namespace, console: Console) -> int:
     from drill.bench import bench
 
-    return bench(given.fleet, given.workers, backend=given.backend, console=console)
+    return bench(given.fleet, given.workers, given.environments, backend=given.backend, console=console)
 
 
 def _keep(given: argparse.Namespace, _: Console) -> int:

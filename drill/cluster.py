@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -12,6 +13,7 @@ from drill.bundle import Bundle
 from drill.cluster_view import ClusterView, FileSystem, Instance
 from drill.embedded_aws import EmbeddedAws
 from drill.journal import Journal
+from drill.mirror import fill
 from drill.nodes.backend import Backend, NodePlan
 from drill.nodes.node import Node
 from drill.platforms.ami import configure as configure_as_ami
@@ -19,10 +21,11 @@ from drill.platforms.hyperpod import HyperPod
 from drill.report.model import ScriptRun, read_script_run
 from drill.services import Services
 from drill.slurm import Slurm
-from drill.stand_ins import devices
+from drill.stand_ins import devices, interpreter
 from drill.stand_ins.shared import SHARED, lay_out
 from drill.stand_ins.stand_in import install
 from drill.starts import REPORT, Start, Starts, report_stamp
+from drill.work_folder import image_folder
 from llm_fleet.catalog.instance_type import facts_of
 
 _NEURON_DRIVER = "2.25.4.0"
@@ -52,13 +55,17 @@ class DrillCluster:
         """Every start of a node so far."""
         self.services = Services(backend, aws.endpoint)
         self._platform = self._make_platform(aws.file_systems())
+        self._interpreter = interpreter.wanted_by(self.bundle.manifest, image_folder())
 
     def boot(self) -> None:
         """Make and boot all nodes, and do the platform's part up to the scripts."""
         lay_out(self.shared, self.aws.file_systems())
+        if fill(self.aws, self.bundle.manifest):
+            self.journal.note("mirror", "the wheels that the fleet pins are in its mirror")
         self.services.start()
         self.journal.note("boot", f"booting {len(self.view.instances)} nodes")
-        plans = [NodePlan(one.host_name, one.address, {SHARED: self.shared}) for one in self.view.instances]
+        seen = {SHARED: self.shared, **self._interpreter}
+        plans = [NodePlan(one.host_name, one.address, seen) for one in self.view.instances]
         made = self.backend.create_all(plans)
         self.nodes = {one.name: node for one, node in zip(self.view.instances, made, strict=True)}
         self.journal.note("booted", f"{len(made)} nodes with a systemd of their own")
@@ -70,6 +77,8 @@ class DrillCluster:
         """Do the platform's part on one node, up to its script."""
         node = self.nodes[instance.name]
         install(node)
+        if self._interpreter:
+            interpreter.put_on(node)
         self._lay_out_devices(instance)
         self._platform.prepare(node, instance, listed=listed)
         self._platform.stage(node, instance, self.bundle)
@@ -172,6 +181,26 @@ class DrillCluster:
     def workers(self) -> list[Instance]:
         """The nodes that jobs run on."""
         return self.view.of_role("Compute")
+
+    @property
+    def login(self) -> Node:
+        """A login node. Raises `IndexError` in a cluster without."""
+        return self.nodes[self.view.of_role("Login")[0].name]
+
+    @property
+    def worker(self) -> Node:
+        """A node that jobs run on."""
+        return self.nodes[self.workers[0].name]
+
+    @property
+    def region(self) -> str:
+        """The region that it is in."""
+        return self.view.region
+
+    def on_machine(self, path: str) -> Path:
+        """Return where this machine has what is called `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
+        (told,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
+        return self.shared / "file-systems" / told["dns_name"] / Path(path).relative_to(told["mount_path"])
 
     @property
     def slurm(self) -> Slurm:

@@ -35,9 +35,9 @@ class Journal:
         self._lock = threading.Lock()
         self.entries: list[Entry] = []
 
-    def note(self, what: str, text: str, node: str = "") -> Entry:
-        """Write down that this happened now."""
-        entry = Entry(time.time(), what, node, text)
+    def note(self, what: str, text: str, node: str = "", *, at: float | None = None) -> Entry:
+        """Write down that this happened now, or at that time, in seconds since 1970."""
+        entry = Entry(time.time() if at is None else at, what, node, text)
         with self._lock:
             self.entries.append(entry)
             with self._path.open("a", encoding="utf-8") as file:

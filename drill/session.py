@@ -16,6 +16,7 @@ from drill.cluster import DrillCluster
 from drill.embedded_aws import EmbeddedAws, NotDeployed
 from drill.journal import Entry, Journal
 from drill.nodes.choose import make_backend
+from drill.variant import write_variant
 from drill.work_folder import work_folder
 
 FLEET = Path(__file__).parent.parent / "examples" / "hyperpod-drill.yaml"
@@ -39,7 +40,7 @@ def open_cluster(
         if first_kind(fleet_file) == "parallelcluster":
             raise NotDeployed(f"{fleet_file} is of ParallelCluster, which only `show` and the scenarios bring up")
         journal.note("deploy", f"deploying {fleet_file.name} to the embedded AWS")
-        aws.deploy(fleet_file if workers is None else with_workers(fleet_file, workers, Path(folder)))
+        aws.deploy(fleet_file if workers is None else write_variant(fleet_file, Path(folder), workers=workers))
         with open_on(aws, aws.clusters()[0], journal, backend=backend) as cluster:
             yield cluster
 
@@ -67,16 +68,6 @@ def first_kind(fleet_file: Path) -> str:
     """Return the `kind` of the fleet's first cluster, empty where the file does not say one."""
     fleet = cast("dict[str, dict[str, dict[str, Any]]]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
     return next((str(cluster.get("kind", "")) for cluster in fleet.get("clusters", {}).values()), "")
-
-
-def with_workers(fleet_file: Path, workers: int, folder: Path) -> Path:
-    """Write the fleet with `workers` nodes in its first Compute group into `folder`; return the file."""
-    fleet = cast("dict[str, Any]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
-    groups = next(iter(fleet["clusters"].values()))["groups"]
-    next(group for group in groups.values() if group["role"] == "compute")["count"] = workers
-    target = folder / fleet_file.name
-    target.write_text(yaml.safe_dump(fleet, sort_keys=False), encoding="utf-8")
-    return target
 
 
 def run_folder() -> Path:

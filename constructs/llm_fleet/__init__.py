@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from llm_fleet.inference.model_shape import ModelShape as ModelShape
     from llm_fleet.inference.scaling import Scaling as Scaling
     from llm_fleet.inference.sidecar_images import SidecarImages as SidecarImages
+    from llm_fleet.jobs.checkpoint import Checkpoint as Checkpoint
+    from llm_fleet.jobs.served_export import ServedExport as ServedExport
+    from llm_fleet.jobs.smp_configuration import SmpConfiguration as SmpConfiguration
+    from llm_fleet.jobs.trained_shape import TrainedShape as TrainedShape
+    from llm_fleet.jobs.training_data import TrainingData as TrainingData
+    from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
     from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
+    from llm_fleet.lifecycle.compile_cache import CompileCache as CompileCache
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
@@ -46,6 +53,8 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
     from llm_fleet.lifecycle.own_step import OwnStep as OwnStep
     from llm_fleet.lifecycle.s3_mount import S3Mount as S3Mount
+    from llm_fleet.lifecycle.training_environment import TrainingEnvironment as TrainingEnvironment
+    from llm_fleet.lifecycle.training_runtime import TrainingRuntime as TrainingRuntime
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
@@ -63,6 +72,7 @@ if TYPE_CHECKING:
     from llm_fleet.parallelcluster.slurm_settings import SlurmSettings as SlurmSettings
     from llm_fleet.rules.inference.terms import Authentication as Authentication
     from llm_fleet.rules.inference.terms import ClaimFormat as ClaimFormat
+    from llm_fleet.rules.inference.terms import ServerKind as ServerKind
     from llm_fleet.rules.parallelcluster.terms import AllocationStrategy as AllocationStrategy
     from llm_fleet.rules.parallelcluster.terms import CapacityType as CapacityType
     from llm_fleet.rules.parallelcluster.terms import ImmutableChanges as ImmutableChanges
@@ -82,6 +92,12 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import NodeType as NodeType
     from llm_fleet.rules.terms import PatchingStrategy as PatchingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
+    from llm_fleet.rules.training.run.memory import MemoryEstimate as MemoryEstimate
+    from llm_fleet.rules.training.run.partition import TrainingPartition as TrainingPartition
+    from llm_fleet.rules.training.run.terms import ActivationCheckpointing as ActivationCheckpointing
+    from llm_fleet.rules.training.run.terms import Backend as Backend
+    from llm_fleet.rules.training.run.terms import Precision as Precision
+    from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
     from llm_fleet.storage.data_bucket import DataBucket as DataBucket
     from llm_fleet.storage.fleet_key import FleetKey as FleetKey
     from llm_fleet.storage.lustre_file_system import LustreFileSystem as LustreFileSystem
@@ -120,7 +136,14 @@ _HOMES = {
     "inference.model_shape": ("ModelShape",),
     "inference.scaling": ("Scaling",),
     "inference.sidecar_images": ("SidecarImages",),
+    "jobs.checkpoint": ("Checkpoint",),
+    "jobs.served_export": ("ServedExport",),
+    "jobs.smp_configuration": ("SmpConfiguration",),
+    "jobs.trained_shape": ("TrainedShape",),
+    "jobs.training_data": ("TrainingData",),
+    "jobs.training_run": ("TrainingRun",),
     "lifecycle.cluster_user": ("ClusterUser",),
+    "lifecycle.compile_cache": ("CompileCache",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bucket": ("LifecycleBucket",),
     "lifecycle.lifecycle_bundle": ("LifecycleBundle",),
@@ -128,6 +151,8 @@ _HOMES = {
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.own_step": ("OwnStep",),
     "lifecycle.s3_mount": ("S3Mount",),
+    "lifecycle.training_environment": ("TrainingEnvironment",),
+    "lifecycle.training_runtime": ("TrainingRuntime",),
     "named_files.deployed_configuration": ("DeployedConfiguration",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
@@ -143,7 +168,7 @@ _HOMES = {
     "parallelcluster.root_volume": ("RootVolume",),
     "parallelcluster.shared_storage": ("SharedStorage",),
     "parallelcluster.slurm_settings": ("SlurmSettings",),
-    "rules.inference.terms": ("Authentication", "ClaimFormat"),
+    "rules.inference.terms": ("Authentication", "ClaimFormat", "ServerKind"),
     "rules.parallelcluster.terms": (
         "AllocationStrategy",
         "CapacityType",
@@ -166,6 +191,10 @@ _HOMES = {
         "PatchingStrategy",
         "SlurmConfigStrategy",
     ),
+    "rules.training.run.memory": ("MemoryEstimate",),
+    "rules.training.run.partition": ("TrainingPartition",),
+    "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
+    "rules.training.terms": ("EnvironmentUse",),
     "storage.data_bucket": ("DataBucket",),
     "storage.fleet_key": ("FleetKey",),
     "storage.lustre_file_system": ("LustreFileSystem",),

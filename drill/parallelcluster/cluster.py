@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+from drill.bundle import fetch
 from drill.cluster_view import FileSystem
+from drill.embedded_aws import EmbeddedAws
+from drill.mirror import fill
 from drill.nodes.backend import Backend, NodePlan
 from drill.nodes.node import Node, Running
-from drill.parallelcluster.view import COMPUTE, CONFIGURED, HEAD, UPDATED, Action, Machine, ParallelClusterView
+from drill.parallelcluster.view import COMPUTE, CONFIGURED, HEAD, LOGIN, UPDATED, Action, Machine, ParallelClusterView
 from drill.platforms.parallelcluster import ERROR, LOG, RESUMED, ParallelCluster
 from drill.services import Services
 from drill.slurm import Slurm
-from drill.stand_ins import devices
+from drill.stand_ins import devices, interpreter
 from drill.stand_ins.shared import SHARED, lay_out
 from drill.stand_ins.stand_in import install
 from drill.starts import REPORT
 from drill.until import until
+from drill.work_folder import image_folder
 from llm_fleet.catalog.instance_type import facts_of
 
 _AT_ONCE = 4
@@ -35,13 +40,14 @@ class ActionFailed(AssertionError):
 class ParallelClusterDrill:
     """One cluster. Make it inside its back end's context, which ends its nodes; end it with `stop`."""
 
-    def __init__(
-        self, view: ParallelClusterView, backend: Backend, *, endpoint: str, systems: list[FileSystem]
-    ) -> None:
-        """Take the cluster, what makes nodes, where the embedded AWS listens, and the file systems that it has."""
+    def __init__(self, view: ParallelClusterView, backend: Backend, aws: EmbeddedAws) -> None:
+        """Take the cluster, what makes nodes, and the embedded AWS that it was deployed to."""
         self._backend = backend
-        self.services = Services(backend, endpoint)
-        self._systems = systems
+        self._aws = aws
+        self.services = Services(backend, aws.endpoint)
+        self._systems = systems = aws.file_systems()
+        self._manifest = _manifest(view, aws)
+        self._interpreter = interpreter.wanted_by(self._manifest, image_folder())
         self.nodes: dict[str, Node] = {}
         """By host name, of those that are up."""
         self._platform = ParallelCluster(
@@ -71,12 +77,35 @@ class ParallelClusterDrill:
         """Slurm, asked on the head node."""
         return Slurm(self.head)
 
+    @property
+    def login(self) -> Node:
+        """A login node."""
+        return next(self.nodes[name] for name, one in self.machines.items() if one.kind == LOGIN)
+
+    @property
+    def worker(self) -> Node:
+        """A node of a queue that is up."""
+        machines = self.machines
+        return next(node for name, node in self.nodes.items() if machines[name].kind == COMPUTE)
+
+    @property
+    def region(self) -> str:
+        """The region that it is in."""
+        return self.view.region
+
+    def on_machine(self, path: str) -> Path:
+        """Return where this machine has what is called `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
+        ((id, mounted),) = self.view.lustre
+        (system,) = (one for one in self._systems if one.id == id)
+        return self._shared / "file-systems" / system.dns_name / Path(path).relative_to(mounted)
+
     def bring_up(self) -> None:
         """Boot all nodes that do not wait for a job, configure them, run their actions, and wait for Slurm.
 
         Raises `ActionFailed`.
         """
-        lay_out(self._backend.folder / "shared", self._systems)
+        lay_out(self._shared, self._systems)
+        fill(self._aws, self._manifest)
         self.services.start()
         wanted = [one for one in self.machines.values() if not one.is_dynamic]
         made = self._backend.create_all([self._plan(one) for one in wanted])
@@ -155,11 +184,17 @@ class ParallelClusterDrill:
 
     def _plan(self, machine: Machine) -> NodePlan:
         scratch = {machine.scratch: _SCRATCH_SIZE} if _has_instance_store(machine) else {}
-        return NodePlan(machine.host_name, machine.address, {SHARED: self._backend.folder / "shared"}, scratch)
+        return NodePlan(machine.host_name, machine.address, {SHARED: self._shared, **self._interpreter}, scratch)
+
+    @property
+    def _shared(self) -> Path:
+        return self._backend.folder / "shared"
 
     def _configure(self, machine: Machine) -> None:
         node = self.nodes[machine.host_name]
         install(node)
+        if self._interpreter:
+            interpreter.put_on(node)
         facts = facts_of(f"ml.{machine.instance_type}")
         if facts and facts.accelerator == "neuron":
             devices.lay_out(node, facts, driver=_NEURON_DRIVER)
@@ -176,6 +211,13 @@ class ParallelClusterDrill:
 def _has_instance_store(machine: Machine) -> bool:
     """Return whether the configuration says where its instance store is to be."""
     return machine.scratch != "/scratch"
+
+
+def _manifest(view: ParallelClusterView, aws: EmbeddedAws) -> dict[str, Any]:
+    """Return the manifest of the bundle that the queues' nodes are told."""
+    actions = (view.action(one, CONFIGURED) for one in view.machines() if one.kind == COMPUTE)
+    told = next((action for action in actions if action is not None), None)
+    return fetch(aws.client("s3"), told.arguments[0]).manifest if told else {"downloads": {"files": []}}
 
 
 def _mounts(view: ParallelClusterView, systems: list[FileSystem]) -> dict[str, tuple[str, str]]:

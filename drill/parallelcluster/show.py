@@ -31,7 +31,7 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
         view = aws.parallelclusters()[0]
         say(f"{view.name} is deployed: its configuration passed ParallelCluster's own schema and validators")
         with make_backend(backend, say=say) as made:
-            cluster = ParallelClusterDrill(view, made, endpoint=aws.endpoint, systems=aws.file_systems())
+            cluster = ParallelClusterDrill(view, made, aws)
             try:
                 _tell(cluster, say)
             except (AssertionError, NodeError) as error:

@@ -25,6 +25,11 @@ from drill.platforms.node_files import NodeFile, put
 
 LOG = "/var/log/provision/provisioning.log"
 _HOME_OF_AGENTS = "/opt/ml/config"
+_PLUGINS = """\
+include /opt/slurm/etc/plugstack.conf.d/*
+required /opt/slurm/lib/drill/auto_resume.so
+"""
+"""srun's `--auto-resume` comes with a plugin of the AMI; how it is listed there is not known."""
 
 
 class HyperPod:
@@ -58,6 +63,9 @@ class HyperPod:
             NodeFile.of(resource_config.PATH, resource_config.resource_config(self.view, listed=listed)),
             NodeFile.of(f"{_HOME_OF_AGENTS}/provisioning_parameters.json", self._provisioning_parameters()),
             *aws_settings(self.view.region, self._endpoint),
+            NodeFile.of("/opt/slurm/etc/plugstack.conf", _PLUGINS),
+            # Programs tell a HyperPod node by this folder (awslabs/awsome-distributed-ai); what is in it is not known.
+            NodeFile.of("/opt/sagemaker_cluster/played-by-the-drill", ""),
         ]
         if self.view.group(instance.group).role == "Controller":
             text = slurm_conf.agent_slurm_conf(self.view, self._cpus, self._profile)
@@ -121,8 +129,9 @@ class HyperPod:
         return json.dumps(parameters, indent=2) + "\n"
 
 
-def aws_settings(region: str, endpoint: str) -> list[NodeFile]:
+def aws_settings(region: str, endpoint: str, *, home: str = "/root", owner: str = "root") -> list[NodeFile]:
     """Return what stands in for a node's role and region: files that the AWS SDKs read, with dummy keys."""
     keys = "[default]\naws_access_key_id = testing\naws_secret_access_key = testing\n"
     settings = f"[default]\nregion = {region}\nendpoint_url = {endpoint}\ns3 =\n  addressing_style = path\n"
-    return [NodeFile.of("/root/.aws/credentials", keys, 0o600), NodeFile.of("/root/.aws/config", settings, 0o600)]
+    files = {"credentials": keys, "config": settings}
+    return [NodeFile.of(f"{home}/.aws/{name}", text, 0o600, owner) for name, text in files.items()]

@@ -18,7 +18,7 @@ from drill.slurm import NotInTime, Slurm
 
 REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
 _PAUSE = 0.5
-_PATIENCE = 12.0
+_PATIENCE = 20.0
 """Seconds between a node's being down and its replacement."""
 
 

@@ -17,6 +17,8 @@ PATH = "/opt/slurm/etc/slurm.conf"
 DRILL_PROFILE: Mapping[str, str] = MappingProxyType(
     {
         "SlurmdTimeout": "8",
+        # What is left of a job whose node was lost has so long to end: training that waits for the lost node does not.
+        "KillWait": "5",
         "TCPTimeout": "1",
         "MessageTimeout": "5",
         "AuthInfo": "cred_expire=5",

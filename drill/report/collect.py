@@ -15,18 +15,18 @@ from drill.platforms.slurm_conf import DRILL_PROFILE
 from drill.report.model import Event, Run, StandInUse
 from drill.report.page import page
 from drill.stand_ins.stand_in import calls, stand_ins
+from drill.training.outcome import Training, environment_of
 
 _SPANS = (
     ("scripts", "srun", "from the start of the scripts on all nodes to the first srun over all of them"),
     ("scripts", "scripts-ended", "until the last script has ended, its report in S3"),
-    ("lost", "job-again", "from the loss of a node to its job running again"),
     ("replace", "healed", "from the start of a replacement to a healthy node"),
 )
 """What is measured: from an entry of the first kind to the next of the second, and what that is."""
 
 
-def collect(cluster: DrillCluster, *, title: str, verdict: str) -> Run:
-    """Return the report of what `cluster` did so far."""
+def collect(cluster: DrillCluster, *, title: str, verdict: str, training: Training | None = None) -> Run:
+    """Return the report of what `cluster` did so far, and of what was trained on it."""
     entries = cluster.journal.entries
     return Run(
         title=title,
@@ -36,10 +36,12 @@ def collect(cluster: DrillCluster, *, title: str, verdict: str) -> Run:
         proof=tuple(cluster.proof),
         profile=dict(DRILL_PROFILE),
         started=entries[0].at if entries else 0.0,
-        events=tuple(Event(entry.at, entry.node, entry.what, entry.text) for entry in entries),
+        events=tuple(Event(one.at, one.node, one.what, one.text) for one in sorted(entries, key=lambda one: one.at)),
         scripts=tuple(cluster.script_runs),
         stand_ins=_used(cluster.shared),
         timings=timings(entries),
+        environment=environment_of(cluster.script_runs),
+        training=training,
     )
 
 

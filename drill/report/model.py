@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from drill.training.outcome import Environment, Training
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,10 @@ class Run:
     stand_ins: tuple[StandInUse, ...]
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
     """What was measured, in seconds, by what it is."""
+    environment: Environment | None = None
+    """How what jobs run in came to be; `None` where the fleet has none."""
+    training: Training | None = None
+    """What was trained; `None` where nothing was."""
 
 
 def read_script_run(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drill.report.model import Run, ScriptRun
 from drill.report.timeline import timeline
+from drill.report.training import of_environment, section
 
 _STYLE = Path(__file__).parent / "page.css"
 _LEGEND = (
@@ -25,6 +26,7 @@ def page(run: Run) -> str:
         f'<p class="lead"><span class="verdict{"" if run.verdict == "healthy" else " wrong"}">{escape(run.verdict)}'
         f"</span> · {escape(run.machine)}</p>",
         _numbers(run),
+        section(run.training) if run.training else "",
         _failures(run),
         *(_act(title, runs) for title, runs in acts(run)),
         _story(run),
@@ -56,9 +58,10 @@ def acts(run: Run) -> list[tuple[str, list[ScriptRun]]]:
 
 
 def _numbers(run: Run) -> str:
-    shown = "".join(
-        f"<div><b>{value:.1f} s</b><span>{escape(what)}</span></div>" for what, value in run.timings.items()
-    )
+    told = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
+    if run.environment:
+        told.append(of_environment(run.environment))
+    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in told)
     return f'<div class="numbers">{shown}</div>' if shown else ""
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from drill.report.model import Run
 from drill.report.page import acts
+from drill.report.training import lines as training_lines
+from drill.report.training import of_environment
 
 
 def summary(run: Run) -> list[str]:
     """Return the lines."""
     lines = [f"{run.title}: {run.verdict}"]
     lines += [f"  {value:6.1f} s  {what}" for what, value in run.timings.items()]
+    if run.environment:
+        lines.append("  {:>8}  {}".format(*of_environment(run.environment)))
+    if run.training:
+        lines += [f"  {line}" for line in training_lines(run.training)]
     for title, scripts in acts(run):
         slowest = max(scripts, key=lambda script: script.ended)
         path = " > ".join(slowest.slowest_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,6 +17,8 @@ from drill.embedded_aws import EmbeddedAws
 from drill.nodes.choose import make_backend
 from drill.parallelcluster.cluster import ParallelClusterDrill
 from drill.parallelcluster.view import ParallelClusterView
+from drill.scenarios.trains import Trains
+from drill.until import until
 
 FLEET = Path(__file__).parents[2] / "examples/parallelcluster-drill.yaml"
 HEAD, LOGIN = "ip-10-66-0-10", "ip-10-66-0-11"
@@ -31,8 +35,10 @@ class Deployed:
     def deploy(self, *skip_steps: str) -> ParallelClusterView:
         """Deploy the fleet, its scripts changed by `skip_steps`; return the cluster as it is then configured."""
         fleet = cast("dict[str, Any]", yaml.safe_load(FLEET.read_text(encoding="utf-8")))
+        cluster = fleet["clusters"]["train"]
+        cluster["downloads"]["lock"] = str(FLEET.parent / cluster["downloads"]["lock"])
         if skip_steps:
-            fleet["clusters"]["train"]["scripts"] = {"skip": list(skip_steps)}
+            cluster["scripts"] = {"skip": list(skip_steps)}
         file = self.folder / FLEET.name
         file.write_text(yaml.safe_dump(fleet), encoding="utf-8")
         self.aws.deploy(file)
@@ -46,11 +52,17 @@ def deployed(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Depl
 
 
 @pytest.fixture(scope="module")
-def cluster(aws: EmbeddedAws, deployed: Deployed) -> Generator[ParallelClusterDrill]:
-    """The cluster, up. Scenarios leave it as healthy as they found it."""
+def cluster(aws: EmbeddedAws, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
+    """The cluster, up. Scenarios leave it as healthy as they found it.
+
+    What jobs train with is on its shared storage from the beginning, as a data repository would bring it: it is the
+    one that HyperPod's nodes have built, by the same name.
+    """
     view = deployed.deploy()
     with make_backend(say=lambda _: None) as backend:
-        made = ParallelClusterDrill(view, backend, endpoint=aws.endpoint, systems=aws.file_systems())
+        made = ParallelClusterDrill(view, backend, aws)
+        ours, theirs = (one.on_machine("/fsx/llm-fleet/environments") for one in (made, trains.cluster))
+        shutil.copytree(theirs, ours, symlinks=True, copy_function=os.link)
         try:
             made.bring_up()
             yield made
@@ -67,6 +79,26 @@ def test_jobs_of_a_user_run_over_static_nodes_from_the_login_node(cluster: Paral
     assert cluster.nodes[FIRST].run("stat", "-c", "%U", "/local_scratch/x").stdout == "ada\n"
     for name, node in cluster.nodes.items():
         assert "llm-fleet" not in node.read("/opt/slurm/etc/slurm.conf").lower(), name
+
+
+def test_training_goes_on_after_a_crash_by_putting_itself_back_into_the_queue(
+    cluster: ParallelClusterDrill, trains: Trains
+):
+    """No node is lost, so Slurm itself does nothing, and there is no --auto-resume. The parameters are HyperPod's."""
+    for name in (FIRST, SECOND):
+        steps = {step["name"]: step for step in cluster.report(name)["steps"]}
+        assert steps["training_environment"]["changes"] == [], "it was built anew"
+    run = trains.again("crash", every=5, ground=cluster)
+    run.submit("train")
+    until("a checkpoint is there", lambda: (run.folder / "checkpoints" / "step_00000005").exists(), seconds=90)
+    cluster.nodes[SECOND].run("pkill", "-KILL", "-f", "llm_fleet_training train")
+    job = run.wait("train", seconds=120)
+    assert (job.restarts, run.result["restarts"]) == (1, 1)
+    assert f"back into the queue, restart 1 of at most {run.run.max_restarts}" in run.log("train")
+    trains.assert_same(run)
+    for node in cluster.nodes.values():
+        asked = node.run("/opt/slurm/bin/srun", "--help", check=False).stdout
+        assert "--auto-resume" not in asked
 
 
 def test_a_dynamic_node_starts_for_a_job(cluster: ParallelClusterDrill):

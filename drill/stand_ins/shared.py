@@ -15,6 +15,7 @@ def lay_out(folder: Path, systems: Iterable[FileSystem]) -> Path:
     `exports`: one line a file system, `kind dns-name export folder`, which the clients' stand-ins go by.
     """
     (folder / "calls").mkdir(parents=True, exist_ok=True)
+    (folder / "calls").chmod(0o1777)  # any user of a node may ask a stand-in
     lines: list[str] = []
     for system in systems:
         export = system.mount_name or "fsx"

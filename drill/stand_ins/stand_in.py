@@ -13,6 +13,8 @@ from drill.platforms.node_files import NodeFile, put
 from drill.stand_ins.shared import SHARED
 
 _PROGRAMS = Path(__file__).parent / "programs"
+_IN_THE_IMAGE = (Path(__file__).parents[1] / "image" / "recipe" / "auto_resume.c",)
+"""Compiled when the image is built: what it takes for that is not on nodes."""
 _RECORD = "/usr/local/lib/drill/record.sh"
 _HEADS = ("path", "plays", "refuses", "cannot")
 
@@ -22,7 +24,7 @@ class StandIn:
     """One program that plays another."""
 
     name: str
-    """Of its file in `programs/`."""
+    """Of its file in `programs/`, or what its head says."""
     path: str
     """Where it lies on nodes."""
     plays: str
@@ -48,13 +50,13 @@ class Call:
 @cache
 def stand_ins() -> tuple[StandIn, ...]:
     """Return all stand-ins. Raises `ValueError` when one does not say what it is."""
-    return tuple(_read(file) for file in sorted(_PROGRAMS.iterdir()) if file.is_file())
+    return (*_programs(), *(_read(file) for file in _IN_THE_IMAGE))
 
 
 def install(node: Node) -> None:
-    """Put all stand-ins on `node`."""
+    """Put all stand-ins that are not in its image on `node`."""
     record = NodeFile.of(_RECORD, (Path(__file__).parent / "record.sh").read_text(encoding="utf-8"))
-    put(node, [record, *(NodeFile.of(one.path, one.text, 0o755) for one in stand_ins())])
+    put(node, [record, *(NodeFile.of(one.path, one.text, 0o755) for one in _programs())])
 
 
 def calls(shared: Path) -> list[Call]:
@@ -63,22 +65,29 @@ def calls(shared: Path) -> list[Call]:
     for file in sorted((shared / "calls").glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             told: dict[str, Any] = json.loads(line)
-            found.append(Call(file.stem, told["name"], tuple(told["arguments"]), float(told["at"])))
+            # `<host name>.jsonl`, of a user other than root `<host name>.<number>.jsonl`.
+            found.append(Call(file.name.partition(".")[0], told["name"], tuple(told["arguments"]), float(told["at"])))
     return sorted(found, key=lambda call: call.at)
+
+
+@cache
+def _programs() -> tuple[StandIn, ...]:
+    return tuple(_read(file) for file in sorted(_PROGRAMS.iterdir()) if file.is_file())
 
 
 def _read(file: Path) -> StandIn:
     text = file.read_text(encoding="utf-8")
-    heads = dict[str, str]()
-    for line in text.splitlines()[1:]:
-        if not line.startswith("# "):
+    heads = {"name": file.name}
+    for line in text.splitlines()[text.startswith("#!") :]:
+        comment, _, told = line.partition(" ")
+        if comment not in ("#", "//"):
             break
-        name, _, value = line[2:].partition(": ")
+        name, _, value = told.partition(": ")
         heads[name] = value
     missing = [name for name in _HEADS if not heads.get(name)]
     if missing:
         raise ValueError(f"{file} does not say in its head: {', '.join(missing)}")
-    return StandIn(name=file.name, text=text, **{name: heads[name] for name in _HEADS})
+    return StandIn(text=text, **{name: heads[name] for name in ("name", *_HEADS)})
 
 
 __all__ = ["SHARED", "Call", "StandIn", "calls", "install", "stand_ins"]

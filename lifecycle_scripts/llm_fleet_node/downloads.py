@@ -11,6 +11,7 @@ from pathlib import Path
 from llm_fleet_node.downloading.file_name import file_name
 from llm_fleet_node.downloading.system import system_of
 from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Download
 from llm_fleet_node.node import Node
 
@@ -18,6 +19,10 @@ CACHE = "/var/cache/llm-fleet/downloads"
 """Files by their checksums. What is here has been verified; a file on its way has another name."""
 _SIDE_BY_SIDE = 4
 """Files fetched at once."""
+_MANY = 5
+"""From as many files on they are asked of the mirror together."""
+_ARRIVING = ".arriving-"
+"""Before the number of the process that fetches: a folder that is left over can be told."""
 _ROOM = 1.05
 """How much more than its size a file may take on the disk."""
 
@@ -53,6 +58,8 @@ def fetch_files(node: Node, files: Sequence[Download]) -> list[Path]:
     if missing:
         _check_source(node, missing)
         _check_room(node, missing)
+        if node.manifest.downloads.source == "mirror" and len(missing) >= _MANY:
+            missing = _fetch_together(node, missing, places)
         _fetch_missing(node, missing, places)
     return [places[file.sha256] for file in files]
 
@@ -64,6 +71,42 @@ def is_version(found: str, wanted: str) -> bool:
     """
     upstream = found.split(":", 1)[-1]
     return not wanted or wanted in (found, upstream) or upstream.startswith((f"{wanted}-", f"{wanted}_"))
+
+
+def _fetch_together(node: Node, missing: Sequence[Download], places: dict[str, Path]) -> list[Download]:
+    """Fetch the files by one call, keep those that are as pinned, and return the others: each is then asked for alone,
+    and says why it does not come."""
+    from llm_fleet_node.downloading import mirror
+
+    cache = node.host.path(CACHE)
+    for left in cache.glob(f"{_ARRIVING}*"):
+        if not os.path.exists(f"/proc/{left.name[len(_ARRIVING) :]}"):
+            shutil.rmtree(left, ignore_errors=True)
+    arriving = cache / f"{_ARRIVING}{os.getpid()}"
+    arriving.mkdir(exist_ok=True)
+    try:
+        mirror.fetch_together(node, missing, arriving)
+    except CommandFailed as error:
+        node.say(f"the mirror does not give {len(missing)} files together, so one after the other: {error.cause}")
+    others: list[Download] = []
+    for file in missing:
+        arrived = arriving / file.sha256 / file_name(file)
+        if _is_whole(arrived, file):
+            places[file.sha256].parent.mkdir(parents=True, exist_ok=True)
+            _keep(node, file, arrived, places[file.sha256], "the mirror")
+        else:
+            others.append(file)
+    shutil.rmtree(arriving, ignore_errors=True)
+    return others
+
+
+def _keep(node: Node, file: Download, part: Path, place: Path, source: str) -> None:
+    """Put the verified `part` in place, and tell it."""
+    with open(part, "rb+") as whole:
+        os.fsync(whole.fileno())
+    os.replace(part, place)
+    node.host.changes.append(f"fetched {file.name} {file.version}")
+    node.say(f"fetched {file.name} {file.version} ({file.size} bytes) from {source}")
 
 
 def _fetch_missing(node: Node, missing: Sequence[Download], places: dict[str, Path]) -> None:
@@ -95,11 +138,7 @@ def _fetch_one(node: Node, file: Download, place: Path) -> None:
             Code.DOWNLOAD_CHANGED,
             f"{source} has {size} bytes with SHA-256 {found}, pinned are {file.size} bytes with {file.sha256}",
         )
-    with open(part, "rb+") as whole:
-        os.fsync(whole.fileno())
-    os.replace(part, place)
-    node.host.changes.append(f"fetched {file.name} {file.version}")
-    node.say(f"fetched {file.name} {file.version} ({file.size} bytes) from {source}")
+    _keep(node, file, part, place, source)
 
 
 def _check_source(node: Node, missing: Sequence[Download]) -> None:

@@ -309,6 +309,73 @@ class Code(Enum):
         "see that the group's network interface type is efa and the image carries the EFA driver; replace the node if "
         "interfaces are missing, or skip the step `efa_devices` in a fleet that does not use EFA",
     )
+    TRAINING_STORAGE = (
+        "LFN130",
+        "let every group that trains mount one Lustre or OpenZFS file system, which root of the node may write, and "
+        "put `training.folder` below it",
+    )
+    SHARED_FULL = (
+        "LFN131",
+        "free space on the file system named here, or make it larger; old environments and checkpoints are the first "
+        "to look at: docs/node-failures/LFN131.md tells which nobody uses",
+    )
+    TRAINING_PROGRAMS = (
+        "LFN132",
+        "deploy the stack again with a whole release of llm-fleet; remove the folder named here if it was changed by "
+        "hand, the next start copies it anew",
+    )
+    BUILD_WAIT = (
+        "LFN133",
+        "run the scripts again once the node named here has ended, or give the platform more time; its log tells what "
+        "it is doing",
+    )
+    BUILD_FAILED_ELSEWHERE = (
+        "LFN134",
+        "mend what the cause names, on whichever of the nodes it was, and run the step again by --only",
+    )
+    INTERPRETER = (
+        "LFN135",
+        "use an image that carries the Python named here with its venv module, or make the lock file for the Python "
+        "that the image has (`llm-fleet mirror lock --python`), and deploy the stack again",
+    )
+    WHEELS = (
+        "LFN136",
+        "look at what pip said: make the lock file for this image's system, Python and C library anew, and deploy the "
+        "stack again",
+    )
+    CONDA = (
+        "LFN137",
+        "use an image that carries the program named here, and archives that were made for its platform",
+    )
+    IMAGE = (
+        "LFN138",
+        "look at what Enroot said; compare the image's name and tag with its registry, and see that the node reaches "
+        "it",
+    )
+    REGISTRY = (
+        "LFN139",
+        "give the node's role ecr:GetAuthorizationToken, and ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on the "
+        "repository; a repository of another account must allow it too",
+    )
+    ENVIRONMENT = (
+        "LFN140",
+        "run the step training_environment by --only on a compute node of the group: it builds the environment anew, "
+        "beside the broken one; find out who removed files from shared storage",
+    )
+    TRAINING_SETTINGS = (
+        "LFN141",
+        "find out what else writes the file named here, and run the step training_settings by --only",
+    )
+    COMPILE_CACHE = (
+        "LFN142",
+        "look at the folder or unit named here (`journalctl -u llm-fleet-compile-cache`), and run the step "
+        "compile_cache by --only",
+    )
+    LOCK_LOST = (
+        "LFN143",
+        "nothing is broken: another node goes on. If it comes again, look why the shared storage stood still on this "
+        "node",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:

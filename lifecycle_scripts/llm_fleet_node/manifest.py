@@ -10,8 +10,11 @@ from typing import Any, Optional, TypeVar, cast
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.manifest_parts import (
     Accounting,
+    CompileCache,
     Download,
     Downloads,
+    Environment,
+    Fabric,
     Group,
     InstanceType,
     Mount,
@@ -23,7 +26,9 @@ from llm_fleet_node.manifest_parts import (
     Reports,
     S3Mount,
     Steps,
+    Training,
     User,
+    Variable,
 )
 from llm_fleet_node.schema import violations
 
@@ -38,8 +43,13 @@ _NESTED: dict[str, type[Any]] = {
     "alternatives": NeuronAlternative,
     "files": Download,
     "own": OwnStep,
+    "environments": Environment,
+    "fabrics": Fabric,
+    "variables": Variable,
 }
 """Keys of a part that hold a list of other parts."""
+_INNER: dict[str, type[Any]] = {"compile_cache": CompileCache}
+"""Keys of a part that hold another part, or nothing."""
 
 Part = TypeVar("Part")
 
@@ -61,6 +71,7 @@ class Manifest:
     accounting: Optional[Accounting]
     users: tuple[User, ...]
     neuron: Optional[Neuron]
+    training: Optional[Training]
     downloads: Downloads
     reports: Optional[Reports]
     steps: Steps
@@ -109,6 +120,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         accounting=_one(Accounting, document["accounting"]),
         users=_all(User, document["users"]),
         neuron=_one(Neuron, document["neuron"]),
+        training=_one(Training, document["training"]),
         downloads=_part(Downloads, document["downloads"]),
         reports=_one(Reports, document["reports"]),
         steps=_part(Steps, document["steps"]),
@@ -123,6 +135,8 @@ def _part(kind: type[Part], given: dict[str, Any]) -> Part:
 
 
 def _nested(name: str, value: Any) -> Any:
+    if name in _INNER:
+        return _one(_INNER[name], value)
     if not isinstance(value, list):
         return value
     listed = cast("list[Any]", value)

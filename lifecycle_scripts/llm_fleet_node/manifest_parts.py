@@ -6,6 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
+FOR_JOBS, FOR_EXPORT = "jobs", "export"
+"""What an environment is for."""
+
 
 @dataclass(frozen=True)
 class InstanceType:
@@ -114,6 +117,66 @@ class Neuron:
     compatibility: tuple[PackageEdge, ...]
     alternatives: tuple[NeuronAlternative, ...]
     """By preference."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a job's environment."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What processes of a job on nodes of `groups` talk over. Of one group there is at most one."""
+
+    name: str
+    """E.g. `neuron-efa`."""
+    groups: Optional[tuple[str, ...]]
+    """Names of the groups it is for; `None` for all."""
+    processes: int
+    """How many processes of a job a node has: one a NeuronCore or GPU."""
+    variables: tuple[Variable, ...]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What jobs of `groups` run in, on shared storage. `name` tells versions apart: what it holds never changes."""
+
+    name: str
+    kind: str
+    """`venv`, `container` or `conda`."""
+    groups: Optional[tuple[str, ...]]
+    program: Optional[str]
+    """The Python that a `venv` is made with, or the program that makes a `conda`; by name or path."""
+    packages: tuple[Package, ...]
+    """What is installed, out of the downloads: wheels for a `venv`, archives for a `conda`."""
+    image: Optional[str]
+    """The image of a `container`, as Enroot imports it: `docker://…`."""
+    use: str = FOR_JOBS
+    """`jobs`, or `export` for what models are exported in."""
+
+
+@dataclass(frozen=True)
+class CompileCache:
+    """Where compiled graphs are kept, and for how long unused."""
+
+    folder: str
+    max_age_days: int
+    max_gib: Optional[int]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What jobs find on the nodes. `folder` is on storage that all of them share."""
+
+    folder: str
+    environments: tuple[Environment, ...]
+    fabrics: tuple[Fabric, ...]
+    compile_cache: Optional[CompileCache]
+    hub_token_secret_arn: Optional[str]
+    """Secret with a token of the Hugging Face Hub, which jobs read themselves."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_f
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.training import training_from
 
 
 class HyperPodStack(cdk.Stack):
@@ -68,6 +69,7 @@ class HyperPodStack(cdk.Stack):
             users=[user_from(user) for user in config.users.values()],
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),
+            training=training_from(self, config.training),
             downloads=downloads_from(self, config.downloads),
             role=imported_role(self, "ExecutionRole", config.execution_role_arn),
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),

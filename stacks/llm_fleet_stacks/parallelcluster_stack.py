@@ -25,6 +25,7 @@ from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_f
 from llm_fleet_stacks.parallelcluster_nodes import head_node_from, login_pool_from, queue_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.training import training_from
 
 
 class ParallelClusterStack(cdk.Stack):
@@ -83,6 +84,7 @@ class ParallelClusterStack(cdk.Stack):
             users=[user_from(user) for user in config.users.values()],
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),
+            training=training_from(self, config.training),
             downloads=downloads_from(self, config.downloads),
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),

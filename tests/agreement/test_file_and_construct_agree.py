@@ -11,6 +11,7 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet import (
     ClusterUser,
+    CompileCache,
     Downloads,
     FleetError,
     FleetNetwork,
@@ -24,6 +25,8 @@ from llm_fleet import (
     OwnStep,
     S3Mount,
     SlurmConfigStrategy,
+    TrainingEnvironment,
+    TrainingRuntime,
 )
 from llm_fleet.config.load import parse_fleet
 from tests.config.good_fleet import edited
@@ -130,6 +133,53 @@ def s3_mounts(*mounts: dict[str, Any]) -> Construct:
 
 MANY = range(99)
 LOGINS = (InstanceGroup.login("ml.m5.large", name="a"), InstanceGroup.login("ml.m5.large", name="b"))
+
+
+def training(code: str, lines: str, *environments: TrainingEnvironment, **runtime: Any) -> Bad:
+    """A mistake in what nodes carry for jobs, of a cluster with the Lustre file system of the file."""
+
+    def make(stack: cdk.Stack) -> None:
+        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+        fsx = LustreFileSystem(stack, "Fsx", network=network)
+        given: dict[str, Any] = {"environments": environments} | runtime
+        HyperPodCluster(
+            stack,
+            "Train",
+            network=network,
+            lustre=fsx,
+            groups=(CONTROLLER, workers()),
+            training=TrainingRuntime(**given),
+        )
+
+    return Bad(code=code, edits=("kind: hyperpod", f"{WITH_CLUSTER}training: {{{lines}}}"), construct=make)
+
+
+TRAINING = {
+    "a training folder that nodes do not share": training("LF801", "folder: /opt/x", folder="/opt/x"),
+    "a training environment for no group": training(
+        "LF803",
+        "environments: {a: {kind: container, image: 'x/y:1', groups: []}}",
+        TrainingEnvironment.container(name="a", image="x/y:1", groups=[]),
+    ),
+    "a stack for other instances": training(
+        "LF807",
+        "environments: {a: {kind: neuron, stack: torchneuron, groups: [workers]}}",
+        TrainingEnvironment.neuron(name="a", stack="torchneuron", groups=["workers"]),
+    ),
+    "a training environment from nowhere": training(
+        "LF813", "environments: {a: neuron}", TrainingEnvironment.neuron(name="a")
+    ),
+    "a container that changes": training(
+        "LF817",
+        "environments: {a: {kind: container, image: 'x/y:latest'}}",
+        TrainingEnvironment.container(name="a", image="x/y:latest"),
+    ),
+    "a token in a variable": training("LF818", "variables: {HF_TOKEN: x}", variables={"HF_TOKEN": "x"}),
+    "processes of no group": training("LF821", "processes: {w: 2}", processes={"w": 2}),
+    "a compile cache that keeps nothing": training(
+        "LF820", "compile_cache: {max_age: 0 days}", compile_cache=CompileCache(max_age_days=0)
+    ),
+}
 
 BAD: dict[str, Bad] = {
     "a type without ml.": worker("LF505", "ml.trn1", "trn1", instance_type="trn1.32xlarge"),
@@ -323,6 +373,7 @@ BAD: dict[str, Bad] = {
         'neuron: {release: "2.28.1", host: install}',
         neuron=NeuronHost(release="2.28.1", install=True),
     ),
+    **TRAINING,
     "a training plan of another region": worker(
         "LF542", "count: 4", f"count: 4, training_plan: '{PLAN}'", training_plan_arn=PLAN
     ),

@@ -19,7 +19,7 @@ def test_users_and_accounting_are_those_of_the_fleet_file(drill: FleetOnAws):
         ("grace", 2002, 2002, False),
     ]
     assert told["accounting"]["kind"] == "local"
-    assert told["downloads"]["source"] == "none"
+    assert told["downloads"]["source"] == "mirror"
 
 
 def test_both_file_systems_are_told_by_the_names_that_they_have(drill: FleetOnAws):

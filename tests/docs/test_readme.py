@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
+import yaml
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
@@ -35,11 +36,19 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     Path("fleet.yaml").write_text(text)
 
 
+def with_training(whole: str, part: str) -> str:
+    """Add the lines that a training run takes to the first fleet file."""
+    fleet, added = yaml.safe_load(whole), yaml.safe_load(part)
+    for name, cluster in added["clusters"].items():
+        fleet["clusters"][name] |= cluster
+    return yaml.safe_dump({**fleet, "jobs": added["jobs"]})
+
+
 def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    whole, parallelcluster, service = samples("yaml")
+    whole, parallelcluster, service, training = samples("yaml")
     fleet, _, _ = whole.partition("clusters:\n")
     name_and_region = "fleet: chat\nregion: us-west-2\n"
-    for text in (whole, fleet + parallelcluster, name_and_region + service):
+    for text in (whole, fleet + parallelcluster, name_and_region + service, with_training(whole, training)):
         in_folder(tmp_path, monkeypatch, text)
         assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
 

@@ -52,6 +52,13 @@ def test_session_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> 
     ]
 
 
+def test_jobs_are_submitted_by_commands_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> None:
+    assert HyperPodCluster.from_cluster_arn(stack, "Old", ARN).grants.submit_jobs(engineers).success
+    start, _, find = statements(stack)
+    assert start["Resource"] == [ARN, "arn:aws:ssm:us-west-2::document/AWS-StartNonInteractiveCommand"]
+    assert (find["Action"], find["Resource"]) == (["sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"], ARN)
+
+
 def test_session_with_another_document(stack: cdk.Stack, engineers: iam.Role) -> None:
     document = "arn:aws:ssm:us-west-2::document/AWS-StartPortForwardingSession"
     HyperPodCluster.from_cluster_arn(stack, "Old", ARN).grants.ssm_session(engineers, documents=[document])

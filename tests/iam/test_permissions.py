@@ -40,6 +40,9 @@ FEATURE_SETS = {
         accounting_secret=SecretAccess(
             secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf", key_arn=f"{_KEY}secret"
         ),
+        hub_token_secret=SecretAccess(
+            secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf", key_arn=f"{_KEY}hub"
+        ),
         rollback_alarms=("gpu-errors",),
         image_repositories=("arn:aws:ecr:us-west-2:111122223333:repository/trainer",),
         metrics_workspaces=("arn:aws:aps:us-west-2:111122223333:workspace/ws-1",),

@@ -156,6 +156,17 @@ def test_engineers_of_an_existing_cluster(stack: cdk.Stack):
     assert "AWS-StartPortForwardingSession" in text
 
 
+def test_engineers_submit_jobs_to_this_cluster_only(stack: cdk.Stack):
+    engineers = iam.Role(stack, "Engineers", assumed_by=PRINCIPAL)
+    known = ParallelCluster.from_cluster_name(stack, "Old", "train-01234567")
+    assert known.grants.submit_jobs(engineers).success
+    (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+    start, document, _, find = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert "train-01234567" in str(start["Condition"])
+    assert document["Resource"] == "arn:aws:ssm:us-west-2::document/AWS-StartNonInteractiveCommand"
+    assert (find["Action"], find["Resource"]) == ("ec2:DescribeInstances", "*")
+
+
 def test_nodes_read_the_mirror(stack: cdk.Stack, make: Make, tmp_path: Path):
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"schema_version": 1, "files": []}))

@@ -1,4 +1,4 @@
-"""Every key of the fleet file reaches a construct: none is read and then dropped in silence."""
+"""Every key of the fleet file reaches a construct, or a batch file: none is read and then dropped in silence."""
 
 import re
 from collections.abc import Iterator
@@ -32,9 +32,18 @@ STACKS = text("stacks/llm_fleet_stacks/*.py")
 # What a model works out from its keys for the stacks: its properties and methods.
 FOLDERS = ("", "parallelcluster/", "services/")
 MODELS = text(*(f"constructs/llm_fleet/config/{folder}*.py" for folder in FOLDERS))
+# Jobs make no resource: they are read by what writes their batch files, some by the names of their keys.
+JOBS = text(*(f"constructs/llm_fleet/{folder}/*.py" for folder in ("jobs", "config/jobs", "rules/training/run")))
+# Of the shape that services have, too: how a served model's weights are stored, which no training asks.
+NOT_OF_TRAINING = {"bytes_per_parameter"}
+SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")
 
 
-@pytest.mark.parametrize("model", sorted(set(models()), key=name_of), ids=name_of)
+def is_of_jobs(model: type[FleetModel]) -> bool:
+    return model.__module__.startswith("llm_fleet.config.jobs.")
+
+
+@pytest.mark.parametrize("model", sorted({one for one in models() if not is_of_jobs(one)}, key=name_of), ids=name_of)
 def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
     unread = [
         field
@@ -44,3 +53,10 @@ def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
         and not re.search(rf"\b(self|backups|throughput)\.{field}\b", MODELS)
     ]
     assert unread == []
+
+
+@pytest.mark.parametrize("model", sorted({one for one in models() if is_of_jobs(one)}, key=name_of), ids=name_of)
+def test_every_field_of_a_job_is_read_by_what_writes_batch_files(model: type[FleetModel]):
+    readers = JOBS + (SMP if model.__module__.endswith(".smp") else "")
+    fields = set(model.model_fields) - NOT_OF_TRAINING
+    assert [field for field in fields if not re.search(rf'\.{field}\b|"{field}"', readers)] == []

@@ -46,6 +46,12 @@ def model_memory() -> ModelMemory:
 
 def known_model(name: str) -> KnownModel | None:
     """Return the model that `name` names, whatever its case, e.g. `Llama-2-7b-hf` or `tanuki-8b`; else `None`."""
+    bare = bare_name(name)
+    return None if bare is None else _by_name()[bare]
+
+
+def bare_name(name: str) -> str | None:
+    """Return which of the known names `name` is, whatever its case and without `-hf` and its like; else `None`."""
     known = _by_name()
     folded = name.casefold()
     while folded not in known:
@@ -53,7 +59,7 @@ def known_model(name: str) -> KnownModel | None:
         if ending is None:
             return None
         folded = folded.removesuffix(ending)
-    return known[folded]
+    return folded
 
 
 @cache

@@ -14,7 +14,8 @@ def validate(arguments: argparse.Namespace) -> int:
     nodes = sum(cluster.node_count for cluster in fleet.clusters.values())
     clusters = [_count(len(fleet.clusters), "cluster"), _count(nodes, "node")]
     services = [_count(len(fleet.services), "service")] if fleet.services else []
-    found = [*(clusters if fleet.clusters or not services else []), *services]
+    jobs = [_count(len(fleet.jobs), "job")] if fleet.jobs else []
+    found = [*(clusters if fleet.clusters or not services else []), *services, *jobs]
     print(f"{path}: good; {', '.join(found)} in {fleet.region}")
     return 0
 

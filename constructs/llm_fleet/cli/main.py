@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from llm_fleet.cli import commands
+from llm_fleet.cli.jobs import commands as jobs
 from llm_fleet.cli.mirror import commands as mirror
 from llm_fleet.cli.update import commands as update
 from llm_fleet.rules.problem import FleetError
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
     verb.set_defaults(run=commands.schema)
 
+    jobs.add_to(verbs)
     mirror.add_to(verbs)
     update.add_to(verbs)
     return parser

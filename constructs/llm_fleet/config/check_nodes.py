@@ -44,6 +44,7 @@ def _untold(config: HyperPodConfig) -> list[Problem]:
             ("users",): bool(config.users),
             ("s3_mounts",): bool(config.s3_mounts),
             ("neuron",): config.neuron is not None,
+            ("training",): config.training is not None,
             ("downloads",): config.downloads is not None,
             SKIP: bool(scripts.skip_steps),
             OWN: scripts.own is not None,

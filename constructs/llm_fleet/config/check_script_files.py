@@ -10,6 +10,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.group import GroupConfig, entry_points
 from llm_fleet.config.parallelcluster.check_deployed import check_deployed
 from llm_fleet.config.scripts import ScriptsConfig
+from llm_fleet.config.training.check import check_training_files
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_legacy import check_legacy
 from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_hooks
@@ -21,11 +22,13 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
     problems: list[Problem] = []
     for name, cluster in fleet.hyperpod_clusters.items():
         found = [*_missing(cluster), *check_node_setup_files(cluster, cluster.scripts)]
+        found += check_training_files(fleet, cluster)
         if cluster.scripts.legacy:
             found += check_legacy(ClusterView(fleet=fleet, config=cluster))
         problems += [problem.under("clusters", name) for problem in found]
     for name, cluster in fleet.parallelclusters.items():
         found = [*check_node_setup_files(cluster, cluster.steps), *check_deployed(cluster)]
+        found += check_training_files(fleet, cluster)
         problems += [problem.under("clusters", name) for problem in found]
     return list({problem.path: problem for problem in reversed(problems)}.values())
 

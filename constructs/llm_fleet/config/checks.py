@@ -8,9 +8,11 @@ from llm_fleet.config.check_slurm_database import check_slurm_database_config
 from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.jobs.check_jobs import check_jobs
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
 from llm_fleet.config.services.check_front_place import check_front_places
 from llm_fleet.config.services.check_services import check_services
+from llm_fleet.config.training.check import check_training_config
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
@@ -34,6 +36,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_slurm_database_config(fleet),
         *check_cluster_config(fleet),
         *check_parallelclusters(fleet),
+        *check_training_config(fleet),
         *check_services(fleet),
         *check_stack_names(fleet),
         *check_tags(fleet.tags),
@@ -42,7 +45,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
     found = list(check_front_places(fleet)) if not any(map(_is_of_network, problems)) else []
     if not any(map(_misleads, problems)):
         found += check_places(fleet)
-    return _each_once([*problems, *found])
+    return _each_once([*problems, *found, *check_jobs(fleet)])
 
 
 def _misleads(problem: Problem) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from llm_fleet.config.jobs.consequences import follows_from_cluster, follows_in_job
 from llm_fleet.config.services.consequences import follows_in_service
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
@@ -84,11 +85,13 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
     if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
         return finding.code in _OF_ZONES  # It may have been meant to name the AZs.
     of_buckets = finding.code is Code.UNKNOWN_REFERENCE and _within(("storage", "buckets"), path[:2])
-    return of_buckets or follows_in_service(finding, path)
+    return of_buckets or follows_in_service(finding, path) or follows_in_job(finding, path)
 
 
 def _follows(finding: Problem, cause: Problem) -> bool:
     path = cause.path
+    if follows_from_cluster(finding, cause):
+        return True
     if path == ("region",):
         return finding.code in _OF_REGION
     if path[:1] == ("network",) and (len(path) == 1 or path[1] in _ZONES) and cause.code not in _OF_PLACE:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.clusters import AnyCluster
+from llm_fleet.config.jobs.job import JobConfig
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
@@ -38,6 +39,8 @@ class Fleet(FleetModel):
     """The clusters, by name. Default: none."""
     services: Mapping[str, ServiceConfig] = {}
     """Models behind OpenAI-compatible endpoints, by name. Default: none."""
+    jobs: Mapping[str, JobConfig] = {}
+    """Training runs on the clusters, by name; for `llm-fleet jobs`, nothing is deployed of them. Default: none."""
     tags: Mapping[str, str] = {}
     """Tags of everything in the fleet. Default: none."""
 
@@ -45,6 +48,7 @@ class Fleet(FleetModel):
     def _tell_entries(self) -> Self:
         name_entries(self.clusters)
         name_entries(self.services)
+        name_entries(self.jobs)
         return self
 
     @property

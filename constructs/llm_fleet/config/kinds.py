@@ -6,7 +6,15 @@ from llm_fleet.rules.nearest import nearest
 
 KIND = "kind"
 
-_TELLING = {"groups": "hyperpod", "queues": "parallelcluster", "head": "parallelcluster"}
+_TELLING = {
+    "queues": "parallelcluster",
+    "head": "parallelcluster",
+    "image": "container",
+    "version": "smp",
+    "program": "conda",
+    "packages": "wheels",
+    "groups": "hyperpod",
+}
 """By a key that only one kind has."""
 
 _OTHER_WORDS = {
@@ -25,6 +33,14 @@ _OTHER_WORDS = {
     "nxdi": "aws-vllm",
     "nxd-inference": "aws-vllm",
     "vllm-neuron": "aws-vllm-neuron",
+    "venv": "wheels",
+    "pip": "wheels",
+    "docker": "container",
+    "enroot": "container",
+    "sqsh": "container",
+    "nxd": "neuron",
+    "neuronx": "neuron",
+    "mamba": "conda",
 }
 """What people write for a word that is another here."""
 

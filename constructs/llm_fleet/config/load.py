@@ -50,7 +50,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
 def _stand_in(fleet: Fleet, directory: Path | None) -> None:
     """Tell each part where relative paths in the file begin; without `directory` they find nothing."""
     if directory is not None:
-        for part in (*fleet.clusters.values(), *fleet.services.values()):
+        for part in (*fleet.clusters.values(), *fleet.services.values(), *fleet.jobs.values()):
             part.stand_in(directory)
 
 
@@ -71,6 +71,11 @@ def _without_own_key(problem: Problem) -> Problem:
 def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]:
     """Return `path` with the kind of the cluster or server that it leads into, which `as_written` goes by."""
     match path:
+        case ("clusters", name, "training", "environments", str(environment), *rest):
+            cluster = fleet.clusters[str(name)]
+            assert cluster.training is not None
+            kind = cluster.training.environments[environment].kind
+            return ("clusters", name, cluster.kind, "training", "environments", environment, kind, *rest)
         case ("clusters", name, *rest):
             return ("clusters", name, fleet.clusters[str(name)].kind, *rest)
         case ("services", name, "server", *rest):

@@ -11,6 +11,8 @@ from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.named import NamedModel, name_entries
 from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.s3_mount import S3MountConfig
+from llm_fleet.config.training.short_form import or_environment
+from llm_fleet.config.training.training import TrainingConfig
 from llm_fleet.config.user import UserConfig
 from llm_fleet.rules.terms import NodeReports
 
@@ -26,6 +28,12 @@ class NodeSetupModel(NamedModel):
     """Buckets that nodes see as folders. Default: none."""
     neuron: NeuronConfig | None = None
     """The Neuron SDK that hosts carry. Default: whichever release the image has."""
+    training: TrainingConfig | None = Field(
+        default=None,
+        examples=[{"environments": {}}, "{environments: {nxd: {kind: neuron}}}"],
+        json_schema_extra=or_environment,
+    )
+    """What nodes carry for training jobs: `neuron` for the usual environment, or more about it. Default: nothing."""
     downloads: DownloadsConfig | None = None
     """What nodes may fetch when they start. Default: nothing but the lifecycle bundle."""
     reports: NodeReports = NodeReports.ALL

@@ -1,5 +1,5 @@
 """What a user may write in short, written out: `network: none`, `accounting: local`, `root_volume: 200 GiB`,
-`model: s3://…`, `server: tgi`.
+`model: s3://…`, `server: tgi`, `data: s3://…`.
 
 Not validators of the fields: below one, pydantic takes values for Python's own, and lists for no tuples.
 """
@@ -9,7 +9,9 @@ from typing import Any, cast
 
 from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK
+from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.services.short_forms import service_in_long_form
+from llm_fleet.config.training.short_form import training_in_long_form
 
 _Change = Callable[[Any], Any]
 
@@ -17,11 +19,12 @@ _Change = Callable[[Any], Any]
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
-    return _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
+    read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
+    return _under(read, "jobs", _each(job_in_long_form))
 
 
 def _cluster(cluster: Any) -> Any:
-    read = _under(cluster, "head", _root_volume)
+    read = _under(_under(cluster, "head", _root_volume), "training", training_in_long_form)
     if not _is_parallelcluster(cluster):  # Its head node has no database of its own.
         read = _under(read, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
     return _under(read, "queues", _each(_root_volume))

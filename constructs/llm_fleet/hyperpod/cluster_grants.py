@@ -65,6 +65,15 @@ class ClusterGrants:
         )
         return start.combine(own)
 
+    def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
+
+        It can find the nodes, too. A session's commands run as root: whoever has this can do all that a node can.
+        """
+        return self.ssm_session(grantee, documents=[self._aws_document("AWS-StartNonInteractiveCommand")]).combine(
+            self._on_cluster(grantee, ("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"))
+        )
+
     def describe(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` see the cluster, its nodes, events and operations."""
         return self._on_cluster(grantee, _DESCRIBE)
@@ -80,6 +89,9 @@ class ClusterGrants:
         return iam.Grant.add_to_principal(
             grantee=grantee, actions=list(actions), resource_arns=[self._cluster.cluster_arn]
         )
+
+    def _aws_document(self, name: str) -> str:
+        return self._stack.format_arn(service="ssm", account="", resource="document", resource_name=name)
 
     def _ssm_arn(self, resource: str, name: str) -> str:
         return self._stack.format_arn(service="ssm", resource=resource, resource_name=name)

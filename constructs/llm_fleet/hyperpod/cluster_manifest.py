@@ -32,6 +32,7 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         accounting=_accounting(scope, plan.shape.accounting_database),
         users=plan.setup.users,
         neuron=plan.setup.neuron,
+        training=plan.setup.training,
         downloads=plan.setup.downloads,
         reports=_reports(scope, plan, lifecycle.reports, bucket),
         skip_steps=lifecycle.skip_steps,

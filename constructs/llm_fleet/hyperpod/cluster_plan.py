@@ -16,7 +16,7 @@ from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
-from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.rules.terms import InternetAccess, NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
 _NAME_LENGTH = 63
@@ -84,7 +84,8 @@ class ClusterPlan:
             api_driven=lifecycle is None or not lifecycle.legacy,
         )
         problems += cluster_problems(shape, lifecycle)
-        problems += node_problems(shape, setup, lifecycle)
+        internet = network is None or network.internet is not InternetAccess.NONE
+        problems += node_problems(shape, setup, lifecycle, internet=internet)
         if network is not None and not problems:
             # Only a cluster that can exist takes addresses: a second try must not find those of the first.
             problems += network.reserve_addresses(claims(resolved, cluster=scope.node.id))

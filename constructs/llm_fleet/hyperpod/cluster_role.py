@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
+import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -14,6 +15,8 @@ from llm_fleet.iam.access import BucketAccess, SecretAccess
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.training_rights import image_repositories
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.terms import NodeReports
 
 
@@ -40,6 +43,10 @@ def add_node_role(
             reports=scripts.reports if scripts else None,
             report_events=plan.lifecycle is not None and plan.lifecycle.reports == NodeReports.ALL,
             accounting_secret=SecretAccess.of(cast(secretsmanager.ISecret, database.secret)) if database else None,
+            hub_token_secret=_hub_token(plan.setup.training),
+            image_repositories=image_repositories(
+                plan.setup.training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
+            ),
             rollback_alarms=_alarms(plan),
         ),
     )
@@ -51,6 +58,11 @@ def _mounted(plan: ClusterPlan, *, read_only: bool) -> list[BucketAccess]:
     """Return the parts of buckets that nodes see as folders."""
     mounts = [mount for mount in plan.setup.s3_mounts if mount.read_only is read_only]
     return [BucketAccess.of(mount.bucket, prefix=mount.key_prefix) for mount in mounts]
+
+
+def _hub_token(training: TrainingRuntime | None) -> SecretAccess | None:
+    secret = training.hub_token_secret if training is not None else None
+    return None if secret is None else SecretAccess.of(secret)
 
 
 def _mirror(downloads: Downloads) -> BucketAccess | None:

@@ -29,6 +29,7 @@ from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -68,6 +69,7 @@ class HyperPodCluster(ClusterBase):
         users: Sequence[ClusterUser] = (),
         s3_mounts: Sequence[S3Mount] = (),
         neuron: NeuronHost | None = None,
+        training: TrainingRuntime | None = None,
         downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
         role: iam.IRole | iam.Role | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
@@ -107,7 +109,8 @@ class HyperPodCluster(ClusterBase):
 
         `s3_mounts`: buckets that nodes see as folders. Default: none.
 
-        `neuron`: the Neuron SDK's release that hosts carry. Default: whichever the image has.
+        `neuron`: the Neuron SDK's release that hosts carry. Default: whichever the image has. `training`: what jobs
+        find on the nodes: environments, variables, a compile cache. Default: nothing.
 
         `downloads`: what nodes may fetch when they start. Default: nothing but the scripts.
 
@@ -135,7 +138,7 @@ class HyperPodCluster(ClusterBase):
             node_recovery=node_recovery,
             slurm_config_strategy=slurm_config_strategy,
             accounting_database=accounting_database,
-            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, downloads=downloads),
+            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, training=training, downloads=downloads),
             tags=tags or {},
         )
         self.cluster_name: str = plan.cluster_name

@@ -7,16 +7,21 @@ from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files, given_for_nodes
+from llm_fleet.lifecycle.training_place import files_of
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet.rules.training.check import check_training
+from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
 
 _OF_LIFECYCLE = ("skip_steps", "own_steps")
 
 
-def node_problems(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
-    """Return everything that is wrong with `setup` and with the steps of `lifecycle`."""
+def node_problems(
+    cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None, *, internet: bool
+) -> list[Problem]:
+    """Return everything that is wrong with `setup` and with the steps of `lifecycle`; `internet`: nodes reach it."""
     scripts = lifecycle or LifecycleScripts()
     settings = NodeSettings(
         users=setup.users,
@@ -33,9 +38,33 @@ def node_problems(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleS
         *check_node_settings(settings),
         *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
         *check_downloads(setup),
+        *_training(cluster, setup, internet),
         *_untold(cluster, setup, lifecycle),
     ]
     return [problem.under("lifecycle") if problem.path[0] in _OF_LIFECYCLE else problem for problem in found]
+
+
+def _training(cluster: ClusterShape, setup: NodeSetup, internet: bool) -> list[Problem]:
+    if setup.training is None:
+        return []
+    place = TrainingPlace(
+        groups=[
+            TrainingGroup(
+                name=group.name,
+                role=group.node_type,
+                instance_types=_types(group),
+                mounts=frozenset(mount.mount_path for mount in cluster.mounts if group.mounts(mount.kind)),
+            )
+            for group in cluster.groups
+        ],
+        shared=[SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in cluster.mounts],
+        region=cluster.region,
+        neuron_release=setup.neuron.release if setup.neuron else None,
+        source=setup.downloads.source,
+        files=files_of(setup.downloads.lock),
+        internet=internet,
+    )
+    return [problem.under("training") for problem in check_training(setup.training, place)]
 
 
 def _types(group: InstanceGroup) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ AmazonSSMManagedInstanceCore.
 
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.permissions import bundle, data_buckets, failures, mirror, private_images, reports
+from llm_fleet.iam.permissions import bundle, data_buckets, failures, hub_token, mirror, private_images, reports
 
 
 def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
@@ -17,5 +17,6 @@ def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[P
         *mirror(features),
         *reports(features),
         *failures(features, place),
+        *hub_token(features),
         *private_images(features),
     )

@@ -7,7 +7,7 @@ authorization reference; a test compares it with the copy in cfn-lint.
 """
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.iam.access import BucketAccess
+from llm_fleet.iam.access import BucketAccess, SecretAccess
 from llm_fleet.iam.bucket_permissions import change_bucket, read_bucket, write_only
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.image_permissions import pull_images
@@ -29,6 +29,7 @@ def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
         *reports(features),
         *failures(features, place),
         *accounting(features),
+        *hub_token(features),
         *rollback_alarms(features, place),
         *private_images(features),
         *metrics(features),
@@ -159,24 +160,14 @@ def failures(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
 
 def accounting(features: NodeFeatures) -> tuple[Permission, ...]:
     """Reach the accounting database."""
-    secret = features.accounting_secret
-    if secret is None:
-        return ()
-    read = Permission(
-        sid="AccountingSecret",
-        actions=("secretsmanager:GetSecretValue",),
-        resources=(secret.secret_arn,),
-        reason="slurmdbd on the controller signs in to the accounting database",
-    )
-    if secret.key_arn is None:
-        return (read,)
-    decrypt = Permission(
-        sid="AccountingSecretKey",
-        actions=("kms:Decrypt",),
-        resources=(secret.key_arn,),
-        reason="the secret is encrypted with a key of its own",
-    )
-    return (read, decrypt)
+    reason = "slurmdbd on the controller signs in to the accounting database"
+    return _read_secret("AccountingSecret", features.accounting_secret, reason)
+
+
+def hub_token(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Read the token of the Hugging Face Hub."""
+    reason = "jobs that download a gated model sign in to the Hugging Face Hub"
+    return _read_secret("HubToken", features.hub_token_secret, reason)
 
 
 def rollback_alarms(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
@@ -210,6 +201,23 @@ def metrics(features: NodeFeatures) -> tuple[Permission, ...]:
             reason="the exporters on a node write to the Prometheus workspace",
         ),
     )
+
+
+def _read_secret(sid: str, secret: SecretAccess | None, reason: str) -> tuple[Permission, ...]:
+    if secret is None:
+        return ()
+    read = Permission(
+        sid=sid, actions=("secretsmanager:GetSecretValue",), resources=(secret.secret_arn,), reason=reason
+    )
+    if secret.key_arn is None:
+        return (read,)
+    decrypt = Permission(
+        sid=f"{sid}Key",
+        actions=("kms:Decrypt",),
+        resources=(secret.key_arn,),
+        reason="the secret is encrypted with a key of its own",
+    )
+    return (read, decrypt)
 
 
 def _numbered(word: str, buckets: tuple[BucketAccess, ...], reason: str) -> tuple[Permission, ...]:

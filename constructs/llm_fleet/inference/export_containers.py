@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.lifecycle import model_exporter
 from llm_fleet.lifecycle.model_checker.check import MARKER
+from llm_fleet.lifecycle.model_exporter.words import export_words
 from llm_fleet.rules.inference.asked import cast_type
 from llm_fleet.rules.inference.terms import ModelSource
 
@@ -47,12 +48,8 @@ class ExportJob:
     @property
     def arguments(self) -> list[str]:
         """What `optimum-cli export neuron` is told between the checkpoint and the folder that it writes."""
-        facts, sizes = model_exports()[self.server.kind], self.asked
-        words = ["--task", "text-generation", "--batch_size", str(sizes["batch_size"])]
-        words += ["--sequence_length", str(sizes["sequence_length"])]
-        words += [facts.cores, str(sizes["tensor_parallel"])]
-        words += [facts.cast, cast_type(self.server)] if facts.cast else []
-        return [*words, facts.instance_type, self.serving.family] if facts.instance_type else words
+        facts = asdict(model_exports()[self.server.kind])
+        return export_words(facts, self.asked, cast_type=cast_type(self.server), family=self.serving.family)
 
 
 def export_containers(

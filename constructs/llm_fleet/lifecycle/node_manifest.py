@@ -19,11 +19,16 @@ from llm_fleet.lifecycle.render_parts import (
     render_s3_mount,
     render_user,
 )
+from llm_fleet.lifecycle.render_training import render_training
 from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.training_place import training_place
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.manifest import manifest as manifest_rules
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.rules.training.check import check_training
+from llm_fleet.rules.training.place import SharedFolder
 
 SCHEMA_VERSION = 1
 """Raised when a node of the older version could misread a newer manifest."""
@@ -89,6 +94,10 @@ class NodeManifest:
     """Users of the nodes. Default: only those of the image."""
     neuron: NeuronHost | None = None
     """Release of the Neuron SDK that hosts carry. Default: whichever the image has."""
+    training: TrainingRuntime | None = None
+    """What jobs find on the nodes. Default: nothing."""
+    shared_folders: Sequence[SharedFolder] = ()
+    """Further file systems that all nodes share, mounted by their platform. Default: none."""
     downloads: Downloads = field(default_factory=Downloads.none)
     """What nodes may fetch. Default: nothing."""
     reports: ReportPlace | None = None
@@ -101,6 +110,9 @@ class NodeManifest:
     def __post_init__(self) -> None:
         problems = manifest_rules(self)
         problems += [problem.under("downloads") for problem in self.downloads.problems()]
+        if self.training is not None:
+            found = check_training(self.training, training_place(self))
+            problems += [problem.under("training") for problem in found]
         raise_problems(problems, subject=f"node manifest of {self.fleet_name}")
 
 
@@ -124,6 +136,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "accounting": render_accounting(manifest.accounting),
         "users": [render_user(user) for user in manifest.users],
         "neuron": render_neuron(manifest.neuron),
+        "training": render_training(manifest.training, training_place(manifest)),
         "downloads": manifest.downloads.rendered(),
         "reports": render_reports(manifest.reports),
         "steps": {

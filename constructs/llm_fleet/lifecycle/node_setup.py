@@ -7,6 +7,9 @@ from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.training.forms import check_is_runtime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,4 +19,9 @@ class NodeSetup:
     users: Sequence[ClusterUser] = ()
     s3_mounts: Sequence[S3Mount] = ()
     neuron: NeuronHost | None = None
+    training: TrainingRuntime | None = None
     downloads: Downloads = field(default_factory=Downloads.none)
+
+    def __post_init__(self) -> None:
+        """Raise `FleetError` for a training runtime that is none."""
+        raise_problems(check_is_runtime(self.training, "training"))

@@ -39,6 +39,7 @@ def given_for_nodes(
         ("users",): bool(setup.users),
         ("s3_mounts",): bool(setup.s3_mounts),
         ("neuron",): setup.neuron is not None,
+        ("training",): setup.training is not None,
         ("downloads",): setup.downloads.source != "none",
         ("skip_steps",): bool(skip_steps),
         ("own_steps",): bool(own_steps),

@@ -7,6 +7,7 @@ from typing import Any, cast
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.training.run.shape import TrainedNumbers, trained_shape_of_config
 
 _SIZE_LIMIT = 1024 * 1024
 """Bytes; a config.json has a few thousand."""
@@ -14,12 +15,21 @@ _SIZE_LIMIT = 1024 * 1024
 
 def read_shape(path: Path) -> tuple[ModelNumbers | None, list[Problem]]:
     """Return the size that the `config.json` at `path` tells, or what is wrong with the file."""
+    document, problems = _document(path)
+    return (None, problems) if document is None else shape_of_config(document)
+
+
+def read_trained_shape(path: Path) -> tuple[TrainedNumbers | None, list[Problem]]:
+    """Return the size of a model that is trained, as its `config.json` at `path` tells it, or what is wrong with it."""
+    document, problems = _document(path)
+    return (None, problems) if document is None else trained_shape_of_config(document)
+
+
+def _document(path: Path) -> tuple[dict[str, Any] | None, list[Problem]]:
     try:
-        document = _read(path)
+        return _read(path), []
     except (OSError, ValueError, RecursionError) as error:
         return None, [_unreadable(path, getattr(error, "strerror", None) or str(error))]
-    numbers, problems = shape_of_config(document)
-    return numbers, problems
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -45,5 +45,18 @@ class ClusterGrants:
         )
         return start.combine(use).combine(own)
 
+    def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
+
+        It can find the head node, too, for which EC2 lets it see all instances of the account: the action knows no
+        resource. A session's commands may be run as root: whoever has this can do all that a node can.
+        """
+        document = self._stack.format_arn(
+            service="ssm", account="", resource="document", resource_name="AWS-StartNonInteractiveCommand"
+        )
+        session = self.ssm_session(grantee, documents=[document])
+        find = iam.Grant.add_to_principal(grantee=grantee, actions=["ec2:DescribeInstances"], resource_arns=["*"])
+        return session.combine(find)
+
     def _arn(self, service: str, resource: str, name: str) -> str:
         return self._stack.format_arn(service=service, resource=resource, resource_name=name)

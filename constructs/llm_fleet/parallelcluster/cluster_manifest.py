@@ -9,6 +9,7 @@ from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.node_groups import node_groups
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
+from llm_fleet.parallelcluster.training_checks import further_shared_folders
 from llm_fleet.rules.terms import NodePlatform, NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -32,6 +33,8 @@ def manifest_of(
         accounting=None,
         users=plan.setup.users,
         neuron=plan.setup.neuron,
+        training=plan.setup.training,
+        shared_folders=further_shared_folders(plan.shape, plan.mounts),
         downloads=plan.setup.downloads,
         reports=_reports(scope, plan, scripts.reports, bucket, cluster_name),
         skip_steps=scripts.skip_steps,

@@ -5,6 +5,7 @@ from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_fil
 from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.node_groups import node_groups
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
+from llm_fleet.parallelcluster.training_checks import check_training_of
 from llm_fleet.rules.node_settings import NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
@@ -36,6 +37,7 @@ def _node_problems(shape: ClusterShape, given: NodeScripts | None, setup: NodeSe
         *check_node_settings(settings),
         *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
         *check_downloads(setup),
+        *check_training_of(shape, setup),
         *_untold(given, setup),
     ]
     return [problem.under("scripts") if problem.path[0] in _OF_SCRIPTS else problem for problem in found]

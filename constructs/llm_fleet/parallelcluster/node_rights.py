@@ -1,7 +1,7 @@
 """The policies of a cluster's nodes, by what the nodes are for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import aws_cdk as cdk
@@ -9,11 +9,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.iam.access import BucketAccess
+from llm_fleet.iam.access import BucketAccess, SecretAccess
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.named_policy import NamedPolicy
 from llm_fleet.iam.parallelcluster_permissions import parallelcluster_permissions
 from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.lifecycle.training_rights import image_repositories
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.node_groups import HEAD_NODE, pool_group
@@ -77,6 +78,8 @@ def add_node_rights(
 
     def make(id: str, kind: str, groups: set[str], section: Any, *further: Permission) -> NamedPolicy | None:
         features = _features(plan, scripts, data, groups)
+        if kind == "queues":
+            features = replace(features, **_of_jobs(plan, place))
         own = own_scripts(section or {}, place, why="the node fetches the scripts and files that the user has named")
         permissions = [*parallelcluster_permissions(features, place), *own, *further]
         statements = _of_accounting(plan) if kind == "head" else []
@@ -137,6 +140,16 @@ def _features(
         reports=scripts.reports if scripts else None,
         report_events=plan.scripts is not None and plan.scripts.reports == NodeReports.ALL,
     )
+
+
+def _of_jobs(plan: ClusterPlan, place: Place) -> dict[str, Any]:
+    """Return the features of nodes that jobs run on, and no others."""
+    training = plan.setup.training
+    secret = training.hub_token_secret if training is not None else None
+    return {
+        "hub_token_secret": None if secret is None else SecretAccess.of(secret),
+        "image_repositories": image_repositories(training, region=plan.shape.region, partition=place.partition),
+    }
 
 
 def _mounted(plan: ClusterPlan, groups: set[str], *, read_only: bool) -> list[BucketAccess]:

@@ -18,6 +18,7 @@ from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.claimed_names import claim_name
 from llm_fleet.parallelcluster.cluster import Cluster
@@ -82,6 +83,7 @@ class ParallelCluster(ClusterBase):
         users: Sequence[ClusterUser] = (),
         s3_mounts: Sequence[S3Mount] = (),
         neuron: NeuronHost | None = None,
+        training: TrainingRuntime | None = None,
         downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
@@ -123,8 +125,9 @@ class ParallelCluster(ClusterBase):
 
         `scripts`: what nodes run once they are configured. Default: what llm-fleet ships. `None`: nothing.
 
-        `users`, `s3_mounts`, `neuron`, `downloads`: what nodes are set up with. Default: the image's own user, no
-        buckets, whichever Neuron SDK the image has, and nothing fetched but the scripts.
+        `users`, `s3_mounts`, `neuron`, `training`, `downloads`: what nodes are set up with. Default: the image's own
+        user, no buckets, whichever Neuron SDK the image has, nothing for training jobs, and nothing fetched but the
+        scripts.
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
@@ -169,7 +172,7 @@ class ParallelCluster(ClusterBase):
             slurm=slurm,
             accounting=accounting,
             scripts=scripts,
-            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, downloads=downloads),
+            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, training=training, downloads=downloads),
             tags=tags or {},
             log_retention_days=log_retention_days,
             detailed_monitoring=detailed_monitoring,

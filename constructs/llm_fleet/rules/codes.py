@@ -2,7 +2,7 @@
 
 LF1xx the fleet file itself, and values of the wrong type (LF113, LF114) · LF2xx network · LF3xx storage ·
 LF4xx roles and the lifecycle bundle · LF5xx HyperPod · LF6xx ParallelCluster, LF69x Slurm's accounting database ·
-LF7xx inference services
+LF7xx inference services · LF8xx training: LF800 to LF829 what nodes carry for jobs, then the jobs themselves
 """
 
 from enum import StrEnum
@@ -385,3 +385,84 @@ class Code(StrEnum):
     SCALING_TWO_TARGETS = "LF773", "two targets of scaling, of which one is followed"
     SCALING_FIXED = "LF774", "a target of scaling for a number of tasks that never changes"
     ALARM_THRESHOLD = "LF775", "a threshold of an alarm that is no number above 0"
+
+    # LF800 to LF829: what nodes carry for training jobs
+    TRAINING_SHARED = "LF800", "a training runtime without a file system that all compute nodes share"
+    TRAINING_FOLDER = "LF801", "a folder of a training runtime that nodes do not share, or that is none"
+    TRAINING_GROUP = "LF802", "a group that no jobs run on, or that the cluster does not have"
+    TRAINING_NO_GROUP = "LF803", "a training environment for no group"
+    TRAINING_TWO_ENVIRONMENTS = "LF804", "two training environments for one group"
+    TRAINING_NAME = "LF805", "a name that a training environment cannot bear, or that two bear"
+    TRAINING_STACK = "LF806", "a stack of Neuron packages that does not exist"
+    TRAINING_STACK_FAMILY = "LF807", "a stack of Neuron packages that does not train on these instances"
+    TRAINING_STACK_RELEASE = "LF808", "a Neuron release that does not have the stack, or not in this version"
+    TRAINING_PYTHON = "LF809", "a version of Python that the packages are not made for"
+    TRAINING_GLIBC = "LF810", "an operating system whose C library is too old for the packages"
+    TRAINING_PACKAGE = "LF811", "text that names no package, or an environment without any"
+    TRAINING_NOT_LOCKED = "LF812", "packages of a training environment that the lock file does not have"
+    TRAINING_NO_DOWNLOADS = "LF813", "a training environment that is to be installed from nowhere"
+    TRAINING_LOCK_PYTHON = "LF814", "wheels of the lock file that are made for another Python"
+    TRAINING_LOCK_AMBIGUOUS = "LF815", "a package that the lock file has in several versions"
+    TRAINING_CONDA = "LF816", "a conda environment without the program that makes it"
+    TRAINING_IMAGE = "LF817", "text that names no container image, or one whose content may change"
+    TRAINING_VARIABLE = "LF818", "a variable that no job can have"
+    TRAINING_SECRET = "LF819", "text that is no ARN of a secret of the region"
+    TRAINING_CACHE = "LF820", "a compile cache that can keep nothing, or that nothing is compiled into"
+    TRAINING_PROCESSES = "LF821", "a number of processes that no node has, or that nobody knows"
+    TRAINING_CLOSED = "LF822", "something of a training runtime that a network without internet does not reach"
+    TRAINING_EXPORT = "LF823", "a training environment in which nothing can be exported"
+
+    # LF830 to LF849: the SageMaker model parallel library v2
+    SMP_VALUE = "LF830", "a value that a key of SMP v2 does not take"
+    SMP_SEED_TWICE = "LF832", "a seed of SMP v2 under its new and its old name"
+    SMP_WORLD_SIZE = "LF833", "degrees of SMP v2 that the processes cannot be divided by"
+    SMP_CONTEXT = "LF834", "a context degree of SMP v2 above its shard degree, or that does not divide it"
+    SMP_EXPERTS = "LF835", "expert parallelism of SMP v2 beside tensor parallelism, or without as many experts"
+    SMP_OFFLOADING = "LF836", "activations that SMP v2 should offload and that nothing checkpoints"
+    SMP_INSTANCE = "LF837", "an instance type that SMP v2 has no image for"
+    SMP_REGION = "LF838", "a region without the images of SMP v2"
+    SMP_BACKEND = "LF839", "collectives that do not run on the job's instances"
+    SMP_IMAGE = "LF840", "a version of PyTorch that SMP v2 has no image of"
+    SMP_TWICE = "LF841", "a degree that a job and its configuration of SMP v2 tell differently"
+    SMP_CHECKPOINTING = "LF842", "activation checkpointing that the training program does not do with SMP v2"
+
+    # LF850 to LF879: training jobs
+    JOB_NAME = "LF850", "a name that no training job can have"
+    JOB_PARTITION = "LF851", "a partition that a job cannot run on, or that nobody told"
+    JOB_NODES = "LF852", "more nodes than the partition has"
+    JOB_RUNTIME = "LF853", "a job on nodes without a training runtime, or without an environment for it"
+    JOB_BACKEND = "LF854", "a backend that does not run on the accelerators"
+    JOB_DEGREE = "LF855", "a degree of parallelism that the backend does not have"
+    JOB_TENSOR_PARALLEL = "LF856", "a tensor parallel degree that the processes of a node cannot have"
+    JOB_MODEL_DIVISION = "LF857", "a degree that does not divide the model"
+    JOB_WORLD_SIZE = "LF858", "degrees that the processes of a job cannot be divided by"
+    JOB_BATCH = "LF859", "a global batch that micro batch and data parallel do not divide"
+    JOB_SEQUENCE = "LF860", "a sequence longer than the model's, or that the degrees do not divide"
+    JOB_SHARD_DEGREE = "LF862", "a shard degree that does not divide the processes"
+    JOB_FOLDER = "LF863", "a folder of a job that is not on storage that all nodes share"
+    JOB_GATED = "LF864", "a gated model without a token of the Hub"
+    JOB_EXPORT = "LF865", "an export that the service does not serve"
+    JOB_BUCKET = "LF866", "a place in S3 that is none, or that the nodes may not read or write"
+    JOB_CHECKPOINT_ROOM = "LF867", "checkpoints that the file system has no room for"
+    JOB_MEMORY = "LF868", "a job that does not fit into the memory of its accelerators"
+    JOB_NUMBER = "LF870", "a number that no training job can have"
+    JOB_PLACE = "LF871", "a model or data set whose place is none"
+    JOB_SMP = "LF872", "a configuration of SMP v2 for another backend"
+    JOB_EXPORT_ENVIRONMENT = "LF873", "an export on nodes without an environment that compiles for the server"
+
+    # LF880 to LF884: batch files of training jobs
+    BATCH_FILE = "LF880", "a batch file that bash cannot read"
+    BATCH_SETTINGS = "LF881", "a batch file without the block of its settings, or with something else in it"
+    BATCH_SETTING = "LF882", "a setting that the batch file does not have, or a value that none can have"
+    BATCH_DIRECTIVE = "LF883", "an option of sbatch that it does not have, or not there"
+    BATCH_STAGE = "LF884", "a stage that there is no batch file of"
+
+    # LF885 and on: submitting jobs and following them
+    JOBS_AWS = "LF885", "AWS, or the way to it, refuses what a submission asks for"
+    JOBS_TARGET = "LF886", "a cluster without a running node to submit on"
+    JOBS_PROGRAM = "LF887", "a machine without the programs that sessions are opened with"
+    JOBS_SESSION = "LF888", "a session with a node that failed"
+    JOBS_TOO_LARGE = "LF889", "more batch files than a session takes"
+    JOBS_REFUSED = "LF890", "jobs that the cluster did not take"
+    JOBS_NO_LOG = "LF891", "a job that has written nothing"
+    JOBS_USER = "LF892", "jobs that belong to nobody on the cluster, or nobody told to whom"

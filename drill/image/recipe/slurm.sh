@@ -33,5 +33,15 @@ chown -R root:root "${slurm}"
 chown slurm:slurm "${slurm}/etc/slurmdbd.conf.template" "${slurm}/etc/accounting.conf"
 install -d -o slurm -g slurm /var/log/slurm /var/spool/slurmctld /var/spool/slurmd
 
+# The stand-in for HyperPod's plugin of srun, against Slurm's own headers. What compiles it does not stay.
+compiler=(tcc binutils libc6-dev libslurm-dev)
+apt-get -qq install --yes --no-install-recommends -o APT::Keep-Downloaded-Packages=false -o Dpkg::Use-Pty=0 "${compiler[@]}"
+mkdir -p "${slurm}/lib/drill"
+tcc -Wall -Werror -c -o /tmp/auto_resume.o "${recipe}/auto_resume.c"
+# Not linked by tcc: what it links asks for an executable stack, and such a plugin is not loaded.
+ld -shared -z noexecstack -o "${slurm}/lib/drill/auto_resume.so" /tmp/auto_resume.o
+rm /tmp/auto_resume.o
+apt-get -qq purge --yes --autoremove -o Dpkg::Use-Pty=0 "${compiler[@]}"
+
 # Each cluster's own.
 rm -f /etc/munge/munge.key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from llm_fleet_node.downloading.file_name import file_name
@@ -33,6 +34,23 @@ def fetch(node: Node, file: Download, part: Path) -> str:
     except CommandFailed as error:
         _explain(source, error)
     return source
+
+
+def fetch_together(node: Node, files: Sequence[Download], folder: Path) -> None:
+    """Put what the mirror has of `files` below `folder` as `<sha256>/<name>`, unverified. Raises `CommandFailed`.
+
+    By one call: the AWS CLI takes most of a second of a processor to start, and fetches ten files side by side. One
+    that the mirror lacks is passed over.
+    """
+    mirror = (node.manifest.downloads.mirror_s3_uri or "").rstrip("/")
+    wanted = (("--include", f"{file.sha256}/{file_name(file)}") for file in files)
+    node.host.run(
+        *("aws", "--region", node.manifest.region, "--cli-connect-timeout", "10", "--cli-read-timeout", "60"),
+        *("s3", "cp", f"{mirror}/", str(folder), "--recursive", "--only-show-errors"),
+        *("--exclude", "*", *(word for words in wanted for word in words)),
+        timeout=_SECONDS + sum(file.size for file in files) / _BYTES_PER_SECOND,
+        env={"AWS_RETRY_MODE": "standard", "AWS_MAX_ATTEMPTS": "3"},
+    )
 
 
 def _explain(source: str, error: CommandFailed) -> None:

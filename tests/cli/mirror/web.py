@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import unquote
 
 
 class Web(ThreadingHTTPServer):
@@ -37,6 +38,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         self.web.asked.append(path + self.headers.get("Range", ""))
         file = self.web.folder / path.strip("/")
+        file = file if file.exists() else self.web.folder / unquote(path).strip("/")
         file = file / "index" if file.is_dir() else file
         if mood.isdigit() or not file.is_file():
             self.send_error(int(mood or 404))

@@ -53,7 +53,9 @@ def test_a_change_of_the_base_is_another_base_and_another_slurm(recipe: Path, pa
     assert after[1] != before[1]
 
 
-@pytest.mark.parametrize("part", ["slurm.packages", "slurm.sh", "files/slurm/etc/systemd/system/slurmd.service"])
+@pytest.mark.parametrize(
+    "part", ["slurm.packages", "slurm.sh", "auto_resume.c", "files/slurm/etc/systemd/system/slurmd.service"]
+)
 def test_a_change_of_slurm_leaves_the_base(recipe: Path, part: str) -> None:
     before = recipe_keys(DEBIAN)
     with open(recipe / part, "a") as file:

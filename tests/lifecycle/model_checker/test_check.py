@@ -55,8 +55,10 @@ def test_every_mismatch_is_told_at_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize("target", ["inf2", "trn1", "trn1n", None])
-def test_what_is_compiled_for_trn1_runs_on_inf2(tmp_path: Path, target: str | None):
-    assert findings(ASKED, put(tmp_path, neuron_config={**OPTIMUM, "target": target})) == []
+@pytest.mark.parametrize("asked", ["inf2", "trn1"])
+def test_what_is_compiled_for_trn1_runs_on_inf2_and_the_other_way_round(tmp_path: Path, target: str | None, asked: str):
+    found = findings({**ASKED, "target": asked}, put(tmp_path, neuron_config={**OPTIMUM, "target": target}))
+    assert found == []
 
 
 def test_a_compiler_that_nobody_knows_is_not_compared(tmp_path: Path):

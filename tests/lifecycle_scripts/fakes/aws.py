@@ -19,6 +19,8 @@ FAKE = Path(os.environ["FAKE_AWS"])
 def main() -> int:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--region")
+    for seconds in ("--cli-connect-timeout", "--cli-read-timeout"):
+        parser.add_argument(seconds, type=int)
     parser.add_argument("--output", choices=["json"])
     services = parser.add_subparsers(dest="service", required=True)
     s3 = services.add_parser("s3", allow_abbrev=False).add_subparsers(required=True)

@@ -27,11 +27,17 @@ def add_to(verbs: Verbs) -> None:
     deed.add_argument("--system", required=True, help="of the nodes, e.g. ubuntu-24.04-amd64")
     deed.add_argument("--packages", nargs="+", default=[], metavar="NAME[=VERSION]", help="with all that they need")
     deed.add_argument("--neuron", metavar="RELEASE", help="host packages of a Neuron release, e.g. 2.28.1")
+    deed.add_argument("--environment", metavar="STACK", help="Python packages of that release for training, e.g. nxd")
+    deed.add_argument("--requirements", type=Path, metavar="FILE", help="Python packages, with all that they need")
     deed.add_argument("--sources", action="append", default=[], type=Path, metavar="FILE", help="sources.list of apt")
     deed.add_argument("--keyring", action="append", default=[], type=Path, metavar="FILE", help="keys of the sources")
     deed.add_argument("--installed", type=Path, metavar="FILE", help="dpkg status file of the nodes' image")
     deed.add_argument("--wheels", nargs="+", default=[], metavar="NAME==VERSION", help="Python wheels, without others")
     deed.add_argument("--index", action="append", default=[], metavar="URL", help="index of wheels, https://…/simple")
+    deed.add_argument(
+        "--index-of", nargs=2, action="append", default=[], metavar=("NAME", "URL"), help="index of one package alone"
+    )
+    deed.add_argument("--interpreter", metavar="PYTHON", help="Python whose pip resolves (default: pythonX.Y)")
     deed.add_argument("--python", default="3.12", metavar="X.Y", help="Python that the wheels are for (default: 3.12)")
     deed.add_argument(
         "--file", nargs=4, action="append", default=[], metavar=("NAME", "VERSION", "URL", "SHA256"), help="any file"

@@ -13,10 +13,12 @@ from llm_fleet.catalog.neuron_release import (
     host_packages,
     neuron_releases,
 )
+from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.mirror.apt_index import AptIndex, Wanted
-from llm_fleet.cli.mirror.failure import refuse
+from llm_fleet.cli.mirror.asked_wheels import file_lines, indexes_of, stack_lines, with_stack
 from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.cli.mirror.named_file import named_file
+from llm_fleet.cli.mirror.pip_resolver import PipResolver
 from llm_fleet.cli.mirror.wheel_index import find_wheel
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.neuron import check_neuron_name
@@ -39,6 +41,10 @@ class Request:
     wheels: Sequence[str]
     indexes: Sequence[str]
     python: str
+    environment: str | None
+    requirements: Path | None
+    own_indexes: Sequence[Sequence[str]]
+    interpreter: str | None
     files: Sequence[Sequence[str]]
 
     @classmethod
@@ -54,14 +60,24 @@ class Request:
             wheels=arguments.wheels,
             indexes=arguments.index,
             python=arguments.python,
+            environment=arguments.environment,
+            requirements=arguments.requirements,
+            own_indexes=arguments.index_of,
+            interpreter=arguments.interpreter,
             files=arguments.file,
         )
+
+    @property
+    def asks_apt(self) -> bool:
+        """Whether packages of the distribution are asked for: of a Neuron release, unless only its Python stack is."""
+        return bool(self.packages or (self.neuron and (self.sources or not self.environment)))
 
 
 def resolve(request: Request, scratch: Path) -> list[LockedFile]:
     """Return the files to pin. `scratch`: an empty folder. Raises `FleetError`."""
     _check(request)
-    found = _packages(request, scratch) if request.packages or request.neuron else []
+    found = _packages(request, scratch) if request.asks_apt else []
+    found += _environment(request, scratch / "pip") if request.environment or request.requirements else []
     found += [_wheel(request, wheel) for wheel in request.wheels]
     found += [named_file(*file, system=request.system) for file in request.files]
     return list({(file.name, file.version): file for file in found}.values())
@@ -71,12 +87,13 @@ def _check(request: Request) -> None:
     if not _SYSTEM.fullmatch(request.system):
         remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
         refuse(Code.LOCK_SYSTEM, "this is no system", remedy, value=request.system)
-    if not (request.packages or request.neuron or request.wheels or request.files):
-        remedy = "name something with --packages, --neuron, --wheels or --file"
+    asked = (request.packages, request.neuron, request.environment, request.requirements, request.wheels, request.files)
+    if not any(asked):
+        remedy = "name something with --packages, --neuron, --environment, --requirements, --wheels or --file"
         refuse(Code.LOCK_PACKAGE, "there is nothing to pin", remedy)
     if request.neuron:
         raise_problems(check_neuron_name(request.neuron), subject="--neuron")
-    if not (request.packages or request.neuron):
+    if not request.asks_apt:
         return
     if not _DEBIAN.fullmatch(request.system):
         remedy = "name each file with --file NAME VERSION URL SHA256"
@@ -111,12 +128,31 @@ def _wanted(packages: Sequence[NeuronPackage]) -> list[Wanted]:
     return [(package.name, package.version) for package in packages]
 
 
+def _environment(request: Request, scratch: Path) -> list[LockedFile]:
+    """Return the wheels of a Python environment, with all that they need."""
+    _check_python(request)
+    stack = stack_lines(request.environment, request.neuron, request.python) if request.environment else []
+    own = file_lines(request.requirements) if request.requirements else []
+    resolver = PipResolver(
+        python=request.python,
+        system=request.system,
+        indexes=indexes_of(request.indexes, request.own_indexes, neuron=bool(stack)),
+        interpreter=request.interpreter,
+    )
+    scratch.mkdir()
+    return resolver.resolve(with_stack(stack, own), scratch)
+
+
+def _check_python(request: Request) -> None:
+    if not re.fullmatch(r"3\.\d+", request.python):
+        refuse(Code.LOCK_WHEEL, "this is no version of Python", "write e.g. --python 3.12", value=request.python)
+
+
 def _wheel(request: Request, wheel: str) -> LockedFile:
     name, equals, version = wheel.partition("==")
     if not (name and equals and version):
         refuse(Code.LOCK_WHEEL, "a wheel is pinned to one version", "write NAME==VERSION", value=wheel)
-    if not re.fullmatch(r"3\.\d+", request.python):
-        refuse(Code.LOCK_WHEEL, "this is no version of Python", "write e.g. --python 3.12", value=request.python)
+    _check_python(request)
     if not request.indexes:
         refuse(Code.LOCK_WHEEL, "there is no index to look in", "name one with --index, e.g. https://pypi.org/simple")
     return find_wheel(request.indexes, name, version, python=request.python, system=request.system)

@@ -5,7 +5,7 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from llm_fleet.cli.mirror.failure import refuse
+from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.rules.codes import Code
 

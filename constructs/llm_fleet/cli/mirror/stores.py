@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from llm_fleet.cli.mirror.failure import refuse
+from llm_fleet.cli.failure import is_of_aws, refuse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.mirror_layout import check_mirror_place, split_s3_uri
 from llm_fleet.rules.problem import raise_problems
@@ -129,7 +129,7 @@ def _told(place: object) -> Generator[None]:
     except OSError as error:
         refuse(Code.MIRROR_STORE, f"{place}: {error.strerror or error}", "free space, or name another place")
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("botocore", "boto3"):
+        if not is_of_aws(error):
             raise
         remedy = "see that your credentials may list, read and write the bucket, and that it is in the region"
         refuse(Code.MIRROR_STORE, f"{place}: {error}", remedy)

@@ -3,8 +3,8 @@
 import json
 from typing import TYPE_CHECKING, NoReturn
 
+from llm_fleet.cli.failure import is_of_aws, refuse
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import FleetError, Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -22,7 +22,7 @@ def stack_template(name: str, *, region: str | None, none_yet_ok: bool) -> str:
     try:
         body: object = client.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("botocore", "boto3"):
+        if not is_of_aws(error):
             raise
         if none_yet_ok and "does not exist" in str(error):
             return _NO_STACK
@@ -38,11 +38,11 @@ def _client(region: str | None) -> "CloudFormationClient":
     try:
         return boto3.client("cloudformation", region_name=region)
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("botocore", "boto3"):
+        if not is_of_aws(error):
             raise
         _refuse("CloudFormation", str(error), "name the region with --region")
 
 
 def _refuse(subject: str, reason: str, remedy: str) -> NoReturn:
     message = f"the template cannot be had: {reason}"
-    raise FleetError([Problem(code=Code.PC_DEPLOYED_UNREADABLE, message=message, remedy=remedy)], subject=subject)
+    refuse(Code.PC_DEPLOYED_UNREADABLE, message, remedy, subject=subject)

@@ -1,8 +1,8 @@
 """Where a model is, as only a fleet file tells it: one place, a bucket of the fleet's by name, a file on disk."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from llm_fleet.config.check_shape_source import check_shape_source
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.services.in_words import in_words
 from llm_fleet.config.services.model import ServedModelConfig
@@ -42,15 +42,7 @@ def check_model_config(model: ServedModelConfig, fleet: Fleet) -> Iterator[Probl
         *check_token_key(model.source, model.token_key_arn),
     ):
         yield in_words(problem)
-    if model.own_shape is not None and model.config is not None:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="`shape` says how large the model is, and `config` says it too",
-            remedy="keep one of them",
-            path=("config",),
-            value=model.config,
-        )
-    yield from (replace(problem, path=("config",), value=model.config) for problem in model.unread)
+    yield from check_shape_source(model)
 
 
 def _check_bucket(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:

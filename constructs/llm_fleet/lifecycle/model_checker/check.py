@@ -143,7 +143,7 @@ def _of_optimum(document: dict[str, Any]) -> dict[str, Any]:
 
 def _mismatches(asked: Mapping[str, Any], told: Mapping[str, Any], place: str) -> Iterator[str]:
     target = told.get("target")
-    if target and _TARGETS.get(target, target) != asked["target"]:
+    if target and _TARGETS.get(target, target) != _TARGETS.get(asked["target"], asked["target"]):
         yield (
             f"model-mismatch: {place} was compiled for {target}, and is to run on {asked['target']}; serve it there, "
             f"or export it anew"

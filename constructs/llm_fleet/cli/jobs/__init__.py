@@ -1,0 +1,1 @@
+"""`llm-fleet jobs`: batch files written, submitted and followed."""

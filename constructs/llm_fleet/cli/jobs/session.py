@@ -1,0 +1,176 @@
+"""Runs a command on a node through Session Manager, the only way onto a node of HyperPod: no port, no key.
+
+A session is a terminal, not a pipe: it turns line ends into CR LF, says a line of its own before and after, ends with
+0 whatever the command ended with, and breaks off now and then with `EOF` (aws/session-manager-plugin issue 59,
+aws/amazon-ssm-agent issue 354). So what a command says stands between two marks of our own, the second with its exit
+code; a session that ends without the second mark was cut off. HyperPod allows three sessions to be started a second in
+an account, and a document's parameter may have 65,535 characters (SageMaker and Systems Manager guides).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.jobs.target import Target
+from llm_fleet.rules.codes import Code
+
+_DOCUMENT = "AWS-StartNonInteractiveCommand"
+_LONGEST = 65_535
+_PAUSES = (1.0, 3.0, 9.0)
+"""Seconds before a session that was cut off or throttled is started again."""
+_OWN_LINES = ("Cannot perform start session", "Exiting session with sessionId")
+"""What the plugin says where the command speaks."""
+_BRIEF = 12
+"""Lines of a session that failed which are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    lines: tuple[str, ...]
+
+
+class CutOff(Exception):
+    """The session ended before the command did. Its text is what the session said of it."""
+
+
+class Session:
+    """The way onto one node, for one user of it."""
+
+    def __init__(self, target: Target, *, user: str) -> None:
+        """Check that this machine has what it needs. Raises `FleetError` (LF887)."""
+        for program in ("aws", "session-manager-plugin"):
+            if shutil.which(program) is None:
+                remedy = "install the AWS CLI and its Session Manager plugin; both are AWS's own downloads"
+                refuse(Code.JOBS_PROGRAM, f"this machine has no {program}", remedy, subject="Session Manager")
+        self.target = target
+        self._user = user
+
+    def run(self, script: str) -> Done:
+        """Run the bash `script` to its end, again where the session was cut off: it must bear being run twice.
+
+        Raises `FleetError` (LF888, LF889).
+        """
+        failures = 0
+        while True:
+            lines: list[str] = []
+            try:
+                return Done(self.follow(script, lines.append), tuple(lines))
+            except CutOff as error:
+                failures += 1
+                self.pause(failures, str(error))
+
+    def pause(self, failures: int, said: str) -> None:
+        """Wait before another session, after so many `failures` in a row. Raises `FleetError` (LF888) for good."""
+        if failures > len(_PAUSES) or "AccessDenied" in said:
+            self._refuse(said)
+        time.sleep(_PAUSES[failures - 1])
+
+    def follow(self, script: str, line: Callable[[str], None]) -> int:
+        """Run the bash `script`, hand over each line as it comes, and return the exit code. Raises `CutOff`."""
+        mark = secrets.token_hex(8)
+        with self._started(script, mark) as process:
+            assert process.stdout is not None
+            told = _Told(mark, line)
+            for raw in process.stdout:
+                told.hear(raw.decode("utf-8", "replace").rstrip("\r\n"))
+                if told.code is not None:
+                    return told.code
+        raise CutOff("\n".join(told.around[-_BRIEF:]) or "it ended before the command did")
+
+    @contextmanager
+    def _started(self, script: str, mark: str) -> Generator[subprocess.Popen[bytes]]:
+        """Yield the session; it is ended with its context."""
+        parameters = json.dumps({"command": [self._command(script, mark)]})
+        if len(parameters) > _LONGEST:
+            refuse(
+                Code.JOBS_TOO_LARGE,
+                f"what is to be sent has {len(parameters)} characters, a session takes {_LONGEST}",
+                "submit fewer stages at once, with --stage",
+                subject=self.target.name,
+            )
+        words = ["aws", "ssm", "start-session", "--region", self.target.region, "--target", self.target.ssm]
+        words += ["--document-name", _DOCUMENT, "--parameters", parameters]
+        terminal, standard_input = _terminal()
+        process = subprocess.Popen(  # noqa: S603 - words of our own, no shell
+            words, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+            for handle in (terminal, standard_input):
+                if handle is not None:
+                    os.close(handle)
+
+    def _command(self, script: str, mark: str) -> str:
+        """Return what the node runs: the script as the user, packed so that no shell on the way reads it."""
+        packed = base64.b64encode(script.encode()).decode()
+        as_user = f"sudo --non-interactive --set-home --user={self._user} bash"
+        # The mark at the end has a line of its own, also after output that does not end one.
+        return (
+            f"bash -c 'echo; echo {mark} begin; echo {packed} | base64 --decode | "
+            f"{as_user} 2>&1; code=$?; echo; echo {mark} end $code'"
+        )
+
+    def _refuse(self, said: str) -> None:
+        refuse(
+            Code.JOBS_SESSION,
+            f"the session with {self.target.name} failed: {said}",
+            "see that you may call ssm:StartSession on the cluster; "
+            f"`aws ssm start-session --target {self.target.ssm}` opens a shell there",
+            subject="Session Manager",
+        )
+
+
+class _Told:
+    """Tells what the command said from what the session said."""
+
+    def __init__(self, mark: str, line: Callable[[str], None]) -> None:
+        self._mark = mark
+        self._line = line
+        self._inside = False
+        self._blank = False
+        self.code: int | None = None
+        self.around: list[str] = []
+
+    def hear(self, text: str) -> None:
+        """Take the next line."""
+        if self._inside and text.startswith(f"{self._mark} end "):
+            self.code = int(text.rpartition(" ")[2])
+        elif self._inside and not text.startswith(_OWN_LINES):
+            self._hand_over(text)
+        elif text == f"{self._mark} begin":
+            self._inside = True
+        elif text.strip():
+            self.around.append(text)
+
+    def _hand_over(self, text: str) -> None:
+        """Hold an empty line back: before the mark at the end stands one that is ours."""
+        if self._blank:
+            self._line("")
+        self._blank = not text
+        if text:
+            self._line(text)
+
+
+def _terminal() -> tuple[int | None, int | None]:
+    """Return both ends of a terminal, neither where there are none (Windows): a session ends when its input does."""
+    if not hasattr(os, "openpty"):
+        return None, None
+    return os.openpty()

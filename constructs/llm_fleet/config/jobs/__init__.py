@@ -1,0 +1,1 @@
+"""Jobs in the fleet file: training runs, as typed models."""

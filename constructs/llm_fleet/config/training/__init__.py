@@ -1,0 +1,1 @@
+"""Training in the fleet file: what nodes carry for jobs."""

@@ -1,0 +1,85 @@
+"""The clusters of a fleet file as the rules of training see them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.cluster_view import ClusterView
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.group import GroupConfig
+from llm_fleet.config.node_setup import NodeSetupModel
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.named_files.lock_file import lock_problems, locked_files
+from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.terms import InternetAccess, NodeType
+from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+
+
+def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> TrainingPlace:
+    """Return `cluster` of `fleet` as training asks of it, without having looked into its lock file."""
+    if isinstance(cluster, HyperPodConfig):
+        return _told(_hyperpod(ClusterView(fleet=fleet, config=cluster)), fleet, cluster)
+    return _told(_parallelcluster(ParallelClusterView(fleet=fleet, config=cluster)), fleet, cluster)
+
+
+def with_lock(place: TrainingPlace, cluster: NodeSetupModel) -> TrainingPlace:
+    """Return `place` with what is in the lock file of `cluster`; a wrong one is told elsewhere."""
+    if cluster.downloads is None or lock_problems(cluster.downloads.lock_path):
+        return place
+    return replace(place, files=locked_files(cluster.downloads.lock_path))
+
+
+def _told(place: TrainingPlace, fleet: Fleet, cluster: NodeSetupModel) -> TrainingPlace:
+    """Return `place` with what is told of clusters of both kinds alike."""
+    downloads = cluster.downloads
+    nothing: Sequence[Mapping[str, Any]] = ()
+    return replace(
+        place,
+        region=fleet.region,
+        neuron_release=cluster.neuron.release if cluster.neuron else None,
+        source="none" if downloads is None else "vendor" if downloads.mirror is None else "mirror",
+        files=nothing if downloads is None else None,
+        internet=fleet.network is None or fleet.network.internet is not InternetAccess.NONE,
+    )
+
+
+def _hyperpod(view: ClusterView) -> TrainingPlace:
+    mounts = view.mounts
+
+    def group_of(group: GroupConfig) -> TrainingGroup:
+        mounted = {"lustre": group.mount_lustre, "open_zfs": group.mount_open_zfs}
+        return TrainingGroup(
+            name=group.name,
+            role=group.node_type,
+            instance_types=group.instance_types or (group.instance_type or "",),
+            mounts=frozenset(mount.mount_path for mount in mounts if mounted[mount.kind]),
+        )
+
+    return TrainingPlace(
+        groups=[group_of(group) for group in view.groups],
+        shared=[SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in mounts],
+    )
+
+
+def _parallelcluster(view: ParallelClusterView) -> TrainingPlace:
+    queues = [
+        TrainingGroup(
+            name=queue.name,
+            role=NodeType.COMPUTE,
+            instance_types=list(
+                dict.fromkeys(name for resource in queue.compute_resources for name in resource.instance_types)
+            ),
+        )
+        for queue in view.config.queues.values()
+    ]
+    head = TrainingGroup(name="HeadNode", role=NodeType.CONTROLLER, instance_types=[view.head_node.instance_type])
+    return TrainingPlace(
+        groups=[head, *queues],
+        shared=[
+            SharedFolder(kind="lustre" if each.kind is StorageKind.FSX_LUSTRE else each.kind.value, path=each.mount_dir)
+            for each in view.shared_storage
+        ],
+        os=view.os,
+    )

@@ -1,0 +1,94 @@
+"""The training part of `fleet.json`."""
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from llm_fleet.catalog.training_environments import usual_cache_days
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.rules.training.fabrics import plan_fabrics
+from llm_fleet.rules.training.folder import folder_of
+from llm_fleet.rules.training.image import enroot_image, image_of
+from llm_fleet.rules.training.locked import find
+from llm_fleet.rules.training.place import TrainingPlace, neuron_families
+from llm_fleet.rules.training.planned import PlannedEnvironment, plan
+from llm_fleet.rules.training.terms import EnvironmentKind
+
+_HASH_LENGTH = 12
+_TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
+
+
+def render_training(runtime: TrainingRuntime | None, place: TrainingPlace) -> dict[str, Any] | None:
+    """Return `runtime`, of which the rules have found nothing wrong, as nodes of `place` are told it."""
+    folder = None if runtime is None else folder_of(runtime, place)
+    if runtime is None or folder is None:
+        return None
+    environments = [plan(environment, place) for environment in runtime.environments]
+    return {
+        "folder": folder,
+        "environments": [_environment(each, place) for each in environments],
+        "fabrics": [
+            {
+                "name": fabric.name,
+                "groups": list(fabric.groups),
+                "processes": fabric.processes,
+                "variables": [{"name": name, "value": value} for name, value in fabric.variables.items()],
+            }
+            for fabric in plan_fabrics(runtime, place, environments)
+        ],
+        "compile_cache": _compile_cache(runtime, place, folder),
+        "hub_token_secret_arn": runtime.hub_token_secret_arn,
+    }
+
+
+def _environment(planned: PlannedEnvironment, place: TrainingPlace) -> dict[str, Any]:
+    given = planned.given
+    found = find(planned.wanted, place.files or (), kind=planned.archive_kind)
+    image = image_of(planned, place)
+    rendered = {
+        "kind": planned.kind.on_node,
+        "program": f"python{planned.python}" if planned.kind.on_node == "venv" else given.program,
+        "packages": [{"name": name, "version": version} for name, version in found.packages],
+        "image": None if image is None else enroot_image(image),
+    }
+    checksums = sorted({f"{file['name']} {file['version']} {file['sha256']}" for file in found.files})
+    # What only the deployment knows of an image is its registry, and not what is in it.
+    content = {**rendered, "image": None if image is None else _TOKEN.sub("…", image), "checksums": checksums}
+    return {
+        "name": f"{_stem(planned, image)}-{_hash(content)}",
+        "use": planned.use.value,
+        "groups": list(planned.groups),
+        **rendered,
+    }
+
+
+def _hash(content: dict[str, Any]) -> str:
+    """Return what tells two environments apart: all that determines their content, and not whom they are for."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def _stem(planned: PlannedEnvironment, image: str | None) -> str:
+    """Return the readable part of the name: as told, else what is in it."""
+    if planned.given.label is not None:
+        return planned.given.label
+    if planned.kind is EnvironmentKind.NEURON:
+        return f"{planned.stack}-{planned.release}"
+    if planned.kind is EnvironmentKind.SMP:
+        return f"smp-{planned.release}"
+    if planned.given.server_kind is not None:
+        return planned.given.server_kind
+    last = (image or planned.kind.value).rsplit("/", 1)[-1]
+    return re.sub(r"[^a-z0-9._-]+", "-", last.lower()).strip("-._") or planned.kind.value
+
+
+def _compile_cache(runtime: TrainingRuntime, place: TrainingPlace, folder: str) -> dict[str, Any] | None:
+    """Return it where a group has Neuron devices: nothing else compiles ahead."""
+    if not any(neuron_families(group) for group in place.compute_groups):
+        return None
+    given = runtime.compile_cache
+    return {
+        "folder": f"{folder}/compile-cache",
+        "max_age_days": usual_cache_days() if given is None else given.max_age_days,
+        "max_gib": None if given is None else given.max_gib,
+    }

@@ -1,0 +1,36 @@
+"""A fleet file with fewer or more workers, or with another training environment: what scenarios and bench bring up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+
+def write_variant(fleet_file: Path, folder: Path, *, workers: int, packages: Sequence[str] | None = None) -> Path:
+    """Write the fleet with `workers` nodes in its first Compute group into `folder`; return the file.
+
+    `packages`: of its training environments, in place of those that are told; with none, nothing of training is there
+    and nothing is downloaded for it. `jobs` are left out: nothing is made of them.
+    """
+    fleet = cast("dict[str, Any]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
+    fleet.pop("jobs", None)
+    cluster: dict[str, Any] = next(iter(fleet["clusters"].values()))
+    next(group for group in cluster["groups"].values() if group["role"] == "compute")["count"] = workers
+    if "downloads" in cluster:
+        cluster["downloads"]["lock"] = str(fleet_file.parent / cluster["downloads"]["lock"])
+    if packages is not None and "training" in cluster:
+        _train_with(cluster, list(packages))
+    target = folder / fleet_file.name
+    target.write_text(yaml.safe_dump(fleet, sort_keys=False), encoding="utf-8")
+    return target
+
+
+def _train_with(cluster: dict[str, Any], packages: list[str]) -> None:
+    if not packages:
+        del cluster["training"], cluster["downloads"]
+        return
+    for environment in cluster["training"]["environments"].values():
+        environment["packages"] = packages

@@ -1,0 +1,61 @@
+"""Compiled graphs are kept on shared storage for all jobs, and one node removes those that nobody uses."""
+
+from __future__ import annotations
+
+import stat
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.manifest_parts import CompileCache
+from llm_fleet_node.node import Node
+from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, Step
+from llm_fleet_node.training import janitor, storage
+from llm_fleet_node.training.of_group import training_of, why_no_training, why_not_mounted
+
+_STICKY = 0o1777
+"""As /tmp: jobs of all users compile into it, and remove only what is theirs."""
+
+
+def _apply(node: Node) -> None:
+    """Make the folder; on the controller, have it looked through every day."""
+    cache = _cache(node)
+    with storage.told(cache.folder):
+        node.host.folder(cache.folder, mode=_STICKY)
+    if node.role == CONTROLLER:
+        janitor.put(node, cache)
+
+
+def _verify(node: Node) -> None:
+    """Prove that all may write into it, and that the timer runs where it belongs."""
+    cache = _cache(node)
+    place = node.host.path(cache.folder)
+    if not place.is_dir() or stat.S_IMODE(place.stat().st_mode) != _STICKY:
+        fail(Code.COMPILE_CACHE, f"{cache.folder} is no folder that all may write (mode 1777)")
+    if node.role == CONTROLLER:
+        janitor.check(node, cache)
+
+
+def _cache(node: Node) -> CompileCache:
+    cache = training_of(node).compile_cache
+    if cache is None:  # `skip` has said so: no run gets here.
+        fail(Code.UNFORESEEN, "the manifest asks for no compile cache", final=True)
+    return cache
+
+
+def _skip(node: Node) -> Optional[str]:
+    """Nothing to do where the fleet keeps no compiled graphs, or keeps them out of this node's reach."""
+    training = node.manifest.training
+    if training is None or training.compile_cache is None:
+        return why_no_training(node) or "the fleet keeps no compiled graphs"
+    return why_not_mounted(node, training.compile_cache.folder)
+
+
+STEP = Step(
+    name="compile_cache",
+    summary="compiled graphs are kept on shared storage, and old ones removed",
+    roles=EVERY_ROLE,
+    apply=_apply,
+    verify=_verify,
+    needs=("mount_lustre", "mount_open_zfs"),
+    skip=_skip,
+)

@@ -1,0 +1,99 @@
+"""What jobs run in: made once on shared storage by one node of its group, proven by all of them.
+
+A virtual environment or Conda prefix cannot be renamed, since its files name their own path. So it is built where it
+stays, in a folder of its own, and the path that jobs use is a link that is put there once it is whole. One that is
+broken is built anew beside, and the link changed in one moment: whoever runs in the old one goes on in it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Optional
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.log import stamp
+from llm_fleet_node.manifest_parts import Environment
+from llm_fleet_node.node import Node
+from llm_fleet_node.training import conda, container, interpreter, marker, shared_files, storage, venv
+from llm_fleet_node.training.build_once import build_once
+from llm_fleet_node.training.layout import Layout
+from llm_fleet_node.training.of_group import training_of
+from llm_fleet_node.training.shared_lock import Held, SharedLock
+
+_BUILDERS = {"venv": venv.build, "conda": conda.build}
+
+
+def ensure(node: Node, environment: Environment, *, seconds: float) -> None:
+    """Make sure that the environment is whole, by building it or waiting up to `seconds` for who does."""
+    layout = Layout(training_of(node).folder)
+    place = node.host.path(layout.environment(environment))
+    if problem(place, environment) is None:
+        return
+    with storage.told(str(place)), storage.readable_by_all():
+        for folder in (layout.folder, layout.locks, layout.environments):
+            node.host.path(folder).mkdir(parents=True, exist_ok=True)
+        build_once(
+            SharedLock(node.host.path(layout.locks), f"environment-{environment.name}"),
+            is_done=lambda: problem(place, environment) is None,
+            build=lambda held: _build(node, environment, place, held),
+            say=node.say,
+            seconds=seconds,
+        )
+
+
+def check(node: Node, environment: Environment) -> None:
+    """Raise `Failure` unless the environment is whole and this node can run it."""
+    place = node.host.path(Layout(training_of(node).folder).environment(environment))
+    wrong = problem(place, environment)
+    if wrong:
+        fail(Code.ENVIRONMENT, wrong)
+    if environment.kind == "container":
+        return
+    version = interpreter.ask(node.host, f"{place}/bin/python")
+    told = ".".join(map(str, version))
+    document = shared_files.read_document(place / marker.NAME) or {}
+    if document.get("python") != told:
+        # Another patch release runs it too; another minor one does not even look into its folder of packages.
+        if tuple(str(document.get("python")).split(".")[:2]) != tuple(told.split(".")[:2]):
+            fail(Code.INTERPRETER, f"{place} was built with Python {document.get('python')}, here it is {told}")
+        node.say(f"{environment.name} was built with Python {document.get('python')}, here it runs on {told}")
+
+
+def problem(place: Path, environment: Environment) -> Optional[str]:
+    """Return what keeps `place` from being the environment, whole; `None` when nothing does."""
+    if environment.kind == "container":
+        return container.problem(place, environment)
+    return marker.problem(place, environment)
+
+
+def _build(node: Node, environment: Environment, place: Path, held: Held) -> None:
+    began = time.monotonic()
+    node.say(f"building {environment.name} at {place}")
+    if environment.kind == "container":
+        container.build(node, environment, place, held)
+    else:
+        _build_prefix(node, environment, place, held)
+    node.say(f"built {environment.name} in {time.monotonic() - began:.0f} s")
+
+
+def _build_prefix(node: Node, environment: Environment, place: Path, held: Held) -> None:
+    folder = node.host.path(Layout(training_of(node).folder).built) / environment.name
+    _remove_halves(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    prefix = folder / shared_files.unique()
+    contents = _BUILDERS[environment.kind](node, environment, prefix, held)
+    marker.write(prefix, environment, {**contents, "made_by": os.uname().nodename, "made_at": stamp(time.time())})
+    node.host.changes.append(f"marked {prefix} as whole")
+    held.check()
+    shared_files.link(place, os.path.relpath(prefix, place.parent))
+    node.host.changes.append(f"linked {place} to {prefix}")
+
+
+def _remove_halves(folder: Path) -> None:
+    """Remove what builders left who did not come to their end. What ever was whole is kept: jobs may run in it."""
+    for left in folder.iterdir() if folder.is_dir() else ():
+        if not (left / marker.NAME).exists():
+            shutil.rmtree(left, ignore_errors=True)

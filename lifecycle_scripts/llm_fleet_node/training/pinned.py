@@ -1,0 +1,71 @@
+"""Which of the pinned files make an environment: its packages, and all that those require."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from llm_fleet_node.downloading.system import system_of
+from llm_fleet_node.downloads import CACHE, fetch_files, is_version
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.manifest_parts import Download, Environment
+from llm_fleet_node.node import Node
+
+KINDS = {"venv": "wheel", "conda": "archive"}
+
+
+def files_of(node: Node, environment: Environment) -> list[Download]:
+    """Return the pinned files of the environment's packages and of what they require, each once, by name.
+
+    Names are compared as indexes do (PEP 503), since a lock file may say `torch_neuronx` for `torch-neuronx`. Raises
+    `Failure` when one is not pinned for this system, or in several versions of which none is named.
+    """
+    versions = {normal(package.name): package.version for package in environment.packages}
+    fitting = _fitting(node, KINDS[environment.kind])
+    found: dict[str, Download] = {}
+    waiting = list(versions)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = _one(node, fitting, name, versions.get(name, ""))
+            waiting += [normal(required) for required in found[name].requires]
+    return [found[name] for name in sorted(found)]
+
+
+def fetch(node: Node, files: Sequence[Download]) -> list[Path]:
+    """Return where the `files` lie on this node, fetching them. What its own disk refuses is told as its own."""
+    try:
+        return fetch_files(node, files)
+    except OSError as error:
+        code = Code.DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else Code.STATE
+        fail(code, f"{error.filename or CACHE}: {error.strerror or error}")
+
+
+def normal(name: str) -> str:
+    """Return the normal form of a package's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _fitting(node: Node, kind: str) -> list[Download]:
+    system = system_of(node.host)
+    return [file for file in node.manifest.downloads.files if file.kind == kind and file.system in (None, system)]
+
+
+def _one(node: Node, files: Sequence[Download], name: str, version: str) -> Download:
+    named = [file for file in files if normal(file.name) == name and _is_version(file.version, version)]
+    checksums = {file.sha256 for file in named}
+    if len(checksums) == 1:
+        return named[0]
+    asked = f"{name} {version}".strip()
+    system = system_of(node.host)
+    if not named:
+        fail(Code.NOT_PINNED, f"the fleet pins no {asked} for {system}, which an environment asks for", final=True)
+    told = ", ".join(sorted(file.version for file in named))
+    fail(Code.NOT_PINNED, f"{asked} is pinned for {system} as {told}: an environment needs one of them", final=True)
+
+
+def _is_version(found: str, wanted: str) -> bool:
+    """Return whether `found` is `wanted`, which may lack the local part of a wheel's version (PEP 440: `+…`)."""
+    return is_version(found, wanted) or found.split("+", 1)[0] == wanted

@@ -1,0 +1,40 @@
+"""The SageMaker model parallel library v2 (SMP) over PyTorch's FSDP, with transformers' LlamaForCausalLM."""
+
+from __future__ import annotations
+
+from llm_fleet_training.backends.backend import Backend
+from llm_fleet_training.failures import Code, fail
+from llm_fleet_training.model.config import ModelConfig
+from llm_fleet_training.settings import Settings
+
+
+def make(settings: Settings, config: ModelConfig) -> Backend:
+    """A backend that is not started yet. LFJ04, LFJ07, LFJ09 or LFJ23 for what it does not do."""
+    from llm_fleet_training.backends.smp.configuration import configuration
+
+    if settings.pipeline_parallel != 1:
+        fail(Code.DEGREES, f"pipeline parallel {settings.pipeline_parallel}: SMP v2 has none", shared=True)
+    if settings.activation_checkpointing == "selective":
+        fail(
+            Code.BACKEND,
+            "activation checkpointing `selective` is not done by the backend smp; `none` and `full` are",
+            shared=True,
+        )
+    context, shard = settings.context_parallel, settings.shard_degree
+    if context > 1 and (shard < context or shard % context):
+        fail(
+            Code.DEGREES,
+            f"context parallel {context} does not divide shard degree {shard}, as SMP v2 needs it",
+            shared=True,
+        )
+    parts = 2 * settings.context_parallel
+    if settings.context_parallel > 1 and settings.sequence_length % parts:
+        fail(
+            Code.SEQUENCE,
+            f"{settings.sequence_length} tokens cannot be divided into {parts} parts for their contexts",
+            shared=True,
+        )
+    told = configuration(settings)
+    from llm_fleet_training.backends.smp.backend import SmpBackend
+
+    return SmpBackend(settings, config, told)

@@ -1,0 +1,30 @@
+"""Whose collectives the processes use: SMDDP on p4d and p4de, where it runs, else NCCL.
+
+Since 2.3.0 SMDDP refuses to be imported on other instances (data-parallel-release-notes); AWS's own HyperPod adapter
+for NeMo falls back to NCCL when the import fails, as `auto` does here.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+from llm_fleet_training.failures import Code, fail
+
+VARIABLE = "LLM_FLEET_SMP_BACKEND"
+
+
+def collectives() -> str:
+    """`smddp` or `nccl`; LFJ24 when `smddp` is asked for and does not run here, or for another word."""
+    asked = os.environ.get(VARIABLE, "") or "auto"
+    if asked not in ("auto", "nccl", "smddp"):
+        fail(Code.SMP_BACKEND, f"{VARIABLE} is `{asked}`")
+    if asked == "nccl":
+        return "nccl"
+    try:
+        import_module("smdistributed.dataparallel.torch.torch_smddp")  # Makes `smddp` known to torch.distributed.
+    except Exception as error:  # ImportError, or what the library raises on an instance that it does not know.
+        if asked == "smddp":
+            fail(Code.SMP_BACKEND, f"smddp does not run on {os.uname().nodename}: {error}")
+        return "nccl"
+    return "smddp"

@@ -1,0 +1,52 @@
+"""Checkpoints from their mirror, where the local folder has none: a file system that was lost does not lose the run."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+from llm_fleet_training.checkpoints.aws import AwsFailed
+from llm_fleet_training.checkpoints.checkpoints import Checkpoints, PassedOver
+from llm_fleet_training.checkpoints.forcing import force_file, force_tree
+from llm_fleet_training.checkpoints.mirror import fetch, listed
+from llm_fleet_training.failures import Code, fail
+
+
+def restore(checkpoints: Checkpoints, uri: str, say: Callable[[str], None]) -> Optional[int]:
+    """The newest complete one of the mirror; None when there is none. For rank 0, before others look.
+
+    LFJ17 when the mirror cannot be read: whether the run had checkpoints is then not known, and it must not begin
+    from step 0 by mistake.
+    """
+    if checkpoints.steps():
+        return None
+    try:
+        steps = listed(uri)
+        for step in reversed(steps):
+            if _restored(checkpoints, uri, step, say):
+                return step
+    except AwsFailed as error:
+        fail(Code.MIRROR, f"{checkpoints.folder} has no checkpoint, and {uri} cannot be read: {error}", final=False)
+    if steps:
+        fail(Code.BROKEN, f"none of the {len(steps)} checkpoints in {uri} is complete")
+    return None
+
+
+def _restored(checkpoints: Checkpoints, uri: str, step: int, say: Callable[[str], None]) -> bool:
+    part = checkpoints.begin(step)
+    if not fetch(uri, step, part.folder):
+        say(f"step {step} in {uri} is passed over: it has no checkpoint.json")
+        checkpoints.abandon(part)
+        return False
+    seen = checkpoints.look_into(part.folder, step)
+    if isinstance(seen, PassedOver):
+        say(f"step {step} in {uri} is passed over: {seen.why}")
+        checkpoints.abandon(part)
+        return False
+    for path in part.folder.rglob("*"):
+        if path.is_file():
+            force_file(path)
+    force_tree(part.folder)
+    part.folder.rename(checkpoints.place(step))
+    force_tree(checkpoints.folder)
+    say(f"step {step} is restored from {uri}")
+    return True

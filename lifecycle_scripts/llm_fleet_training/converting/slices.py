@@ -1,0 +1,62 @@
+"""Checkpoints of tensor-parallel slices, of the backends cpu and neuron."""
+
+# pyright: basic, reportMissingImports=false
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from safetensors import safe_open
+
+from llm_fleet_training.checkpoints.checkpoints import Complete
+from llm_fleet_training.failures import Code, fail
+from llm_fleet_training.model.config import ModelConfig
+from llm_fleet_training.model.sharding import join, shapes, span
+
+
+class SlicesReader:
+    """Maps one file a rank, and joins a weight when it is asked for."""
+
+    def __init__(self, found: Complete, config: ModelConfig) -> None:
+        """LFJ37 when a rank's file is not in the record."""
+        self._found = found
+        self._config = config
+        self._degree = int(found.record.degrees.get("tensor", 1))
+        for name in self.files():
+            if name not in found.record.files:
+                fail(Code.CONVERSION, f"{found.folder} has no {name}, of tensor parallel {self._degree}")
+        self._open: Dict[str, Any] = {}
+
+    def files(self) -> List[str]:
+        """One a rank."""
+        return [f"model-tp{rank:02}-of-{self._degree:02}.safetensors" for rank in range(self._degree)]
+
+    def weight(self, name: str) -> Any:
+        """Slices that several ranks hold are taken once."""
+        slices = [self._slice(file, name, rank) for rank, file in enumerate(self.files())]
+        return join(name, slices, self._config)
+
+    def _slice(self, file: str, name: str, rank: int) -> Any:
+        if file not in self._open:
+            self._open[file] = safe_open(str(self._found.folder / file), framework="pt")
+        if name not in self._open[file].keys():  # noqa: SIM118, it is no dict
+            fail(Code.CONVERSION, f"{self._found.folder / file} has no {name}")
+        slice_ = self._open[file].get_tensor(name)
+        wanted = _shape(name, self._config, self._degree, rank)
+        if tuple(slice_.shape) != wanted:
+            fail(Code.CONVERSION, f"{name} in {file} has shape {tuple(slice_.shape)}; the model's slice is {wanted}")
+        return slice_
+
+
+def _shape(name: str, config: ModelConfig, degree: int, rank: int) -> "tuple[int, ...]":
+    from llm_fleet_training.model.sharding import dimension
+
+    whole = list(shapes(config)[name])
+    along = dimension(name)
+    if along is not None:
+        whole[along] = span(name, config, degree, rank)[1]
+    return tuple(whole)
+
+
+def make(found: Complete, config: ModelConfig) -> SlicesReader:
+    """As `open_checkpoint` calls it."""
+    return SlicesReader(found, config)

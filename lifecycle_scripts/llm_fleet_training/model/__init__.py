@@ -1,0 +1,1 @@
+"""The Llama family, with the names that Hugging Face gives its weights."""

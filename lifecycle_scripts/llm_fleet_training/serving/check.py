@@ -1,0 +1,202 @@
+"""Is a model there, and was it compiled for what its server asks for? Standard library of Python 3.9 and newer only.
+
+The same file runs in Lambda, before a service is made; as the first container of each task, before its server starts;
+and at the end of an export, before anything is published. In containers it is `python3 -c`, told by the environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+MARKER = "llm-fleet-model.json"
+"""Written by llm-fleet's export, last of all."""
+OPTIMUM = "neuron_config.json"
+"""Written by optimum-neuron 0.2 and newer, and by NxD Inference."""
+CONFIG = "config.json"
+COMPILED_FILE = "model.pt"
+_SHARDS = "checkpoint/weights/tp"
+"""How the paths of weights begin that an export has shared out among the cores."""
+_WEIGHTS = (".safetensors", ".bin")
+_TARGETS = {"inf2": "inf2", "trn1": "inf2", "trn1n": "inf2", "trn2": "trn2"}
+"""Code for NeuronCore-v2 is the same: optimum-neuron calls it trn1, llm-fleet inf2."""
+_SIZES = {"tensor_parallel": "tensor parallelism", "batch_size": "batches of", "sequence_length": "sequences of"}
+_TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+"""Servers are told the short name, optimum-neuron writes the long one."""
+_ASKED_VARIABLE = "LLM_FLEET_MODEL_ASKED"
+_PATH_VARIABLE = "LLM_FLEET_MODEL_PATH"
+
+
+class Files:
+    """A model's files, wherever they are."""
+
+    place: str
+    """Where, for messages."""
+
+    def names(self) -> list[str]:
+        """Return the paths of all files."""
+        raise NotImplementedError
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of one that `names` has."""
+        raise NotImplementedError
+
+
+class Folder(Files):
+    """A model's files in a folder."""
+
+    def __init__(self, path: str) -> None:
+        """Look into `path`."""
+        self.place = path
+
+    def names(self) -> list[str]:
+        """Return the paths of all files, from the folder."""
+        found: list[str] = []
+        for root, _, files in os.walk(self.place):
+            found += [os.path.relpath(os.path.join(root, name), self.place) for name in files]
+        return found
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of one that `names` has."""
+        with open(os.path.join(self.place, name), "rb") as opened:
+            return opened.read()
+
+
+def findings(asked: Mapping[str, Any], files: Files) -> list[str]:
+    """Return what is wrong with the model, each as one line that begins with a word that never changes.
+
+    `asked`: `compiled`, `target`, `tensor_parallel`, `batch_size`, `sequence_length`, `compiler` and `dtype`
+    (`None` where nobody knows or asks), `layout` (`optimum`, or `other` for servers that keep what they compile in ways
+    of their own), `shards_needed` (whether the host has no memory for the whole checkpoint).
+    """
+    names = set(files.names())
+    if not names:
+        return [f"model-missing: there is nothing at {files.place}; look at its address, and at who may read it"]
+    try:
+        told = _told(names, files)
+    except ValueError as error:
+        return [f"model-unreadable: {files.place} has a file that cannot be read: {error}; put the model there anew"]
+    found = list(_incomplete(asked, names, told is not None, files.place))
+    if asked["compiled"] and told is not None:
+        found += _mismatches(asked, told, files.place)
+    return found
+
+
+def _incomplete(asked: Mapping[str, Any], names: set[str], told: bool, place: str) -> Iterator[str]:
+    if CONFIG not in names:
+        yield f"model-missing: {place} has no {CONFIG}; name the folder that the model's own files are in"
+    weights = any(name.endswith(_WEIGHTS) for name in names)
+    if not weights:
+        yield (
+            f"model-without-weights: {place} has no weights: a model that is exported by its id on the Hub leaves them "
+            f"there; export it from a folder"
+        )
+    if not asked["compiled"] or asked["layout"] != "optimum":
+        return
+    if not (told and COMPILED_FILE in names):
+        lacking = COMPILED_FILE if told else OPTIMUM
+        yield (
+            f"model-not-compiled: {place} has no {lacking}, so it was not exported for Neuron in the form that the "
+            f"server loads; export it, or say that it is not compiled"
+        )
+    elif weights and asked["shards_needed"] and not any(name.startswith(_SHARDS) for name in names):
+        yield (
+            f"model-not-sharded: {place} has its weights in one piece, and the host has no memory to share them out "
+            f"while loading; export it from a folder, which writes shards, or take a host of more memory"
+        )
+
+
+def _told(names: set[str], files: Files) -> dict[str, Any] | None:
+    """Return what the model was compiled for, by the names of what is asked; `None` where it was not compiled."""
+    if MARKER in names:
+        return _object(files, MARKER)
+    if OPTIMUM in names:
+        return _of_optimum(_object(files, OPTIMUM))
+    older = _object(files, CONFIG).get("neuron") if CONFIG in names else None
+    if not isinstance(older, dict):
+        return None
+    sizes = cast("dict[str, Any]", older)
+    return {
+        "tensor_parallel": sizes.get("num_cores"),
+        "batch_size": sizes.get("batch_size"),
+        "sequence_length": sizes.get("sequence_length"),
+        "compiler": sizes.get("compiler_version"),
+        "dtype": sizes.get("auto_cast_type"),
+    }
+
+
+def _of_optimum(document: dict[str, Any]) -> dict[str, Any]:
+    nested = document.get("neuron_config")
+    sizes = cast("dict[str, Any]", nested) if isinstance(nested, dict) else document
+    return {
+        "target": sizes.get("target"),
+        "tensor_parallel": sizes.get("tp_degree"),
+        "batch_size": sizes.get("batch_size"),
+        "sequence_length": sizes.get("sequence_length", sizes.get("seq_len")),
+        "compiler": document.get("neuronxcc_version"),
+        "dtype": sizes.get("torch_dtype"),
+    }
+
+
+def _mismatches(asked: Mapping[str, Any], told: Mapping[str, Any], place: str) -> Iterator[str]:
+    target = told.get("target")
+    if target and _TARGETS.get(target, target) != _TARGETS.get(asked["target"], asked["target"]):
+        yield (
+            f"model-mismatch: {place} was compiled for {target}, and is to run on {asked['target']}; serve it there, "
+            f"or export it anew"
+        )
+    for name, title in _SIZES.items():
+        made = told.get(name)
+        if made is not None and made != asked[name]:
+            yield (
+                f"model-mismatch: {place} was compiled for {title} {made}, and the server asks for {asked[name]}; "
+                f"write {name} {made}, or export it anew"
+            )
+    made, needed = _type(told.get("dtype")), _type(asked["dtype"])
+    if made and needed and made != needed:
+        yield (
+            f"model-mismatch: {place} was compiled in {made}, and the server asks for {needed}; tell the server to "
+            f"cast to {made}, or export it anew"
+        )
+    made, needed = _release(told.get("compiler")), _release(asked["compiler"])
+    if made and needed and made != needed:
+        yield (
+            f"model-mismatch: {place} was compiled by neuronx-cc {made}, and the server's image has {needed}; "
+            f"export it anew with the server's image"
+        )
+
+
+def _type(name: Any) -> str | None:
+    """Return the long name of a type of numbers."""
+    return _TYPES.get(str(name), str(name)) if name else None
+
+
+def _release(version: Any) -> str | None:
+    """Return a version without the build that `+` begins."""
+    return str(version).split("+")[0] if version else None
+
+
+def _object(files: Files, name: str) -> dict[str, Any]:
+    try:
+        document: object = json.loads(files.read(name).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: {error}") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"{name}: it is no JSON object")
+    return cast("dict[str, Any]", document)
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Check the folder that the environment names, say what is found, and return the exit code."""
+    folder = Folder(environment[_PATH_VARIABLE])
+    found = findings(json.loads(environment[_ASKED_VARIABLE]), folder)
+    for line in found or [f"model-ok: {folder.place} is as the server asks for it"]:
+        print(line, flush=True)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

@@ -1,0 +1,55 @@
+"""Is a checkpoint this run's? What it was made with and what is asked for, told side by side. Needs no torch."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from llm_fleet_training import degrees
+from llm_fleet_training.checkpoints.checkpoints import Complete
+from llm_fleet_training.failures import Code, fail
+from llm_fleet_training.model.config import ModelConfig
+from llm_fleet_training.settings import Settings
+
+
+def asked_degrees(settings: Settings, world: int) -> Dict[str, int]:
+    """As `checkpoint.json` tells them."""
+    return degrees.spread(
+        world=world,
+        tensor=settings.tensor_parallel,
+        pipeline=settings.pipeline_parallel,
+        context=settings.context_parallel,
+        shard=settings.shard_degree,
+    ).as_words()
+
+
+def belongs(checkpoint: Complete, settings: Settings, config: ModelConfig, world: int) -> None:
+    """LFJ12 for another model, LFJ13 for another backend, other degrees or another number of processes."""
+    record = checkpoint.record
+    if record.fingerprint != config.fingerprint:
+        told = _differences(record.model, config.as_words())
+        fail(Code.OTHER_MODEL, f"{checkpoint.folder} is of another model: {told}", shared=True)
+    was = {"backend": record.backend, "processes": record.world_size, **_above(record.degrees)}
+    now = {"backend": settings.backend, "processes": world, **_above(asked_degrees(settings, world))}
+    if was != now:
+        fail(Code.OTHER_DEGREES, f"{checkpoint.folder} was made otherwise: {_differences(was, now)}", shared=True)
+
+
+def _above(words: Dict[str, int]) -> Dict[str, Any]:
+    """Degrees in a user's words."""
+    return {f"{name} degree": value for name, value in words.items()}
+
+
+def _differences(was: Dict[str, Any], now: Dict[str, Any]) -> str:
+    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    return "; ".join(f"{name} was {was.get(name)}, is {now.get(name)}" for name in names)
+
+
+def other_data(checkpoint: Complete, *, tokens: str, seed: int) -> List[str]:
+    """What is not refused but told: the run goes on, but not with the samples that it would have read."""
+    record = checkpoint.record
+    found: List[str] = []
+    if record.data and tokens and record.data != tokens:
+        found.append("goes on with other tokens than it was begun with")
+    if record.seed != seed:
+        found.append(f"goes on with seed {seed}; it was begun with {record.seed}")
+    return found

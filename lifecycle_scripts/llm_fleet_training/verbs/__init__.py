@@ -1,0 +1,1 @@
+"""What the program does, one verb a file: `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> exit code`."""

@@ -1,0 +1,119 @@
+"""`tokenize`: a data set, through the model's own tokenizer, into one file of tokens; whole or not there at all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+
+from llm_fleet_training.failures import Code, fail
+from llm_fleet_training.tokenizing.remote import bring
+from llm_fleet_training.tokenizing.together import join, run_tasks, width
+from llm_fleet_training.tokenizing.tokenizer import FILE, TokenizerFacts, look
+from llm_fleet_training.tokenizing.units import cut_files, find_files, plan_hash
+from llm_fleet_training.tokenizing.worker import Task
+from llm_fleet_training.weights.space import check_room, in_words, writing
+from llm_fleet_training.weights.whole_folder import WholeFolder
+
+SUMMARY = "turn a data set into tokens, by the model's own tokenizer"
+MARKER = "tokens.json"
+TOKENS = "tokens.bin"
+_PLAN = "plan"
+_DATA = ".txt and .jsonl, plain, .gz or .zst, or folders of them; s3://bucket/prefix; owner/name[@revision] on the Hub"
+_LETTERS_A_TOKEN = 3
+"""Bytes of text to a token, on the low side: English has four with Llama's tokenizers."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the verb's options."""
+    parser.add_argument("--run-folder", required=True, type=Path, help="the run's folder")
+    parser.add_argument("--data", required=True, nargs="+", help=_DATA)
+    parser.add_argument("--text-field", default="text", help="of a JSON line, the field with the text; default: text")
+    parser.add_argument(
+        "--documents", choices=("file", "line"), default="file", help="what a document is of a .txt; default: the file"
+    )
+    parser.add_argument("--model", type=Path, help="folder with the tokenizer; default: <run folder>/weights")
+    parser.add_argument("--to", type=Path, help="default: <run folder>/tokens")
+    parser.add_argument("--token-file", type=Path, default=None, help="a file with the Hub's token, for data there")
+    parser.add_argument("--processes", type=int, default=0, help="side by side; default: as many as this job has cores")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tokenize what is not tokenized yet; returns 0."""
+    goal = WholeFolder(arguments.to or arguments.run_folder / "tokens", marker=MARKER)
+    there = goal.document()
+    given = [str(bring(each, arguments.run_folder / "text", arguments.token_file)) for each in arguments.data]
+    units = cut_files(find_files(given), text_is=arguments.documents)
+    with goal.making() as part, writing(part):
+        tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
+        plan = plan_hash(units, arguments.text_field, arguments.documents, tokenizer.fingerprint, str(tokenizer.eos))
+        if there is not None and there.get("plan") == plan:
+            print(f"{goal.target} is there already: {_told(there)}", flush=True)
+            return 0
+        if there is not None:
+            fail(Code.DATA, f"{goal.target} holds tokens of other data or of another tokenizer: {_told(there)}")
+        if not (part / _PLAN).exists() or (part / _PLAN).read_text() != plan:
+            goal.clear()
+            tokenizer = look(arguments.model or arguments.run_folder / "weights", part)
+            (part / _PLAN).write_text(plan)
+        tasks = [
+            Task(number, unit, arguments.text_field, tokenizer.file, tokenizer.eos, tokenizer.dtype, str(part))
+            for number, unit in enumerate(units)
+        ]
+        document = _make(arguments, tasks, tokenizer, part)
+        for left in (_PLAN, FILE):
+            (part / left).unlink(missing_ok=True)
+        goal.finish({**document, "plan": plan})
+    print(f"{goal.target} is whole: {_told(document)}", flush=True)
+    return 0
+
+
+def _make(arguments: argparse.Namespace, tasks: List[Task], tokenizer: TokenizerFacts, part: Path) -> Dict[str, Any]:
+    files = sorted({task.unit.path for task in tasks})
+    size = sum(os.path.getsize(path) for path in files)
+    processes = arguments.processes or len(os.sched_getaffinity(0))
+    # Twice: what processes have made each for itself is then put together.
+    needed = 2 * size * width(tokenizer.dtype) // _LETTERS_A_TOKEN
+    print(
+        f"{len(files)} files, {in_words(size)}, in {len(tasks)} units; tokens of {tokenizer.vocabulary} words as "
+        f"{tokenizer.dtype}; {processes} processes; about {in_words(needed)} of disk, more for what is packed",
+        flush=True,
+    )
+    check_room(part, needed, "tokenizing")
+    begun = time.monotonic()
+    counted = run_tasks(tasks, processes, _progress(begun))
+    tokens, documents = (sum(each[what] for each in counted) for what in ("tokens", "documents"))
+    if not documents:
+        fail(Code.DATA, f"there is no text in {', '.join(files[:3])}{' and others' if len(files) > 3 else ''}")
+    digest = join(tasks, part / TOKENS)
+    return {
+        "format": 1,
+        "file": TOKENS,
+        "dtype": tokenizer.dtype,
+        "tokens": tokens,
+        "documents": documents,
+        "bytes": tokens * width(tokenizer.dtype),
+        "sha256": digest,
+        "eos_token_id": tokenizer.eos,
+        "vocabulary": tokenizer.vocabulary,
+        "tokenizer": tokenizer.fingerprint,
+        "source": {"files": files, "text_field": arguments.text_field, "documents": arguments.documents},
+    }
+
+
+def _progress(begun: float) -> Any:
+    """Tell at most every tenth of the units."""
+    told = [0]
+
+    def tell(done: int, of: int) -> None:
+        if done * 10 // of > told[0]:
+            told[0] = done * 10 // of
+            print(f"{done} of {of} units after {time.monotonic() - begun:.0f} s", flush=True)
+
+    return tell
+
+
+def _told(document: Dict[str, Any]) -> str:
+    return f"{document['tokens']} tokens of {document['documents']} documents, {in_words(document['bytes'])}"

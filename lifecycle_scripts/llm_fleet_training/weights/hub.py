@@ -1,0 +1,117 @@
+"""A model, or a data set, of the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from llm_fleet_training.failures import Code, fail
+from llm_fleet_training.weights.entries import Entry
+from llm_fleet_training.weights.hub_failures import HubFailures
+from llm_fleet_training.weights.hub_token import hub_token
+from llm_fleet_training.weights.space import writing
+
+_TIMEOUT_SECONDS = 60
+_OWN_CACHE = ".cache"
+"""Where huggingface_hub keeps its notes beside what it fetches: what it has fetched already is in there."""
+_OF_NOBODY = re.compile(r".+\.[0-9a-f]{8}\.incomplete$")
+"""Half files of a process that is gone; huggingface_hub 2 begins these anew and never looks at them again."""
+
+
+class HubModel:
+    """Fetched by `huggingface_hub`, at one commit. `HF_ENDPOINT` names another Hub or a mirror."""
+
+    def __init__(self, model: str, revision: Optional[str], *, token_file: Optional[Path], kind: str = "model") -> None:
+        """`revision`: a commit, tag or branch. Default: the main branch as it is now. Reads the token.
+
+        `kind`: `model`, or `dataset` for a data set.
+        """
+        self._kind = kind
+        self._hub: Any = _library()
+        self._model = model
+        self._asked = revision
+        self._token = hub_token(token_file)
+        self._endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+        self.place = f"{model} of {self._endpoint}"
+        token = self._token or self._login()
+        self._failures = HubFailures(model, revision, token=token, endpoint=self._endpoint, kind=kind)
+        self._commit = ""
+
+    def entries(self) -> List[Entry]:
+        """The files of the commit. Asks for the first of them too: a gated model lists its files to everybody."""
+        try:
+            api = self._hub.HfApi(endpoint=self._endpoint)
+            info = api.repo_info(
+                self._model,
+                revision=self._asked,
+                repo_type=self._kind,
+                files_metadata=True,
+                timeout=_TIMEOUT_SECONDS,
+                token=self._token,
+            )
+            self._commit = info.sha
+            files = [_entry(each) for each in info.siblings or ()]
+            if files:
+                # Before any of it is fetched; whoever may have one file may have all.
+                url = self._hub.hf_hub_url(
+                    self._model,
+                    files[0].path,
+                    repo_type=self._kind,
+                    revision=self._commit,
+                    endpoint=self._endpoint,
+                )
+                self._hub.get_hf_file_metadata(url, token=self._token, timeout=_TIMEOUT_SECONDS)
+        except Exception as error:
+            self._failures.refuse(error)
+        return files
+
+    def fetch(self, chosen: List[Entry], folder: Path) -> None:
+        """Fetch by name at the commit that was listed; whole files of an earlier run stay, half ones begin anew.
+
+        huggingface_hub answers with whatever is in the folder when the Hub cannot be reached: what came is to be
+        checked against `entries`.
+        """
+        for half in folder.glob(f"{_OWN_CACHE}/**/*.incomplete"):
+            if _OF_NOBODY.match(half.name):
+                half.unlink(missing_ok=True)
+        with writing(folder):
+            try:
+                self._hub.snapshot_download(
+                    self._model,
+                    revision=self._commit,
+                    repo_type=self._kind,
+                    local_dir=str(folder),
+                    allow_patterns=[entry.path for entry in chosen],
+                    token=self._token,
+                    endpoint=self._endpoint,
+                )
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno:
+                    raise
+                self._failures.refuse(error, begun=True)
+
+    def identity(self) -> Dict[str, Any]:
+        """Its id and commit, and the revision that was asked for."""
+        return {"source": self._model, "revision": self._commit, "asked": self._asked}
+
+    def _login(self) -> Optional[str]:
+        return self._hub.get_token()
+
+
+def _entry(sibling: Any) -> Entry:
+    lfs: Any = sibling.lfs
+    # A dict of its own kind in every release.
+    sha256: Optional[str] = lfs["sha256"] if lfs else None
+    return Entry(path=sibling.rfilename, size=sibling.size or 0, sha256=sha256, git_sha1=sibling.blob_id)
+
+
+def _library() -> Any:
+    try:
+        found: Any = importlib.import_module("huggingface_hub")
+    except ImportError as error:
+        fail(Code.PACKAGE, f"huggingface_hub cannot be imported: {error}")
+    importlib.import_module("huggingface_hub.utils").disable_progress_bars()  # Thousands of lines in a job's log.
+    return found

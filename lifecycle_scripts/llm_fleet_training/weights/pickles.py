@@ -1,0 +1,47 @@
+"""Weights of older repositories, turned into safetensors by a reader that runs no code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any, Dict, Sequence
+
+from llm_fleet_training.failures import Code, fail
+from llm_fleet_training.weights.safetensors_file import WORDS, write_shards
+
+
+def convert_pickles(folder: Path, names: Sequence[str]) -> None:
+    """Write the weights of the files as safetensors beside them, and remove them; LFJ34 for what holds other things.
+
+    The files are mapped and not read into memory, unless they are older than PyTorch 1.6.
+    """
+    if not names:
+        return
+    held: Dict[str, Any] = {}
+    for name in sorted(names):
+        for weight, value in _read(folder / name).items():
+            if not hasattr(value, "dtype"):
+                fail(Code.SOURCE, f"{folder / name}: {weight!r} is no weight")
+            held[weight] = value
+    kinds = sorted({str(value.dtype).split(".")[-1] for value in held.values() if value.is_floating_point()})
+    if len(kinds) != 1 or kinds[0] not in WORDS:
+        fail(Code.SOURCE, f"weights of {folder} are of {', '.join(kinds)}; one of {', '.join(WORDS)} is known here")
+    # Tables of positions, which older releases kept among the weights.
+    floats = {name: value for name, value in held.items() if value.is_floating_point() and "rotary" not in name}
+    write_shards(folder, {name: tuple(value.shape) for name, value in floats.items()}, kinds[0], floats.__getitem__)
+    for name in names:
+        os.unlink(folder / name)
+    for index in folder.glob("*.bin.index.json"):
+        index.unlink()
+
+
+def _read(place: Path) -> Dict[str, Any]:
+    try:
+        torch: Any = importlib.import_module("torch")
+    except ImportError as error:
+        fail(Code.PACKAGE, f"torch, which reads {place.name}, cannot be imported: {error}")
+    try:
+        return dict(torch.load(place, map_location="cpu", weights_only=True, mmap=True))
+    except Exception as error:
+        fail(Code.SOURCE, f"{place} is no file of weights: {str(error).splitlines()[0]}")

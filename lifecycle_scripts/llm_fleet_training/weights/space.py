@@ -1,0 +1,40 @@
+"""Room on the disk, told before it is needed."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generator
+
+from llm_fleet_training.failures import Code, fail
+
+
+def in_words(count: float) -> str:
+    """E.g. `12.6 GiB`."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def check_room(folder: Path, needed: int, what: str) -> None:
+    """LFJ11 when `folder` has no room for `needed` bytes more of `what`."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        fail(Code.SPACE, f"{what} needs {in_words(needed)}, and {folder} has {in_words(free)} free")
+
+
+@contextmanager
+def writing(folder: Path) -> Generator[None, None, None]:
+    """Turn a disk or quota that fills up while it is written into LFJ11, and a folder that may not be into LFJ10."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            fail(Code.SPACE, f"{folder}: {error.strerror}")
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            fail(Code.FOLDER, f"{error.filename or folder}: {error.strerror}")
+        raise

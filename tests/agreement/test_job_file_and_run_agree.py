@@ -1,0 +1,156 @@
+"""Each bad input of a training run, through both doors: fleet file and `TrainingRun` give one error, of one code."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pytest
+
+from llm_fleet.jobs.checkpoint import Checkpoint
+from llm_fleet.jobs.served_export import ServedExport
+from llm_fleet.jobs.training_data import TrainingData
+from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.training.run.partition import TrainingPartition
+from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
+from tests.config import good_job
+from tests.config.good_job import SECRET, with_keys
+
+PARTITION: dict[str, Any] = {
+    "cluster": "ml",
+    "name": "trn1",
+    "instance_type": "ml.trn1.32xlarge",
+    "nodes": 4,
+    "environments": ("any",),
+    "exports_for": (),
+    "file_system_gib": 4800,
+    "hub_token_secret_arn": SECRET,
+    "reads": (),
+    "writes": ("our-models", "our-checkpoints"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bad:
+    code: str
+    keys: str
+    where: str
+    told: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+BAD = {
+    "TP 3 on 32 cores": Bad(
+        code="LF856", keys="tensor_parallel: 3", where="tensor_parallel", told={"tensor_parallel": 3}
+    ),
+    "world size": Bad(
+        code="LF858",
+        keys="backend: nemo-megatron\nnodes: 3\ntensor_parallel: 32\npipeline_parallel: 8",
+        where="nodes",
+        told={"backend": Backend.NEMO_MEGATRON, "nodes": 3, "tensor_parallel": 32, "pipeline_parallel": 8},
+    ),
+    "global batch": Bad(code="LF859", keys="global_batch: 250", where="global_batch", told={"global_batch": 250}),
+    "context": Bad(code="LF855", keys="context_parallel: 2", where="context_parallel", told={"context_parallel": 2}),
+    "more nodes": Bad(code="LF852", keys="nodes: 5", where="nodes", told={"nodes": 5}),
+    "too long": Bad(
+        code="LF860", keys="sequence_length: 8192", where="sequence_length", told={"sequence_length": 8192}
+    ),
+    "memory": Bad(code="LF868", keys="tensor_parallel: 2", where="tensor_parallel", told={"tensor_parallel": 2}),
+    "backend": Bad(code="LF854", keys="backend: smp", where="backend", told={"backend": Backend.SMP}),
+    "folder": Bad(code="LF863", keys="folder: /tmp/x", where="folder", told={"folder": "/tmp/x"}),
+    "mirror": Bad(
+        code="LF866",
+        keys="checkpoint: {mirror: 's3://theirs/x'}",
+        where="checkpoint.mirror",
+        told={"checkpoint": Checkpoint(mirror="s3://theirs/x")},
+    ),
+    "room": Bad(
+        code="LF867", keys="checkpoint: {keep: 100}", where="checkpoint.keep", told={"checkpoint": Checkpoint(keep=100)}
+    ),
+    "steps": Bad(code="LF870", keys="steps: 0", where="steps", told={"steps": 0}),
+    "an export that nothing compiles": Bad(
+        code="LF873",
+        keys="export: {to: 's3://our-models/x'}",
+        where="export.environment",
+        told={"export": ServedExport(to="s3://our-models/x")},
+    ),
+    "export": Bad(
+        code="LF703",
+        keys="export: {to: 's3://our-models/x', tensor_parallel: 3}",
+        where="export.tensor_parallel",
+        told={"export": ServedExport(to="s3://our-models/x", tensor_parallel=3)},
+    ),
+}
+
+
+def values(**told: Any) -> dict[str, Any]:
+    good: dict[str, Any] = {
+        "name": "llama",
+        "partition": TrainingPartition(**PARTITION),
+        "model": "meta-llama/Llama-2-7b-hf",
+        "data": TrainingData(place="me/corpus"),
+    }
+    return {**good, **told}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_both_doors_tell_the_same(name: str):
+    bad = BAD[name]
+    of_file = good_job.problems(*with_keys(bad.keys))
+    with pytest.raises(FleetError) as error:
+        TrainingRun(**values(**bad.told))
+    of_run = error.value.problems
+    assert [(each.code.value, each.where) for each in of_file] == [(bad.code, f"jobs.llama.{bad.where}")]
+    assert [(each.code.value, each.where) for each in of_run] == [(bad.code, bad.where)]
+    assert of_file[0].message == of_run[0].message
+
+
+def test_a_job_becomes_the_run_that_says_the_same():
+    keys = """\
+nodes: 2
+backend: neuron
+revision: main
+from_weights: true
+folder: /fsx/me/llama
+sequence_length: 2048
+global_batch: 64
+micro_batch: 1
+tensor_parallel: 8
+activation_checkpointing: selective
+precision: mixed
+steps: 500
+learning_rate: 0.0001
+warmup_steps: 50
+weight_decay: 0.05
+seed: 7
+checkpoint: {every: 50, keep: 3, mirror: "s3://our-checkpoints/llama"}
+max_restarts: 3
+export: {to: "s3://our-models/llama", batch_size: 1, environment: any}"""
+    told = TrainingRun(
+        **values(
+            nodes=2,
+            backend=Backend.NEURON,
+            revision="main",
+            from_weights=True,
+            folder="/fsx/me/llama",
+            sequence_length=2048,
+            global_batch=64,
+            micro_batch=1,
+            tensor_parallel=8,
+            activation_checkpointing=ActivationCheckpointing.SELECTIVE,
+            precision=Precision.MIXED,
+            steps=500,
+            learning_rate=1e-4,
+            warmup_steps=50,
+            weight_decay=0.05,
+            seed=7,
+            checkpoint=Checkpoint(every=50, keep=3, mirror="s3://our-checkpoints/llama"),
+            max_restarts=3,
+            export=ServedExport(to="s3://our-models/llama", batch_size=1, environment="any"),
+        )
+    )
+    assert good_job.run(*with_keys(keys)) == told
+
+
+def test_defaults_of_both_doors_are_one():
+    of_file, of_run = good_job.run(), TrainingRun(**values())
+    for each in fields(TrainingRun):
+        assert getattr(of_file, each.name) == getattr(of_run, each.name), each.name

@@ -1,0 +1,177 @@
+"""`llm-fleet jobs list`, `render` and `check`, from the command line."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.catalog.job_settings import job_stages
+from llm_fleet.cli.main import main
+from llm_fleet.jobs.batch_file import BatchFile
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+TRN1 = str(EXAMPLES / "training-llama2-7b.yaml")
+GPU = str(EXAMPLES / "training-gpu.yaml")
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def settings(file: Path) -> dict[str, str | None]:
+    return {one.name: one.value for one in BatchFile.parse(file.read_text()).settings}
+
+
+def test_the_stages_are_listed_without_a_fleet_file(capsys: Capture) -> None:
+    assert main(["jobs", "list"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"  {name} " in told and stage.summary in told for name, stage in job_stages().items())
+    assert "runs" not in told
+
+
+def test_the_runs_of_a_fleet_file_are_listed(capsys: Capture) -> None:
+    assert main(["jobs", "list", TRN1]) == 0
+    assert (
+        "  llama2-7b  meta-llama/Llama-2-7b-hf by neuron on 4 nodes of cluster train, partition trn1\n"
+        "             4 nodes x 32 processes, tensor parallel 8, data parallel 16\n"
+        "             estimated 7.1 GiB of 13.6 GiB that a process may fill: weights 1.6 GiB,"
+        in capsys.readouterr().out
+    )
+
+
+def test_what_is_to_be_known_of_smp_is_told(capsys: Capture, place: Path) -> None:
+    text = Path(GPU).read_text()
+    (place / "fleet.yaml").write_text(text.replace("{activation_loading_horizon: 2}", "{tensor_parallel_seed: 1}"))
+    assert main(["jobs", "list", "fleet.yaml"]) == 0
+    assert "             note: tensor_parallel_seed is what" in capsys.readouterr().out.replace("\n    ", "\n ")
+    assert main(["jobs", "list", GPU, "--json"]) == 0
+    assert all(run["remarks"] == [] for run in json.loads(capsys.readouterr().out)["runs"].values())
+
+
+def test_the_list_as_json_has_every_setting(capsys: Capture) -> None:
+    assert main(["jobs", "list", TRN1, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["stages"]["train"]["settings"]["STEPS"]["default"] == "1000"
+    assert told["run_settings"]["RUN"]["comment"] == "name of the run"
+    assert told["runs"]["llama2-7b"]["nodes"] == 4
+    assert told["runs"]["llama2-7b"]["memory"]["whole"] == 16 * 1024**3
+    assert told["runs"]["llama2-7b"]["stages"][:2] == ["download", "tokenize"]
+
+
+def test_a_run_is_rendered_with_its_values(capsys: Capture, place: Path) -> None:
+    assert main(["jobs", "render", TRN1, "llama2-7b"]) == 0
+    folder = place / "llama2-7b"
+    assert settings(folder / "run.sh")["RUN_FOLDER"] == "/fsx/runs/llama2-7b"
+    assert settings(folder / "train.sbatch")["CHECKPOINT_EVERY"] == "200"
+    text = (folder / "train.sbatch").read_text()
+    assert "#SBATCH --partition=trn1\n" in text
+    assert "#SBATCH --nodes=4\n" in text
+    assert "#SBATCH --nodes=1\n" in (folder / "convert.sbatch").read_text()
+    assert not (folder / "test-nccl.sbatch").exists()
+    assert main(["jobs", "check", *map(str, sorted(folder.iterdir()))]) == 0
+    assert capsys.readouterr().out.endswith(": good\n")
+
+
+def test_a_run_with_smp_has_the_librarys_file(place: Path) -> None:
+    assert main(["jobs", "render", GPU, "llama3-8b-smp", "--stage", "train", "-o", "made/here"]) == 0
+    names = sorted(file.name for file in (place / "made/here").iterdir())
+    assert names == ["run.sh", "smp_config.json", "train.sbatch"]
+    assert json.loads((place / "made/here/smp_config.json").read_text())
+
+
+def test_without_a_fleet_file_the_shipped_values_are_taken(capsys: Capture, place: Path) -> None:
+    arguments = ["--stage", "train", "--set", "STEPS=20", "--set", "RUN=a b", "--sbatch", "partition=p5"]
+    assert main(["jobs", "render", *arguments]) == 0
+    assert settings(place / "a b/train.sbatch")["STEPS"] == "20"
+    assert settings(place / "a b/run.sh")["RUN"] == "a b"
+    assert "#SBATCH --partition=p5\n" in (place / "a b/train.sbatch").read_text()
+    assert "nothing tells whether the values go together" in capsys.readouterr().err
+
+
+def test_settings_that_the_run_does_not_tell_can_be_set(place: Path) -> None:
+    assert main(["jobs", "render", TRN1, "llama2-7b", "--set", "COMPILE_STEPS=8"]) == 0
+    assert settings(place / "llama2-7b/compile.sbatch")["COMPILE_STEPS"] == "8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([TRN1, "llama2-7b", "--set", "TENSOR_PARALLEL=3"], "LF882", "the run in the fleet file tells this already"),
+        ([TRN1, "llama2-7b", "--set", "COMPILE_STEP=3"], "LF882", "write 'COMPILE_STEPS'"),
+        ([TRN1, "llama2-7b", "--stage", "test-nccl"], "LF884", "run 'llama2-7b' has no such stage"),
+        ([TRN1, "llama2-7b", "--stage", "trian"], "LF884", "write 'train'"),
+        ([TRN1, "llama2-7b", "--sbatch", "nodes=9"], "LF883", "the run tells nodes and partition"),
+        ([TRN1, "llama2-70b"], "LF884", "write 'llama2-7b'"),
+        ([GPU], "LF884", "nobody told which run"),
+        (["--stage", "train", "--sbatch", "auto-resume=1"], "LF883", "srun has it on HyperPod"),
+        (["--set", "RUN=a\nb"], "LF882", "one line of text"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_written(
+    capsys: Capture, place: Path, arguments: list[str], code: str, words: str
+) -> None:
+    assert main(["jobs", "render", *arguments]) == 1
+    told = capsys.readouterr().err
+    assert f"[{code}]" in told
+    assert words in told
+    assert list(place.iterdir()) == []
+
+
+def test_a_folder_with_something_in_it_is_left_alone_without_force(capsys: Capture, place: Path) -> None:
+    (place / "llama2-7b").mkdir()
+    mine = place / "llama2-7b/run.sh"
+    mine.write_text("mine\n")
+    (place / "llama2-7b/notes").write_text("mine too\n")
+    assert main(["jobs", "render", TRN1, "llama2-7b"]) == 1
+    assert "[LF160]" in capsys.readouterr().err
+    assert mine.read_text() == "mine\n"
+    assert main(["jobs", "render", TRN1, "llama2-7b", "--force"]) == 0
+    assert settings(mine)["RUN"] == "llama2-7b"
+    assert (place / "llama2-7b/notes").read_text() == "mine too\n"
+    assert sorted(file.name for file in place.iterdir()) == ["llama2-7b"]
+
+
+def test_a_place_that_cannot_be_written_is_told(capsys: Capture, place: Path) -> None:
+    (place / "file").write_text("")
+    assert main(["jobs", "render", "--stage", "train", "-o", "file/below"]) == 1
+    assert "[LF161]" in capsys.readouterr().err
+    assert [file.name for file in place.iterdir()] == ["file"]
+
+
+def test_what_never_ends_is_no_batch_file(capsys: Capture, place: Path) -> None:
+    os.mkfifo(place / "pipe")
+    assert main(["jobs", "check", str(place / "pipe"), "/dev/zero"]) == 1
+    assert capsys.readouterr().err.count("no regular file") == 2
+
+
+def test_a_run_without_its_fleet_file_is_told(capsys: Capture, place: Path) -> None:
+    assert main(["jobs", "render", "--stage", "train", "-o", "made"]) == 0
+    assert main(["jobs", "check", "made/train.sbatch", "--run", "llama2-7b"]) == 1
+    assert "add --fleet FLEET" in capsys.readouterr().err
+    assert place.is_dir()
+
+
+def test_edited_files_are_judged_all_at_once(capsys: Capture, place: Path) -> None:
+    assert main(["jobs", "render", TRN1, "llama2-7b"]) == 0
+    train, run = place / "llama2-7b/train.sbatch", place / "llama2-7b/run.sh"
+    train.write_text(train.read_text().replace("begin train\n", 'begin "train\n'))
+    run.write_text(run.read_text().replace("SEED=", "SED="))
+    assert main(["jobs", "check", str(train), str(run), str(place / "gone.sbatch")]) == 1
+    told = capsys.readouterr().err
+    assert f"{train}.line " in told
+    assert all(f"[{code}]" in told for code in ("LF880", "LF882"))
+    assert "no such file or directory" in told
+
+
+def test_with_a_fleet_file_nodes_are_counted(capsys: Capture, place: Path) -> None:
+    assert main(["jobs", "render", TRN1, "llama2-7b", "--stage", "train"]) == 0
+    train = place / "llama2-7b/train.sbatch"
+    train.write_text(train.read_text().replace("--nodes=4", "--nodes=400"))
+    assert main(["jobs", "check", str(train)]) == 0
+    assert main(["jobs", "check", str(train), "--fleet", TRN1, "--run", "llama2-7b"]) == 1
+    assert "more nodes than partition 'trn1' has" in capsys.readouterr().err

@@ -1,0 +1,113 @@
+"""The node to submit on is found by what AWS says of the cluster."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from llm_fleet.cli.jobs.target import find_target
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.load import load_fleet
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from tools.synth_environment import ROOT
+
+ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
+
+
+def fleet(name: str) -> Fleet:
+    return load_fleet(ROOT / "examples" / f"{name}.yaml")
+
+
+@contextmanager
+def answers(monkeypatch: pytest.MonkeyPatch, service: str, *told: tuple[str, dict[str, Any] | str]) -> Generator[None]:
+    """Let AWS answer with `told`, by operation; text is the code of an error."""
+    client = boto3.client(service, region_name="us-west-2", aws_access_key_id="a", aws_secret_access_key="b")
+    stubber = Stubber(client)
+    for operation, answer in told:
+        if isinstance(answer, str):
+            stubber.add_client_error(operation, answer)
+        else:
+            stubber.add_response(operation, answer)
+
+    def make(*_: object, **__: object) -> object:
+        return client
+
+    monkeypatch.setattr(boto3, "client", make)
+    with stubber:
+        yield
+        stubber.assert_no_pending_responses()
+
+
+def node(group: str, number: int, status: str = "Running") -> dict[str, Any]:
+    return {
+        "InstanceGroupName": group,
+        "InstanceId": f"i-{number:017x}",
+        "InstanceType": "ml.m5.xlarge",
+        "LaunchTime": datetime(2026, 11, 20, tzinfo=UTC),
+        "InstanceStatus": {"Status": status},
+    }
+
+
+def described(*nodes: dict[str, Any]) -> tuple[tuple[str, dict[str, Any]], ...]:
+    described: dict[str, Any] = {
+        "ClusterArn": ARN,
+        "ClusterStatus": "InService",
+        "InstanceGroups": [],
+    }
+    return ("describe_cluster", described), ("list_cluster_nodes", {"ClusterNodeSummaries": list(nodes)})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted"),
+    [
+        ([node("controller", 1), node("trn1", 2), node("login", 3)], "login-i-00000000000000003"),
+        ([node("login", 3, "Pending"), node("controller", 1), node("trn1", 2)], "controller-i-00000000000000001"),
+    ],
+)
+def test_a_login_node_is_taken_else_the_controller(
+    monkeypatch: pytest.MonkeyPatch, nodes: list[dict[str, Any]], wanted: str
+):
+    cluster = fleet("hyperpod-closed-network").clusters["train"]
+    with answers(monkeypatch, "sagemaker", *described(*nodes)):
+        assert find_target(cluster, "us-west-2").ssm == f"sagemaker-cluster:0123456789ab_{wanted}"
+
+
+def test_a_cluster_whose_controller_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch):
+    cluster = fleet("hyperpod-closed-network").clusters["train"]
+    nodes = [node("controller", 1, "SystemUpdating"), node("trn1", 2)]
+    with (
+        answers(monkeypatch, "sagemaker", *described(*nodes)),
+        pytest.raises(FleetError, match="controller is SystemUpdating") as caught,
+    ):
+        find_target(cluster, "us-west-2")
+    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_TARGET]
+
+
+def test_what_aws_refuses_is_told(monkeypatch: pytest.MonkeyPatch):
+    cluster = fleet("hyperpod-closed-network").clusters["train"]
+    with (
+        answers(monkeypatch, "sagemaker", ("describe_cluster", "ResourceNotFound")),
+        pytest.raises(FleetError, match="ResourceNotFound") as caught,
+    ):
+        find_target(cluster, "us-west-2")
+    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_AWS]
+
+
+def test_of_two_head_nodes_the_new_clusters_is_taken(monkeypatch: pytest.MonkeyPatch):
+    instances = [{"InstanceId": f"i-{day}", "LaunchTime": datetime(2026, 11, day, tzinfo=UTC)} for day in (19, 20, 18)]
+    shown = {"Reservations": [{"Instances": [one]} for one in instances]}
+    cluster = fleet("parallelcluster-trn1").clusters["trn1"]
+    with answers(monkeypatch, "ec2", ("describe_instances", shown)):
+        assert find_target(cluster, "us-west-2").ssm == "i-20"
+
+
+def test_a_cluster_that_is_not_deployed_is_told(monkeypatch: pytest.MonkeyPatch):
+    cluster = fleet("parallelcluster-trn1").clusters["trn1"]
+    with answers(monkeypatch, "ec2", ("describe_instances", {"Reservations": []})), pytest.raises(FleetError) as caught:
+        find_target(cluster, "us-west-2")
+    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_TARGET]

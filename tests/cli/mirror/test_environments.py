@@ -1,0 +1,202 @@
+"""Whole Python environments in the lock, resolved by the real pip from indexes on this machine."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.main import main
+from llm_fleet.cli.mirror import asked_wheels
+from tests.cli.mirror.web import Web
+from tests.cli.mirror.wheels import publish, requirements, wheel
+
+SYSTEM = "ubuntu-22.04-amd64"
+ROOT = Path(__file__).parents[3]
+PIP = ROOT / ".tools/uv/bin/python"
+"""A Python of the project's own with a pip; `.venv` has none."""
+Capture = pytest.CaptureFixture[str]
+
+
+def _interpreter() -> str | None:
+    for candidate in (str(PIP), sys.executable, shutil.which("python3.11") or ""):
+        program = "import pip, sys; sys.exit(sys.version_info[:2] != (3, 11))"
+        if Path(candidate).is_file() and not subprocess.run([candidate, "-c", program], capture_output=True).returncode:
+            return candidate
+    return None
+
+
+PYTHON = _interpreter()
+needs_pip = pytest.mark.skipif(PYTHON is None, reason="no Python 3.11 with a pip on this machine")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "lock.json"
+
+
+def command(out: Path, *arguments: str, system: str = SYSTEM) -> list[str]:
+    pip = ("--python", "3.11", "--interpreter", PYTHON or "")
+    return ["mirror", "lock", "--system", system, *pip, *arguments, "-o", str(out), "--force"]
+
+
+def locked(out: Path) -> dict[str, dict[str, Any]]:
+    return {file["name"]: file for file in json.loads(out.read_text())["files"]}
+
+
+@needs_pip
+def test_requirements_come_with_all_that_they_need_and_with_their_edges(vendor: Web, out: Path, tmp_path: Path) -> None:
+    index = publish(
+        vendor,
+        "simple",
+        wheel("App", "1.0", "Base_Lib[fast]>=1", "win ; sys_platform == 'win32'", "old ; python_version < '3.8'"),
+        wheel("base-lib", "1.5", "speed ; extra == 'fast'", "slow ; extra == 'other'"),
+        wheel("base-lib", "2.0", tag="cp312-cp312-manylinux2014_x86_64"),
+        wheel("speed", "3.0", tag="cp38-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64"),
+        wheel("speed", "4.0", tag="cp311-cp311-manylinux_2_99_x86_64"),
+    )
+    assert main(command(out, "--requirements", requirements(tmp_path, "App", "# more", ""), "--index", index)) == 0
+    files = locked(out)
+    assert {name: file["version"] for name, file in files.items()} == {"app": "1.0", "base-lib": "1.5", "speed": "3.0"}
+    assert files["app"]["requires"] == ["base-lib"]
+    assert files["base-lib"]["requires"] == ["speed"]
+    assert (files["speed"]["system"], files["app"]["system"]) == (SYSTEM, None)
+    assert all(file["sha256"] and file["size"] > 100 for file in files.values())
+
+
+@needs_pip
+def test_a_namesake_on_another_index_is_not_taken(
+    vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    neuron = publish(
+        vendor,
+        "neuron",
+        wheel("neuronx-cc", "2.23.6484.0+3b612583", tag="cp311-cp311-linux_x86_64"),
+        wheel("torch-neuronx", "2.8.0.2.12.22436+6ff5d9a4", "libneuronxla==2.2.15515.*", "numpy"),
+        wheel("libneuronxla", "2.2.15515.0+50c26cbd"),
+        wheel("neuronx-distributed", "0.17.26814+8a9dbbd0", "torch-neuronx"),
+        wheel("numpy", "0.1"),
+    )
+    pypi = publish(
+        vendor,
+        "pypi",
+        *(wheel(name, "999.0") for name in ("neuronx-cc", "torch-neuronx", "neuronx-distributed")),
+        wheel("libneuronxla", "2.2.15515.99"),
+        wheel("transformers", "4.48.0", "numpy"),
+        wheel("numpy", "1.26.4"),
+    )
+    monkeypatch.setattr(asked_wheels, "neuron_index", lambda: neuron)
+    assert main(command(out, "--environment", "nxd", "--neuron", "2.28.1", "--index", pypi)) == 0
+    files = locked(out)
+    ours = {name for name, file in files.items() if "/files/neuron/" in file["url"]}
+    assert ours == {"neuronx-cc", "torch-neuronx", "libneuronxla", "neuronx-distributed"}
+    assert files["torch-neuronx"]["version"] == "2.8.0.2.12.22436+6ff5d9a4"
+    assert files["torch-neuronx"]["requires"] == ["libneuronxla", "numpy"]
+    assert files["numpy"]["version"] == "1.26.4"
+    assert not any(path.startswith("/pypi/torch-neuronx") for path in vendor.asked), "the name is not even told"
+
+
+@needs_pip
+def test_an_index_of_one_package_alone_answers_for_it(vendor: Web, out: Path, tmp_path: Path) -> None:
+    cpu = publish(vendor, "cpu", wheel("torch", "2.13.0+cpu", "sympy"), wheel("sympy", "9.9"))
+    index = publish(vendor, "simple", wheel("sympy", "1.14.0"), wheel("torch", "2.13.0"))
+    given = ("--requirements", requirements(tmp_path, "torch"), "--index", index, "--index-of", "torch", cpu)
+    assert main(command(out, *given)) == 0
+    assert {name: file["version"] for name, file in locked(out).items()} == {"torch": "2.13.0+cpu", "sympy": "1.14.0"}
+
+
+@needs_pip
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["missing"], "missing"),
+        (["app==2"], "app==2"),
+        (["unvouched"], "unvouched"),
+        (["app", "base-lib<1"], "base-lib"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_what_cannot_be_resolved_is_told_in_pip_s_words(
+    vendor: Web, out: Path, tmp_path: Path, capsys: Capture, lines: list[str], said: str
+) -> None:
+    index = publish(
+        vendor, "simple", wheel("app", "1.0", "base-lib>=1"), wheel("base-lib", "1.5"), wheel("base-lib", "0.5")
+    )
+    publish(vendor, "simple", wheel("unvouched", "1"), checksum=False)
+    assert main(command(out, "--requirements", requirements(tmp_path, *lines), "--index", index)) == 1
+    text = capsys.readouterr().err
+    assert "[LF465]" in text
+    assert said in text
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["--extra-index-url https://evil.example/simple", "a"], "could lead to any index"),
+        (["-r other.txt"], "could lead to any index"),
+        (["a @ https://x.example/a-1-py3-none-any.whl"], "without its checksum"),
+        (["a @ https://x.example/a-1-py3-none-any.whl#sha256=abc"], "without its checksum"),
+    ],
+)
+def test_requirements_that_would_go_around_the_indexes(
+    out: Path, tmp_path: Path, capsys: Capture, lines: list[str], said: str
+) -> None:
+    assert main(command(out, "--requirements", requirements(tmp_path, *lines))) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--environment", "nxdd", "--neuron", "2.28.1"), "LF806"),
+        (("--environment", "nxd", "--neuron", "2.30.0"), "LF808"),
+        (("--environment", "nxd"), "LF808"),
+        (("--environment", "torchneuron", "--neuron", "2.33.0", "--python", "3.10"), "LF809"),
+        (("--environment", "nxd", "--neuron", "2.28.1", "--python", "three"), "LF465"),
+        (("--requirements", "nowhere.txt"), "LF465"),
+        (("--environment", "nxd", "--neuron", "2.28.1", "--interpreter", "/nowhere/python"), "LF465"),
+        (("--environment", "nxd", "--neuron", "2.28.1", "--python", "3.12", "--interpreter", sys.executable), "LF465"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told_before_anything_is_fetched(
+    out: Path, capsys: Capture, arguments: tuple[str, ...], code: str
+) -> None:
+    assert main(["mirror", "lock", "--system", SYSTEM, "--python", "3.11", *arguments, "-o", str(out)]) == 1
+    assert f"[{code}]" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_stable_and_older_abis_and_c_libraries(vendor: Web, out: Path, capsys: Capture) -> None:
+    index = publish(
+        vendor,
+        "simple",
+        wheel("hf-xet", "1.8.0", tag="cp38-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64"),
+        wheel("hf-xet", "1.8.0", tag="cp38-abi3-musllinux_1_2_x86_64"),
+        wheel("both", "1", tag="py3-none-any"),
+        wheel("both", "1", tag="cp311-cp311-manylinux_2_17_x86_64"),
+        wheel("fresh", "1", tag="cp311-cp311-manylinux_2_35_x86_64"),
+        wheel("old", "1", tag="cp311-cp311-manylinux2010_x86_64"),
+    )
+    given = ("--python", "3.11", "--index", index, "-o", str(out), "--force")
+    wheels = ("hf-xet==1.8.0", "both==1", "fresh==1", "old==1")
+    assert main(["mirror", "lock", "--system", SYSTEM, "--wheels", *wheels, *given]) == 0
+    names = {name: file["url"].rsplit("/", 1)[1] for name, file in locked(out).items()}
+    assert names["hf-xet"] == "hf_xet-1.8.0-cp38-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+    assert names["both"] == "both-1-cp311-cp311-manylinux_2_17_x86_64.whl", "the one that fits best"
+    for system, code in (("amzn-2023-x86_64", "LF465"), ("arch-2026.11-x86_64", "LF462")):
+        assert main(["mirror", "lock", "--system", system, "--wheels", "fresh==1", *given]) == 1
+        assert f"[{code}]" in capsys.readouterr().err
+
+
+def test_the_lock_of_the_examples_holds_what_its_requirements_say() -> None:
+    files = locked(ROOT / "examples/training-cpu.lock.json")
+    lines = [line for line in (ROOT / "examples/training-cpu.txt").read_text().splitlines() if "==" in line]
+    assert {f"{name}=={files[name]['version']}" for name in files} >= set(lines)
+    needed = {name for line in lines for name in [line.partition("==")[0]]}
+    while more := {each for name in needed for each in files[name]["requires"]} - needed:
+        needed |= more
+    assert needed == set(files), "nothing is there that nobody needs"

@@ -1,0 +1,106 @@
+"""The page on the training runtime: its tables are the catalog's, its defaults the code's, and its examples run."""
+
+import os
+import re
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import pytest
+
+from llm_fleet import CompileCache, TrainingEnvironment, TrainingRuntime
+from llm_fleet.catalog.neuron_release import neuron_releases
+from llm_fleet.catalog.training_environments import (
+    pythons_of,
+    training_stacks,
+    usual_cache_days,
+    usual_folder,
+    usual_python,
+    usual_release,
+    usual_stack,
+)
+from llm_fleet.catalog.training_fabrics import training_fabrics
+from llm_fleet.config.load import parse_fleet
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.training.terms import EnvironmentKind
+from tests.config.good_fleet import edited
+
+PAGE = Path(__file__).parents[2] / "docs/constructs/training-runtime.md"
+
+
+def _rows(head: str, rows: list[str]) -> str:
+    return "\n".join([head, "|" + "---|" * (head.count("|") - 1), *rows])
+
+
+def _stack(name: str) -> str:
+    stack = training_stacks()[name]
+    usual = usual_release(name)
+    pins = "<br>".join(f"`{package}=={version}`" for package, version in stack.pins(neuron_releases()[usual]).items())
+    releases = f"{stack.releases()[-1].name} to {stack.releases()[0].name}"
+    python = ", ".join(pythons_of(usual))
+    families = ", ".join(stack.families)
+    return (
+        f"| `{name}` | {stack.title} | {families} | {releases} | {usual}, {usual_python(usual)} of {python} | {pins} |"
+    )
+
+
+def _fabric(name: str) -> list[str]:
+    variables = training_fabrics()[name].variables
+    return [
+        f"| `{name}` | `{each.name}={each.value}` | {each.reason}{f'; before {each.before}' if each.before else ''} |"
+        for each in variables
+    ] or [f"| `{name}` | none | |"]
+
+
+TABLES = {
+    "stacks": _rows(
+        "| stack | what it is | trains on | releases | usual release, and Python | its packages |",
+        [_stack(name) for name in training_stacks()],
+    ),
+    "fabrics": _rows("| fabric | variable | why |", [row for name in training_fabrics() for row in _fabric(name)]),
+    "codes": _rows(
+        "| code | what is refused |",
+        [f"| `{code.value}` | {code.title_} |" for code in Code if re.fullmatch(r"LF8[012]\d", code.value)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_generated_tables_are_up_to_date(name: str) -> None:
+    start, end = f"<!-- generated: {name} -->\n", "<!-- end of generated -->"
+    before, rest = PAGE.read_text(encoding="utf-8").split(start)
+    made = f"{before}{start}\n{TABLES[name]}\n\n{end}{rest.split(end, 1)[1]}"
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(made, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == made
+
+
+def test_every_parameter_is_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert {field.name for field in fields(TrainingRuntime)} <= rows
+    assert set(re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)) == {kind.value for kind in EnvironmentKind}
+    assert all(hasattr(TrainingEnvironment, kind.value) for kind in EnvironmentKind)
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    told = re.search(r"`CompileCache\(max_age_days=(\d+), max_gib=None\)`", page)
+    assert told is not None
+    assert CompileCache() == CompileCache(max_age_days=int(told[1]), max_gib=None)
+    assert usual_cache_days() == CompileCache().max_age_days
+    assert f"| `compile_cache` | {usual_cache_days()} days unused" in page
+    assert f"| `folder` | `{usual_folder()}` on the Lustre" in page
+    assert all(
+        field.default is not MISSING or field.default_factory is not MISSING for field in fields(TrainingRuntime)
+    )
+    assert [usual_stack(family) for family in ("trn1", "trn2")] == [("nxd", "2.28.1"), ("torchneuron", "2.33.0")]
+
+
+def test_the_examples_run() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(compile(page.split("```python\n")[1].split("```")[0], str(PAGE), "exec"), names)
+    assert isinstance(names["runtime"], TrainingRuntime)
+    lines = page.split("```yaml\n")[1].split("```")[0].splitlines()[2:]
+    text = edited("kind: hyperpod\n", "kind: hyperpod\n" + "".join(f"{line}\n" for line in lines))
+    assert parse_fleet(text).clusters["ml"].training is not None

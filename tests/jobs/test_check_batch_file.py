@@ -1,0 +1,86 @@
+"""A batch file that its user edited: what is wrong is told by line, before the cluster says so."""
+
+import pytest
+
+from llm_fleet.catalog.job_settings import job_stages
+from llm_fleet.jobs.batch_file import BatchFile
+from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
+from llm_fleet.jobs.templates import template
+
+TRAIN = template("train")
+KNOWN = job_stages()["train"].settings
+
+
+def line_of(text: str, start: str) -> str:
+    return f"line {next(number for number, line in enumerate(text.split(chr(10)), 1) if line.startswith(start))}"
+
+
+def test_the_file_as_it_is_shipped_is_right() -> None:
+    assert check_batch_file(TRAIN, known=KNOWN) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "where", "words"),
+    [
+        ("begin train\n", 'begin "train\n', "LF880", "line", "unexpected EOF"),
+        ("begin train\n", "if begin train\n", "LF880", "line", "syntax error"),
+        ("# End of settings", "# End of the settings", "LF881", "", "'# End of settings'"),
+        ("# Settings", "# My settings", "LF881", "", "'# Settings'"),
+        ("STEPS=1000 ", "STEPS = 1000 ", "LF881", "STEPS = ", "no setting of the form"),
+        ("STEPS=1000 ", "STEPS=$(nproc) ", "LF881", "STEPS=$", "no setting of the form"),
+        ("STEPS=1000 ", "STEPS=1\nSTEPS=2 ", "LF882", "STEPS=2", "there twice"),
+        ("STEPS=1000 ", "STEPS=1\nPATH=/tmp ", "LF882", "PATH=", "no setting of this name"),
+        ("#SBATCH --nodes=4", "#SBATCH --auto-resume=1", "LF883", "#SBATCH --auto", "srun has it on HyperPod"),
+        ("#SBATCH --nodes=4", "#SBATCH --node=4", "LF883", "#SBATCH --node=", "write 'nodes'"),
+        ("#SBATCH --nodes=4", "#SBATCH --nodes=four", "LF883", "#SBATCH --nodes=", "e.g. --nodes=4"),
+        ("#SBATCH --nodes=4", "#SBATCH --nodes=0", "LF883", "#SBATCH --nodes=", "no number of nodes"),
+        ("begin train\n", "begin train\n#SBATCH --time=1:00:00\n", "LF883", "#SBATCH --time", "passes over"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(old: str, new: str, code: str, where: str, words: str) -> None:
+    assert old in TRAIN
+    edited = TRAIN.replace(old, new, 1)
+    (problem,) = [one for one in check_batch_file(edited, known=KNOWN) if "missing" not in one.message]
+    assert problem.code.value == code
+    assert words in str(problem)
+    if where:
+        assert problem.where.startswith(where if where == "line" else line_of(edited, where))
+
+
+def test_a_setting_that_was_removed_is_missed() -> None:
+    edited = "\n".join(line for line in TRAIN.split("\n") if not line.startswith("STEPS="))
+    (problem,) = check_batch_file(edited, known=KNOWN)
+    assert (problem.code.value, problem.where) == ("LF882", "STEPS")
+
+
+def test_line_ends_of_windows_are_told_alone() -> None:
+    (problem,) = check_batch_file(TRAIN.replace("\n", "\r\n"), known=KNOWN)
+    assert (problem.code.value, problem.where) == ("LF880", "line 1")
+
+
+def test_short_options_and_several_in_a_line_are_read() -> None:
+    file = BatchFile.parse("#!/bin/bash\n#SBATCH -N 4 --time 1:00:00 -ptrn1 --exclusive # all of it\necho\n")
+    assert [(one.name, one.value) for one in file.directives] == [
+        ("-N", "4"),
+        ("time", "1:00:00"),
+        ("-p", "trn1"),
+        ("exclusive", None),
+    ]
+
+
+def test_what_stands_after_a_command_is_no_option_of_the_job() -> None:
+    file = BatchFile.parse("#!/bin/bash\n#SBATCH --nodes=4\necho\n#SBATCH --nodes=8\n")
+    assert [(one.name, one.value) for one in file.directives] == [("nodes", "4")]
+    assert file.late_directives == (4,)
+
+
+@pytest.mark.parametrize(("asked", "wrong"), [("4", False), ("5", True), ("2-8", False), ("5-8", True)])
+def test_more_nodes_than_the_partition_has_are_refused(asked: str, wrong: bool) -> None:
+    file = BatchFile.parse(TRAIN.replace("--nodes=4", f"--nodes={asked}"))
+    assert [one.code.value for one in check_nodes(file, partition="trn1", nodes=4)] == ["LF883"] * wrong
+
+
+def test_without_bash_the_rest_is_still_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    edited = TRAIN.replace("begin train\n", 'begin "train\n').replace("--nodes=4", "--node=4")
+    assert [one.code.value for one in check_batch_file(edited, known=KNOWN)] == ["LF883"]

@@ -1,0 +1,92 @@
+"""Stands in for every program that a batch file calls; which one, its name says. Writes down how it was called.
+
+`$RECORDS` is the folder where it does. `behaviour.json` in it says, by name, what to print (`says`), what to end with
+(`codes`, one a call, the last for all later ones), what to write (`writes`, text by path), and whether to wait first
+(`waits`): for USR1 when `$LISTENS` is its name, else for a file `go`. A step's nodes are its job's, or
+`$STEP_NODELIST`. It refuses what the real one refuses, as far as batch files can get it wrong.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+RECORDS = Path(os.environ["RECORDS"])
+KEPT = re.compile(r"LLM_FLEET_|PYTHONPATH$|VIRTUAL_ENV$|CONDA_|PATH$|NEURON_|NEMO_|XLA_|FI_|OMP_|SLURM_|HF_TOKEN$")
+SRUN = {
+    "ntasks-per-node", "nodes", "ntasks", "export", "cpu-bind", "kill-on-bad-exit", "mpi", "gres",
+    "container-image", "container-mounts", "container-env",
+}  # fmt: skip
+HEARD: list[int] = []
+
+
+def main() -> int:
+    name, words = Path(sys.argv[0]).name, sys.argv[1:]
+    listens = os.environ.get("LISTENS") == name
+    if listens:
+        signal.signal(signal.SIGUSR1, lambda number, frame: HEARD.append(number))
+    count = note(name, words)
+    behaviour: dict[str, Any] = json.loads((RECORDS / "behaviour.json").read_text()).get(name, {})
+    if name == "srun":
+        return srun(words)
+    if name == "neuron_parallel_compile":
+        os.execvp(words[0], words)
+    if name == "scontrol" and words[:2] == ["show", "hostnames"]:
+        print("\n".join(os.environ["HOSTS"].split()))
+        return 0
+    deadline = time.monotonic() + 10
+    while (
+        behaviour.get("waits")
+        and not HEARD
+        and (listens or not (RECORDS / "go").exists())
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.01)
+    print("heard USR1\n" * len(HEARD), behaviour.get("says", ""), sep="", end="")
+    for place, text in behaviour.get("writes", {}).items():
+        Path(place).write_text(text)
+    codes: list[int] = behaviour.get("codes", [0])
+    return codes[min(count, len(codes)) - 1]
+
+
+def note(name: str, words: list[str]) -> int:
+    """Return how often this program was called by now."""
+    environment = {key: value for key, value in os.environ.items() if KEPT.match(key)}
+    call = {"name": name, "words": words, "environment": environment, "folder": os.getcwd()}
+    with (RECORDS / "calls").open("a") as file:
+        file.write(json.dumps(call) + "\n")
+    return sum(json.loads(line)["name"] == name for line in (RECORDS / "calls").read_text().splitlines())
+
+
+def srun(words: list[str]) -> int:
+    options: dict[str, str] = {}
+    while words and words[0].startswith("--"):
+        option, _, value = words.pop(0)[2:].partition("=")
+        if option not in SRUN and not (option == "auto-resume" and os.environ.get("HYPERPOD")):
+            print(f"srun: unrecognized option '--{option}'", file=sys.stderr)
+            return 1
+        options[option] = value
+    hosts = os.environ["HOSTS"].split()[: int(options.get("nodes", 99))]
+    nodes = os.environ.get("STEP_NODELIST") or os.environ["SLURM_JOB_NODELIST"]
+    tasks: list[subprocess.Popen[bytes]] = []
+
+    def forward(number: int, frame: object) -> None:
+        for task in tasks:
+            task.send_signal(number)
+
+    signal.signal(signal.SIGUSR1, forward)
+    tasks += [
+        subprocess.Popen(words, env=os.environ | {
+            "SLURM_PROCID": str(number), "SLURM_NODEID": str(number), "SLURM_STEP_NUM_NODES": str(len(hosts)),
+            "SLURM_STEP_NODELIST": nodes, "HOSTNAME": host,
+        }) for number, host in enumerate(hosts)
+    ]  # fmt: skip
+    return max(task.wait() for task in tasks)
+
+
+sys.exit(main())

@@ -1,0 +1,191 @@
+"""What jobs go by on a node: every value as the manifest has it, whatever is in it, read by bash itself."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Failure
+from llm_fleet_node.manifest_parts import Environment, Fabric, Group, InstanceType, Variable
+from llm_fleet_node.node import Node
+from llm_fleet_node.steps.training_settings import STEP
+from llm_fleet_node.training.settings_files import FABRIC_SH, TRAINING_SH, fabric_sh
+from tests.lifecycle_scripts.convergence import converges
+from tests.lifecycle_scripts.step_node_4 import again, file
+from tests.lifecycle_scripts.training.training_node import (
+    CONTROLLER,
+    FABRIC,
+    FOLDER,
+    FSX,
+    LOGIN,
+    TRAINING,
+    VENV,
+    make,
+    with_environment,
+)
+
+NASTY = "a'b\"c$HOME`id`\\}} {$(id) *"
+
+
+def sourced(node: Node, **environment: str) -> dict[str, str]:
+    """The variables that bash has after it sourced the node's file."""
+    path = node.host.path(TRAINING_SH)
+    text = path.read_text().replace(f". {FABRIC_SH}", f". {node.host.path(FABRIC_SH)}")
+    told = subprocess.run(
+        ["bash", "-euc", f"{text}\nenv -0; ulimit -S -n"],
+        env={"PATH": "/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    return {"files": told[-1].strip(), **dict(line.split("=", 1) for line in told[:-1])}
+
+
+def test_jobs_find_their_node_their_programs_and_their_python(tmp_path: Path) -> None:
+    node = make(tmp_path)
+    STEP.apply(node)
+    STEP.verify(node)
+    told = sourced(node)
+    assert told["LLM_FLEET_PLATFORM"] == "hyperpod"
+    assert (told["LLM_FLEET_FLEET"], told["LLM_FLEET_CLUSTER"], told["LLM_FLEET_REGION"]) == (
+        *("demo", "train"),
+        "us-west-2",
+    )
+    assert told["LLM_FLEET_TRAINING"] == FOLDER
+    assert told["LLM_FLEET_JOBS"] == told["LLM_FLEET_PROGRAMS"] + "/jobs"
+    assert told["LLM_FLEET_PROGRAMS"].startswith(f"{FOLDER}/programs/")
+    assert told["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/cpu-1"
+    assert told["LLM_FLEET_ENVIRONMENT_KIND"] == "venv"
+    assert told["LLM_FLEET_PYTHON"] == f"{FOLDER}/environments/cpu-1/bin/python"
+    assert (told["LLM_FLEET_ACCELERATOR"], told["LLM_FLEET_PROCESSES"]) == ("neuron", "32")
+    assert told["LLM_FLEET_COMPILE_CACHE"] == f"{FOLDER}/compile-cache"
+    assert told["LLM_FLEET_HUB_TOKEN_SECRET"] == ""
+    assert (told["FI_PROVIDER"], told["NEURON_RT_NUM_CORES"]) == ("efa", "32")
+
+
+def test_a_jobs_own_value_wins_even_when_it_is_nothing(tmp_path: Path) -> None:
+    node = make(tmp_path)
+    STEP.apply(node)
+    assert sourced(node, FI_PROVIDER="tcp")["FI_PROVIDER"] == "tcp"
+    assert sourced(node, FI_PROVIDER="")["FI_PROVIDER"] == ""
+    assert sourced(node, LLM_FLEET_REGION="elsewhere")["LLM_FLEET_REGION"] == "us-west-2", "what the node knows better"
+
+
+@pytest.mark.parametrize("value", [NASTY, "", "two words", "${X", "a}b", "\\", "line\nother"])
+def test_a_value_is_what_it_is_whatever_it_means_to_a_shell(tmp_path: Path, value: str) -> None:
+    fabric = Fabric("odd", None, 2, (Variable("ODD", value),))
+    training = replace(TRAINING, fabrics=(fabric,), hub_token_secret_arn=value)
+    node = make(tmp_path, training=training)
+    STEP.apply(node)
+    told = sourced(node)
+    assert told["ODD"] == value
+    assert told["LLM_FLEET_HUB_TOKEN_SECRET"] == value
+
+
+def test_a_job_may_do_as_much_as_slurmd_allows_whoever_submitted_it(tmp_path: Path) -> None:
+    node = make(tmp_path)
+    STEP.apply(node)
+    text = (node.host.read(TRAINING_SH) or "").replace(FABRIC_SH, str(node.host.path(FABRIC_SH)))
+    told = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"ulimit -S -n 64; ulimit -H -n 512; ulimit -S -l 8; ulimit -H -l 32\n{text}\nulimit -n; ulimit -l",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == ["512", "32"]
+
+
+def test_nodes_that_run_no_jobs_have_paths_and_neither_environment_nor_fabric(tmp_path: Path) -> None:
+    for group in (LOGIN, CONTROLLER):
+        node = make(tmp_path / group.name, group=group)
+        STEP.apply(node)
+        STEP.verify(node)
+        told = sourced(node)
+        assert told["LLM_FLEET_JOBS"].startswith(FOLDER)
+        assert (told["LLM_FLEET_ENVIRONMENT"], told["LLM_FLEET_ENVIRONMENT_KIND"]) == ("", "none")
+        assert (told["LLM_FLEET_PYTHON"], told["LLM_FLEET_PROCESSES"]) == ("python3", "1")
+        assert told["LLM_FLEET_ACCELERATOR"] == "none"
+        assert "FI_PROVIDER" not in told
+
+
+def test_a_container_is_named_by_its_image_and_has_its_own_python(tmp_path: Path) -> None:
+    image = Environment("smp-1", "container", ("workers",), None, (), "docker://registry#smp:1")
+    node = with_environment(make(tmp_path), image, VENV)
+    STEP.apply(node)
+    told = sourced(node)
+    assert told["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/smp-1.sqsh"
+    assert (told["LLM_FLEET_ENVIRONMENT_KIND"], told["LLM_FLEET_PYTHON"]) == ("container", "python3")
+
+
+def test_what_exports_is_told_beside_what_jobs_run_in(tmp_path: Path) -> None:
+    export = Environment("tgi-1", "container", None, None, (), "docker://registry#tgi:1", "export")
+    node = with_environment(make(tmp_path), export, VENV)
+    STEP.apply(node)
+    told = sourced(node)
+    assert told["LLM_FLEET_ENVIRONMENT"] == f"{FOLDER}/environments/cpu-1"
+    assert told["LLM_FLEET_EXPORT_ENVIRONMENT"] == f"{FOLDER}/environments/tgi-1.sqsh"
+    assert (told["LLM_FLEET_EXPORT_ENVIRONMENT_KIND"], told["LLM_FLEET_EXPORT_PYTHON"]) == ("container", "python3")
+    alone = with_environment(make(tmp_path / "alone"), export)
+    STEP.apply(alone)
+    assert sourced(alone)["LLM_FLEET_ENVIRONMENT_KIND"] == "none"
+    without = make(tmp_path / "without")
+    STEP.apply(without)
+    told = sourced(without)
+    assert (told["LLM_FLEET_EXPORT_ENVIRONMENT"], told["LLM_FLEET_EXPORT_ENVIRONMENT_KIND"]) == ("", "none")
+
+
+def test_a_group_of_mixed_types_has_the_accelerator_of_one(tmp_path: Path) -> None:
+    mixed = Group("workers", "Compute", "OnInitComplete", "p", (InstanceType("ml.p5.48xlarge", "gpu", 8, 32),) * 2)
+    node = make(tmp_path, group=mixed)
+    node = replace(node, identity=replace(node.identity, instance_type=None))
+    STEP.apply(node)
+    assert sourced(node)["LLM_FLEET_ACCELERATOR"] == "gpu"
+
+
+def test_without_a_fabric_the_file_is_there_and_sets_nothing() -> None:
+    assert all(line.startswith("#") for line in fabric_sh(None).splitlines())
+    assert "export FI_PROVIDER" in fabric_sh(FABRIC)
+
+
+def test_edited_files_are_told_and_written_anew(tmp_path: Path) -> None:
+    node = make(tmp_path)
+    STEP.apply(node)
+    file(tmp_path, FABRIC_SH, "export FI_PROVIDER=tcp\n")
+    with pytest.raises(Failure, match=f"LFN141  {FABRIC_SH}"):
+        STEP.verify(node)
+    once = again(node)
+    STEP.apply(once)
+    assert once.host.changes == [f"wrote {FABRIC_SH}"]
+
+
+def test_the_scripts_are_clean(tmp_path: Path) -> None:
+    node = make(tmp_path)
+    STEP.apply(node)
+    for path in (TRAINING_SH, FABRIC_SH):
+        subprocess.run(["shellcheck", "--shell=bash", str(node.host.path(path))], check=True, env=_path())
+
+
+def test_it_is_skipped_without_training_and_where_the_storage_is_out_of_reach(tmp_path: Path) -> None:
+    assert STEP.skip(make(tmp_path)) is None
+    assert STEP.skip(make(tmp_path, training=None)) == "the fleet asks for no training runtime"
+    others = replace(FSX, groups=("workers",))
+    assert STEP.skip(make(tmp_path, mounts=(others,))) is None
+    assert STEP.skip(make(tmp_path, group=LOGIN, mounts=(others,))) == (
+        "group login does not mount /fsx, where /fsx/llm-fleet is"
+    )
+
+
+def test_killed_anywhere_it_ends_the_same(tmp_path: Path) -> None:
+    assert converges(STEP, make, tmp_path) == 2
+
+
+def _path() -> dict[str, str]:
+    import os
+    import sys
+
+    return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

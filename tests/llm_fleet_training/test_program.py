@@ -1,0 +1,130 @@
+"""Verbs, codes, and what a failure leaves for the batch file that started the program."""
+
+import json
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.llm_fleet_training.runs import ROOT
+
+PAGE = ROOT / "docs" / "training" / "failures.md"
+NEEDED = ("model", "backend", "sequence-length", "global-batch", "steps")
+HEAD = """# Failures of training jobs
+
+A training job that cannot go on says why, in two lines: `LFJnn: what was seen`, and a remedy. This page is the list of
+the program's codes, with what to do about each. It is generated (`make golden`) and checked by a test.
+
+The program ends with 3 when a restart will not mend it, with 1 when it may, and with 75 when a signal asked it to stop
+and it has written a checkpoint. LFJ40 to LFJ49 are told by the batch files themselves.
+
+| code | about | remedy |
+|---|---|---|
+"""
+
+
+def test_generated_page_lists_every_code():
+    from llm_fleet_training.failures import Code
+
+    rows = sorted((code.code, code.name.replace("_", " ").lower(), code.remedy) for code in Code)
+    page = HEAD + "".join(
+        f"| {code} | {about} | {remedy.replace('|', chr(92) + '|')} |\n" for code, about, remedy in rows
+    )
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.parent.mkdir(exist_ok=True)
+        PAGE.write_text(page)
+    assert PAGE.read_text() == page, "codes have changed: run `make golden`"
+
+
+def test_no_code_stands_for_two_failures():
+    from llm_fleet_training.failures import Code
+
+    assert [name for name, code in Code.__members__.items() if code.name != name] == []
+    numbers = [code.code for code in Code]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_every_verb_tells_what_it_does_and_needs_no_package_for_it(capsys: pytest.CaptureFixture[str]):
+    from llm_fleet_training.__main__ import main, names
+
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    for name in names():
+        assert import_module(f"llm_fleet_training.verbs.{name}").SUMMARY in " ".join(said.split())
+    assert {"train", "check", "checkpoints"} <= set(names())
+
+
+@pytest.mark.parametrize(
+    ("given", "cause"),
+    [
+        (["train"], "the following arguments are required"),
+        (["trian"], "invalid choice: 'trian'"),
+        (["train", "--steps", "many"], "argument --steps: invalid int value: 'many'"),
+        (["check", "--precision", "half"], "invalid choice: 'half'"),
+        (
+            ["check", "--run-folder=", *(f"--{name}=1" for name in NEEDED)],
+            "--run-folder is empty",
+        ),
+    ],
+)
+def test_wrong_options_are_told_with_a_code(given: list[str], cause: str, capsys: pytest.CaptureFixture[str]):
+    from llm_fleet_training.__main__ import main
+
+    assert main(given) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("LFJ01: ")
+    assert cause in said
+    assert "remedy: look at" in said
+
+
+def test_a_final_failure_leaves_word_and_another_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from llm_fleet_training.failures import Code, Failure, leave_word
+
+    word = tmp_path / "failure.json"
+    monkeypatch.setenv("LLM_FLEET_FAILURE_FILE", str(word))
+    leave_word(Failure(Code.PEER, "lost", final=False))
+    assert list(tmp_path.iterdir()) == []
+    leave_word(Failure(Code.BATCH, "odd"))
+    assert json.loads(word.read_text()) == {
+        "code": "LFJ05", "cause": "odd", "remedy": Code.BATCH.remedy, "final": True,
+    }  # fmt: skip
+    assert list(tmp_path.iterdir()) == [word]
+    monkeypatch.setenv("LLM_FLEET_FAILURE_FILE", str(tmp_path / "nowhere/failure.json"))
+    leave_word(Failure(Code.BATCH, "odd"))  # What cannot be written is on standard error all the same.
+    assert Failure(Code.BATCH, "odd").exit_code == 3
+    assert Failure(Code.PEER, "lost", final=False).exit_code == 1
+
+
+def test_a_missing_package_and_a_lost_peer_have_their_codes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    from llm_fleet_training import __main__ as program
+
+    class Verb:
+        SUMMARY = "fails"
+        error: Exception
+
+        @staticmethod
+        def add_arguments(parser: object) -> None: ...
+
+        @classmethod
+        def run(cls, arguments: object) -> int:
+            raise cls.error
+
+    def imported(name: str) -> type[Verb]:
+        return Verb
+
+    monkeypatch.setattr(program.importlib, "import_module", imported)
+    lost = RuntimeError("[gloo/transport/tcp/pair.cc:537] Read error [10.0.0.7]:8921: Connection reset by peer")
+    for error, code, said in [
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), 3, "LFJ08: .* has no Python package `torch`"),
+        (lost, 1, "LFJ19: RuntimeError: .*Connection reset by peer"),
+        (RuntimeError("shapes differ"), 1, "LFJ02: RuntimeError: shapes differ"),
+    ]:
+        Verb.error = error
+        assert program.main(["check"]) == code
+        assert re.search(said, capsys.readouterr().err)

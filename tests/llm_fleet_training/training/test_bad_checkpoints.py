@@ -1,0 +1,126 @@
+"""What is wrong with checkpoints is told: the next one is taken where that is right, and never step 0 in silence."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.llm_fleet_training.runs import Run, write_model
+
+
+@pytest.fixture
+def begun(run: Run) -> Run:
+    """A run that died while it wrote its third checkpoint: there are those of steps 2 and 4."""
+    died = run.train(more={"fault": {"do": "kill", "point": "before record", "nth": 3}})
+    assert died.codes == [-9], died.said
+    assert run.steps() == [2, 4]
+    return run
+
+
+def weights(run: Run, step: int) -> Path:
+    return run.checkpoints / f"step_{step:08}/model-tp00-of-01.safetensors"
+
+
+def cut_off(path: Path) -> str:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:1000])
+    return f"model-tp00-of-01.safetensors has 1000 bytes, {len(whole)} were written"
+
+
+def missing(path: Path) -> str:
+    path.unlink()
+    return "model-tp00-of-01.safetensors is missing"
+
+
+def flipped(path: Path) -> str:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    return "model-tp00-of-01.safetensors is not what was written: its SHA-256 differs"
+
+
+def no_record(path: Path) -> str:
+    path.with_name("checkpoint.json").unlink()
+    return "checkpoint.json is missing"
+
+
+def torn_record(path: Path) -> str:
+    record = path.with_name("checkpoint.json")
+    record.write_text(record.read_text()[:200])
+    return "checkpoint.json cannot be read"
+
+
+DAMAGES = [cut_off, missing, flipped, no_record, torn_record]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_passed_over_with_its_reason(begun: Run, damage: Callable[[Path], str]):
+    assert begun.steps() == [2, 4]
+    why = damage(weights(begun, 4))
+    ended = begun.train()
+    assert ended.codes == [0], ended.said
+    assert f"step_00000004 is passed over: {why}" in ended.said
+    assert "goes on from step 2 " in ended.said
+    assert begun.steps() == [4, 6], "step 4 was written anew"
+
+
+def test_where_all_are_broken_it_does_not_begin_anew(begun: Run):
+    flipped(weights(begun, 2))
+    cut_off(weights(begun, 4))
+    ended = begun.train()
+    assert ended.codes == [3]
+    assert "LFJ14: no checkpoint in" in ended.said
+    assert "step_00000002: model-tp00-of-01.safetensors is not what was written" in ended.said
+    assert "remedy: restore" in ended.said
+    assert "begins at step 0" not in ended.said
+    assert begun.steps() == [2, 4], "they are left as evidence"
+
+
+def test_another_model_is_refused_with_what_was_and_what_is(begun: Run):
+    write_model(begun.folder / "model", num_hidden_layers=3)
+    ended = begun.train()
+    assert ended.codes == [3]
+    assert "LFJ12" in ended.said
+    assert "layers was 2, is 3" in ended.said
+
+
+def test_another_world_size_is_refused_with_what_was_and_what_is(begun: Run, tmp_path: Path):
+    word = tmp_path / "failure.json"
+    ended = begun.train(processes=2, more={"environment": {"LLM_FLEET_FAILURE_FILE": str(word)}})
+    assert ended.codes == [3, 3]
+    assert ended.said.count("LFJ13") == 1, "one process tells it"
+    assert "processes was 1, is 2" in ended.said
+    assert "data degree was 1, is 2" in ended.said
+    told = json.loads(word.read_text())
+    assert (told["code"], told["final"]) == ("LFJ13", True)
+
+
+def test_no_space_leaves_the_last_checkpoint_whole(run: Run):
+    """Process 1 of 2 is told ENOSPC in the middle of its second file: both end, and both know why."""
+    points = run.folder / "points.json"
+    assert run.train(steps=2, more={"points": str(points)}).codes == [0]
+    written = sum(point.startswith("write optimizer") for point in json.loads(points.read_text()))
+    shutil.rmtree(run.checkpoints)
+    fault = {"do": "space", "rank": 1, "point": "write optimizer", "nth": written + 5}
+    ended = run.train(processes=2, tensor_parallel=2, more={"fault": fault})
+    assert ended.codes == [3, 3], ended.said
+    assert ended.said.count("LFJ11: process 1: a file: No space left on device") == 1
+    assert [place.name for place in run.checkpoints.iterdir()] == ["step_00000002"], "no part is left"
+    ended = run.train(processes=2, tensor_parallel=2)
+    assert ended.codes == [0, 0], ended.said
+    assert "goes on from step 2 " in ended.said
+
+
+def test_a_folder_that_cannot_be_written_is_told_at_the_start(run: Run):
+    ended = run.train(run_folder="/sys/llm-fleet")
+    assert ended.codes == [3]
+    assert "LFJ10: /sys/llm-fleet" in ended.said
+    assert "step 1/" not in ended.said
+
+
+def test_pruning_keeps_the_newest_and_what_is_read(begun: Run):
+    (begun.checkpoints / ".step_00000002.node-1.held").touch()
+    assert begun.train(checkpoints_kept=1).codes == [0]
+    assert begun.steps() == [2, 6]

@@ -1,0 +1,37 @@
+"""Training runs that are right, for tests to spoil."""
+
+from typing import Any
+
+from llm_fleet.jobs.training_data import TrainingData
+from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.training.run.partition import TrainingPartition
+
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
+LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B = "meta-llama/Llama-2-7b-hf", "meta-llama/Meta-Llama-3-8B", "meta-llama/Llama-3-70B"
+
+
+def partition(instance_type: str = "ml.trn1.32xlarge", nodes: int = 4, **told: Any) -> TrainingPartition:
+    """Return a partition of a cluster that has all that a run needs."""
+    good: dict[str, Any] = {"hub_token_secret_arn": SECRET, **told}
+    return TrainingPartition(cluster="ml", name="nodes", instance_type=instance_type, nodes=nodes, **good)
+
+
+def values(**told: Any) -> dict[str, Any]:
+    """Return the arguments of a good run, with `told` in place of its own."""
+    good = {"name": "llama", "partition": partition(), "model": LLAMA_2_7B, "data": TrainingData(place="me/corpus")}
+    return {**good, **told}
+
+
+def run(**told: Any) -> TrainingRun:
+    """Return a good run, with `told` in place of its own."""
+    return TrainingRun(**values(**told))
+
+
+def problems(**told: Any) -> tuple[Problem, ...]:
+    """Return what is told of the run; nothing of a good one."""
+    try:
+        run(**told)
+    except FleetError as error:
+        return error.problems
+    return ()

@@ -1,0 +1,90 @@
+"""A partition that a Python user tells wrongly: a problem at its attribute, no traceback, and no long wait."""
+
+import time
+from typing import Any
+
+import pytest
+
+from llm_fleet.jobs.served_export import ServedExport
+from llm_fleet.jobs.trained_shape import TrainedShape
+from tests.rules.training.run.runs import partition, problems, values
+from tests.rules.training.run.test_spread import SMALL
+
+TOKEN = -1.8881545897087e289
+"""A number that the CDK knows at deploy time only."""
+BAD: dict[str, tuple[str, Any, str]] = {
+    "a cluster without a name": ("cluster", None, "partition.cluster"),
+    "an instance type of no text": ("instance_type", 4, "partition.instance_type"),
+    "nodes as text": ("nodes", "4", "partition.nodes"),
+    "half a node": ("nodes", 1.5, "partition.nodes"),
+    "true nodes": ("nodes", True, "partition.nodes"),
+    "more nodes than there are anywhere": ("nodes", 10**40, "partition.nodes"),
+    "no process": ("processes", 0, "partition.processes"),
+    "processes as text": ("processes", "32", "partition.processes"),
+    "a folder of no text": ("training_folder", [], "partition.training_folder"),
+    "mounts as one text": ("shared_mounts", "/fsx", "partition.shared_mounts"),
+    "an environment of no text": ("environments", ("neuron", 1), "partition.environments[1]"),
+    "a server of no text": ("exports_for", (1,), "partition.exports_for[0]"),
+    "a file system without room": ("file_system_gib", -1, "partition.file_system_gib"),
+    "a file system's size as text": ("file_system_gib", "4800", "partition.file_system_gib"),
+    "more processes than a node has": ("processes", 10**40, "partition.processes"),
+    "nodes that nobody knows yet": ("nodes", TOKEN, "partition.nodes"),
+    "a secret of no text": ("hub_token_secret_arn", 1, "partition.hub_token_secret_arn"),
+    "buckets as one text": ("reads", "mine", "partition.reads"),
+    "a bucket of no text": ("writes", (None,), "partition.writes[0]"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_is_a_problem_at_its_place(name: str):
+    attribute, value, where = BAD[name]
+    told = {**_good(), attribute: value}
+    (problem,) = problems(partition=type(partition())(**told))
+    assert (problem.code.value, problem.where) == ("LF851", where)
+    assert problem.remedy.startswith("write ")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "code"),
+    [
+        ("name", None, "LF850"),
+        ("name", b"x", "LF850"),
+        ("steps", None, "LF870"),
+        ("steps", TOKEN, "LF870"),
+        ("nodes", TOKEN, "LF870"),
+        ("global_batch", TOKEN, "LF870"),
+        ("model", "${Token[x.1]}", "LF871"),
+        ("folder", "${Token[x.1]}", "LF863"),
+        ("micro_batch", 10**40, "LF868"),
+    ],
+)
+def test_a_value_that_no_batch_file_can_have_is_a_problem_of_the_run(attribute: str, value: Any, code: str):
+    (problem,) = problems(**{attribute: value})
+    assert problem.code == code
+    assert problem.where in (attribute, "model")
+
+
+@pytest.mark.parametrize("server", [None, "tgii", {}, 1])
+def test_a_server_that_there_is_none_of(server: Any):
+    (problem,) = problems(export=ServedExport(to="s3://ours/x", server=server))
+    assert (problem.code, problem.where) == ("LF114", "export.server")
+    assert "tgi" in problem.allowed
+
+
+def test_a_size_that_nobody_told():
+    told: dict[str, Any] = {**SMALL, "parameters": None}
+    shape = TrainedShape(**told)
+    (problem,) = problems(model="/fsx/x", shape=shape)
+    assert (problem.code, problem.where) == ("LF717", "shape.parameters")
+
+
+def test_a_large_partition_is_searched_quickly():
+    start = time.perf_counter()
+    (problem,) = problems(partition=partition(nodes=65536), tensor_parallel=3)
+    assert problem.remedy == "write tensor_parallel=8"
+    assert time.perf_counter() - start < 2
+
+
+def _good() -> dict[str, Any]:
+    good = values()["partition"]
+    return {name: getattr(good, name) for name in good.__slots__}

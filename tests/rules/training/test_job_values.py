@@ -1,0 +1,167 @@
+"""Folder, variables, processes, secret and compile cache of a training runtime; fabrics by what nodes have."""
+
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from llm_fleet.lifecycle.compile_cache import CompileCache
+from llm_fleet.lifecycle.training_environment import TrainingEnvironment
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.rules.training.check import check_training
+from llm_fleet.rules.training.fabrics import plan_fabrics
+from llm_fleet.rules.training.folder import folder_of
+from llm_fleet.rules.training.place import SharedFolder, TrainingPlace
+from llm_fleet.rules.training.planned import plan
+from tests.rules.training.runtimes import CPU, GPU, TRN1, TRN2, found, group, place
+
+NEURON_ONLY = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS"
+
+
+def test_the_usual_folder_is_on_lustre_else_on_what_all_share() -> None:
+    assert folder_of(TrainingRuntime(), place()) == "/fsx/llm-fleet"
+    home = place(group("a", TRN1), group("b", TRN1, mounts=["/home"]))
+    assert folder_of(TrainingRuntime(), home) == "/home/llm-fleet"
+    assert folder_of(TrainingRuntime(folder="/fsx//a/./b/"), place()) == "/fsx/a/b"
+
+
+def test_without_shared_storage_there_is_no_runtime() -> None:
+    assert found(place(shared=[])) == [("LF800", "folder")]
+    assert found(place(group("a", TRN1), group("b", TRN1, mounts=[]))) == [("LF800", "folder")]
+
+
+@pytest.mark.parametrize("folder", ["/fsx", "/opt/x", "fsx/x", "/", "/fsx/../etc", "/fsx/a b", "/fsxx/a", "/fsx/$HOME"])
+def test_folders_that_cannot_be(folder: str) -> None:
+    assert found(place(), folder=folder) == [("LF801", "folder")]
+
+
+@pytest.mark.parametrize("folder", ["/fsx/a", "/home/shared/training", "${Token[F.1]}"])
+def test_good_folders(folder: str) -> None:
+    assert found(place(), folder=folder) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("lower", "1"),
+        ("1A", "1"),
+        ("A-B", "1"),
+        ("LLM_FLEET_JOBS", "/x"),
+        ("HF_TOKEN", "hf_x"),
+        ("AWS_SECRET_ACCESS_KEY", "x"),
+        ("WANDB_API_KEY", "x"),
+        ("A", "1\n2"),
+        ("A", 1),
+    ],
+)
+def test_variables_that_no_job_should_have(name: str, value: Any) -> None:
+    assert found(place(), variables={name: value}) == [("LF818", f"variables.{name}")]
+
+
+def test_a_secret_in_a_variable_is_not_shown() -> None:
+    (problem,) = check_training(TrainingRuntime(variables={"HF_TOKEN": "hf_abc"}), place())
+    assert "hf_abc" not in str(problem)
+    assert "hub_token_secret" in problem.remedy
+
+
+@pytest.mark.parametrize("name", ["NCCL_DEBUG", "TOKENIZERS_PARALLELISM", "_X", "A1"])
+def test_good_variables(name: str) -> None:
+    assert found(place(), variables={name: "x y"}) == []
+
+
+@pytest.mark.parametrize(
+    ("processes", "where"),
+    [({"workers": 0}, "workers"), ({"workers": 2000}, "workers"), ({"workers": True}, "workers"), ({"w": 2}, "w")],
+)
+def test_processes_that_no_node_has(processes: dict[str, int], where: str) -> None:
+    assert found(place(), processes=processes) == [("LF821", f"processes.{where}")]
+
+
+def test_instance_types_that_differ_need_to_be_told() -> None:
+    mixed = place(group("m", GPU, "ml.g5.12xlarge"))
+    assert found(mixed) == [("LF821", "processes.m")]
+    assert found(mixed, processes={"m": 4}) == []
+
+
+def secret(arn: str) -> Any:
+    return Mock(secret_arn=arn)
+
+
+@pytest.mark.parametrize(
+    "arn", ["hf_abcdef", "arn:aws:s3:::x", "arn:aws:secretsmanager:us-east-1:111122223333:secret:hub-AbCdEf"]
+)
+def test_secrets_that_nodes_cannot_read(arn: str) -> None:
+    (problem,) = check_training(TrainingRuntime(hub_token_secret=secret(arn)), place())
+    assert (problem.code.value, problem.where) == ("LF819", "hub_token_secret_arn")
+    assert "hf_abcdef" not in str(problem)
+
+
+def test_the_hub_is_not_in_a_closed_network() -> None:
+    arn = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
+    assert found(place(), hub_token_secret=secret(arn)) == []
+    assert found(place(internet=False), hub_token_secret=secret(arn)) == [("LF822", "hub_token_secret_arn")]
+
+
+def test_a_compile_cache_keeps_something_of_something() -> None:
+    assert found(place(), compile_cache=CompileCache(max_age_days=1, max_gib=1)) == []
+    assert found(place(), compile_cache=CompileCache(max_age_days=0)) == [("LF820", "compile_cache.max_age_days")]
+    assert found(place(), compile_cache=CompileCache(max_gib=0)) == [("LF820", "compile_cache.max_gib")]
+    assert found(place(group("g", GPU)), compile_cache=CompileCache()) == [("LF820", "compile_cache")]
+
+
+def fabrics(where: TrainingPlace, *environments: TrainingEnvironment, **runtime: Any) -> dict[str, Any]:
+    planned = [plan(environment, where) for environment in environments]
+    given = TrainingRuntime(environments=environments, **runtime)
+    return {each.name: each for each in plan_fabrics(given, where, planned)}
+
+
+@pytest.mark.parametrize(
+    ("instance", "name", "processes"),
+    [
+        (TRN1, "neuron-efa", 32),
+        ("ml.trn1n.32xlarge", "neuron-efa", 32),
+        (TRN2, "neuron-efa", 64),
+        ("trn1.2xlarge", "neuron", 2),
+        (GPU, "nccl-efa", 8),
+        ("ml.g5.xlarge", "nccl", 1),
+        ("ml.c5n.18xlarge", "ethernet", 1),
+        (CPU, "ethernet", 1),
+        ("ml.unheard-of.xlarge", "ethernet", 1),
+    ],
+)
+def test_each_kind_of_nodes_has_its_fabric(instance: str, name: str, processes: int) -> None:
+    (fabric,) = fabrics(place(group("g", instance))).values()
+    assert (fabric.name, fabric.processes, fabric.groups) == (name, processes, ("g",))
+
+
+def test_device_rdma_is_told_to_neuron_and_never_to_gpus() -> None:
+    both = fabrics(place(group("n", TRN1), group("g", GPU)))
+    assert both["neuron-efa"].variables["FI_EFA_USE_DEVICE_RDMA"] == "1"
+    assert "FI_EFA_USE_DEVICE_RDMA" not in both["nccl-efa"].variables
+    assert both["nccl-efa"].variables["FI_EFA_USE_HUGE_PAGE"] == "0"
+    assert both["neuron-efa"].variables["NEURON_RT_NUM_CORES"] == "32"
+
+
+def test_variables_that_a_release_has_no_more_are_left_out() -> None:
+    assert NEURON_ONLY in fabrics(place(), TrainingEnvironment.neuron())["neuron-efa"].variables
+    newer = fabrics(place(group("g", TRN2)), TrainingEnvironment.neuron())["neuron-efa"]
+    assert NEURON_ONLY not in newer.variables
+    assert NEURON_ONLY not in fabrics(place(neuron_release="2.32.0"))["neuron-efa"].variables
+
+
+def test_groups_that_are_alike_share_a_fabric_and_others_have_their_own() -> None:
+    where = place(group("a", TRN1), group("b", TRN1), group("c", TRN2))
+    told = fabrics(where, processes={"b": 2}, variables={"NCCL_DEBUG": "INFO", "FI_PROVIDER": "tcp"})
+    assert {name: (fabric.groups, fabric.processes) for name, fabric in told.items()} == {
+        "neuron-efa": (("a",), 32),
+        "neuron-efa-2": (("b",), 2),
+        "neuron-efa-3": (("c",), 64),
+    }
+    assert all(fabric.variables["FI_PROVIDER"] == "tcp" for fabric in told.values())
+    assert all(fabric.variables["NCCL_DEBUG"] == "INFO" for fabric in told.values())
+    assert [each.groups for each in fabrics(place(group("a", TRN1), group("b", TRN1))).values()] == [("a", "b")]
+
+
+def test_lustre_of_any_cluster_comes_first() -> None:
+    where = place(shared=[SharedFolder(kind="Ebs", path="/apps"), SharedFolder(kind="lustre", path="/data")])
+    assert folder_of(TrainingRuntime(), where) == "/data/llm-fleet"

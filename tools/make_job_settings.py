@@ -1,0 +1,37 @@
+"""Writes constructs/llm_fleet/catalog/data/job_settings.json from the batch files themselves."""
+
+import json
+from typing import Any
+
+from llm_fleet.jobs.batch_file import BatchFile
+from llm_fleet.jobs.check_batch_file import node_count
+from llm_fleet.jobs.templates import ORDER, RUN, SUFFIX, template
+from tools.synth_environment import ROOT
+
+PLACE = ROOT / "constructs" / "llm_fleet" / "catalog" / "data" / "job_settings.json"
+
+
+def text() -> str:
+    """Return the file as it should be."""
+    document = {
+        "source": "lifecycle_scripts/jobs, by tools/make_job_settings.py (`make golden`)",
+        "checked": "at every run of the tests",
+        "facts": {"run": _facts(RUN), "stages": {name: _facts(name) for name in ORDER}},
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _facts(name: str) -> dict[str, Any]:
+    file = BatchFile.parse(template(name))
+    return {
+        "file": name if name == RUN else f"{name}{SUFFIX}",
+        "summary": file.summary,
+        "nodes": node_count(file) or 0,
+        "settings": {
+            one.name: {"text": one.text, "default": one.value, "comment": one.comment} for one in file.settings
+        },
+    }
+
+
+if __name__ == "__main__":
+    PLACE.write_text(text(), encoding="utf-8")
