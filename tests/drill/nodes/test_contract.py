@@ -8,6 +8,7 @@ import pytest
 
 from drill.nodes.backend import Backend
 from drill.nodes.node import CommandError, Node, NodeError
+from drill.until import until
 
 ORDERLY = """
 [Service]
@@ -45,11 +46,14 @@ def test_asks_no_name_server(two: list[Node]) -> None:
 
 
 def test_sees_only_its_own_processes(two: list[Node]) -> None:
+    def runs(node: Node) -> bool:
+        return "sleep\x004711" in node.run("sh", "-c", "cat /proc/[0-9]*/cmdline").stdout
+
     running = two[1].start("sleep", "4711", log=Path("/dev/null"))
-    assert "4711" in two[1].run("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout
-    assert "4711" not in two[0].run("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout
+    until("the second node runs its sleep", lambda: runs(two[1]), seconds=30)
+    assert not runs(two[0])
     running.kill()
-    assert "sleep\x004711" not in two[1].run("sh", "-c", "cat /proc/[0-9]*/cmdline").stdout
+    assert not runs(two[1])
 
 
 def test_has_no_disk_of_the_machine(two: list[Node]) -> None:
