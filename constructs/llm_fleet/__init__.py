@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.inference.alarm_thresholds import AlarmThresholds as AlarmThresholds
-    from llm_fleet.inference.alarm_topic import AlarmTopic as AlarmTopic
     from llm_fleet.inference.ec2_hosts import Ec2Hosts as Ec2Hosts
     from llm_fleet.inference.front import Front as Front
     from llm_fleet.inference.inference_service import InferenceService as InferenceService
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
+    from llm_fleet.notifications.alarm_topic import AlarmTopic as AlarmTopic
     from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation as CapacityReservation
     from llm_fleet.parallelcluster.compute_resource import ComputeResource as ComputeResource
     from llm_fleet.parallelcluster.dcv import Dcv as Dcv
@@ -123,7 +123,7 @@ _HOMES = {
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
     "inference.alarm_thresholds": ("AlarmThresholds",),
-    "inference.alarm_topic": ("AlarmTopic",),
+    "notifications.alarm_topic": ("AlarmTopic",),
     "inference.ec2_hosts": ("Ec2Hosts",),
     "inference.front": ("Front",),
     "inference.inference_service": ("InferenceService",),

@@ -21,12 +21,13 @@ from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.inference_stack import InferenceStack
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
+from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetStacks:
-    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, and one for each cluster and service.
+    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, and one for each cluster, service and more.
 
     They are `<fleet>-<cluster>` and `<fleet>-<service>`, and `<fleet>-<service>-export` where a model is compiled.
     """
@@ -42,6 +43,8 @@ class FleetStacks:
     """By the keys of the services whose models they compile."""
     services: Mapping[str, InferenceStack]
     """By their keys in the fleet file."""
+    sagemaker: SageMakerStacks
+    """Those of the SageMaker pieces around clusters."""
 
     @classmethod
     def make(cls, scope: Construct, fleet: Fleet, *, account: str | None = None) -> "FleetStacks":
@@ -60,7 +63,7 @@ class FleetStacks:
             network=network,
             # Its name is its stack's: one that was taken out, and is retained, would be in the way of the next. So a
             # fleet that is without clusters for a while keeps it; one that only ever serves has nothing to keep.
-            lifecycle_bucket=bool(fleet.clusters) or not fleet.services,
+            lifecycle_bucket=bool(fleet.clusters) or not _is_without_nodes(fleet),
             env=env,
             tags=fleet.tags,
         )
@@ -78,7 +81,14 @@ class FleetStacks:
             clusters=clusters,
             exports=exports,
             services=services,
+            sagemaker=SageMakerStacks.make(scope, fleet, storage=storage, network=network, clusters=clusters, env=env),
         )
+
+
+def _is_without_nodes(fleet: Fleet) -> bool:
+    """Return whether what `fleet` asks for has no nodes whose scripts a bucket is for."""
+    without_nodes = (fleet.services, fleet.notebooks, fleet.studio, fleet.endpoints, fleet.training_jobs, fleet.watch)
+    return any(without_nodes)
 
 
 def _database(

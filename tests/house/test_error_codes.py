@@ -3,6 +3,7 @@
 import os
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "error-codes.md"
@@ -16,13 +17,18 @@ what is allowed and the remedy; this page is the list. It is generated (`make go
 """
 
 
+LISTS = (Code, SageMakerCode)
+CODES = [code for codes in LISTS for code in codes]
+
+
 def test_no_code_stands_for_two_mistakes():
-    aliases = [name for name, code in Code.__members__.items() if code.name != name]
+    aliases = [name for codes in LISTS for name, code in codes.__members__.items() if code.name != name]
     assert aliases == []
+    assert len({code.value for code in CODES}) == len(CODES)
 
 
 def test_generated_page_lists_every_code():
-    page = HEAD + "".join(f"| {code.value} | {code.title_} |\n" for code in sorted(Code, key=lambda code: code.value))
+    page = HEAD + "".join(f"| {code.value} | {code.title_} |\n" for code in sorted(CODES, key=lambda code: code.value))
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(page)
     assert PAGE.read_text() == page, "codes have changed: run `make golden`"

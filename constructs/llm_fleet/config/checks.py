@@ -10,6 +10,7 @@ from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.check_jobs import check_jobs
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
+from llm_fleet.config.sagemaker.check_sagemaker import check_sagemaker
 from llm_fleet.config.services.check_front_place import check_front_places
 from llm_fleet.config.services.check_services import check_services
 from llm_fleet.config.training.check import check_training_config
@@ -38,6 +39,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_parallelclusters(fleet),
         *check_training_config(fleet),
         *check_services(fleet),
+        *check_sagemaker(fleet),
         *check_stack_names(fleet),
         *check_tags(fleet.tags),
         *check_zones_exist(fleet),

@@ -12,6 +12,11 @@ from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.sagemaker.endpoint import EndpointConfig
+from llm_fleet.config.sagemaker.notebook import NotebookConfig
+from llm_fleet.config.sagemaker.studio import StudioConfig
+from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
+from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.storage import StorageConfig
 
@@ -24,7 +29,7 @@ def _or_none(schema: dict[str, Any]) -> None:
 
 
 class Fleet(FleetModel):
-    """Everything that one fleet file asks for: a network, storage, and the clusters and services that live in them."""
+    """Everything that one fleet file asks for: a network, storage, and the clusters, services and more in them."""
 
     name: str = Field(alias="fleet", examples=["launch-post"])
     """The fleet's name; the names of its stacks begin with it."""
@@ -41,6 +46,16 @@ class Fleet(FleetModel):
     """Models behind OpenAI-compatible endpoints, by name. Default: none."""
     jobs: Mapping[str, JobConfig] = {}
     """Training runs on the clusters, by name; for `llm-fleet jobs`, nothing is deployed of them. Default: none."""
+    notebooks: Mapping[str, NotebookConfig] = {}
+    """Notebook instances of SageMaker, by name. Default: none."""
+    studio: StudioConfig | None = None
+    """SageMaker Studio, the alternative to notebook instances. Default: none."""
+    endpoints: Mapping[str, EndpointConfig] = {}
+    """Models behind endpoints of SageMaker, by name. Default: none."""
+    training_jobs: Mapping[str, TrainingJobConfig] = {}
+    """Training jobs that SageMaker runs without a cluster, by name. Default: none."""
+    watch: WatchConfig | None = None
+    """Who starts training jobs again that failed, and tells what happens to clusters. Default: nobody."""
     tags: Mapping[str, str] = {}
     """Tags of everything in the fleet. Default: none."""
 
@@ -49,6 +64,9 @@ class Fleet(FleetModel):
         name_entries(self.clusters)
         name_entries(self.services)
         name_entries(self.jobs)
+        name_entries(self.notebooks)
+        name_entries(self.endpoints)
+        name_entries(self.training_jobs)
         return self
 
     @property

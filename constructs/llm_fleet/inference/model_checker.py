@@ -49,4 +49,4 @@ class ModelChecker(DeploymentFunction):
     def allow(self, permissions: Sequence[Permission]) -> None:
         """Let it do what `permissions` say; their statement ids must be unique in the stack."""
         reasons = {arn: permission.reason for permission in permissions for arn in permission.resources}
-        self._allow([statement_of(permission) for permission in permissions], wildcards=reasons)
+        self.allow_statements([statement_of(permission) for permission in permissions], wildcards=reasons)

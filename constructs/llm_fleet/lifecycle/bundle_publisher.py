@@ -50,4 +50,4 @@ class BundlePublisher(DeploymentFunction):
                 )
             )
         reason = "the rest of the key is the bundle's hash, worked out when it is published"
-        self._allow(statements, wildcards={objects: reason})
+        self.allow_statements(statements, wildcards={objects: reason})

@@ -1,56 +1,28 @@
-"""A function that runs while a stack is deployed: its log group, policy, role and code. One of a kind a stack."""
+"""A function that runs while a stack is deployed. One of a kind a stack."""
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 import aws_cdk as cdk
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
-from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.lifecycle.content import write_zip
-from llm_fleet.lifecycle.script_folder import ScriptFile
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeploymentCode:
+class DeploymentCode(FunctionCode):
     """What tells one such function from another."""
 
     id: str
     """Id of the construct in its stack."""
-    archive: str
-    """Name of the archive's file."""
-    files: Callable[[], Sequence[ScriptFile]]
-    """What is in the archive."""
-    below: str
-    """Folder of the archive that the files are in, with its slash."""
-    handler: str
-    """Module and function."""
-    timeout: int
-    """Seconds that a run may take."""
     runs_once: str
     """How often it runs while a stack is deployed, e.g. `once a model`."""
-    description: str
-    """What it does, for the function."""
-    policy_description: str
-    role_description: str
-    unencrypted_log: str
-    """Why its log may be encrypted by CloudWatch's own key."""
 
 
-class DeploymentFunction(Construct):
-    """A small Lambda function of our own, which needs no layer, and answers CloudFormation itself.
-
-    It is in no VPC: it talks to S3 and CloudFormation only. Subclasses say which code it runs, and what it may do.
-    """
+class DeploymentFunction(PythonFunction):
+    """A function of our own that answers CloudFormation itself. Subclasses say which code it runs, and what it may do."""
 
     code: ClassVar[DeploymentCode]
 
@@ -59,26 +31,13 @@ class DeploymentFunction(Construct):
 
         `log_encryption_key`: default, CloudWatch's own encryption; a key must let CloudWatch Logs use it.
         """
-        super().__init__(scope, id)
-        log_group = logs.CfnLogGroup(
+        super().__init__(scope, id, code=self.code, log_encryption_key=log_encryption_key)
+        acknowledge(
             self,
-            "Logs",
-            kms_key_id=log_encryption_key.key_arn if log_encryption_key else None,
-            retention_in_days=90,
+            f"runs only while the stack is deployed, {self.code.runs_once}, and answers CloudFormation itself",
+            "NIST.800.53.R5-LambdaConcurrency",
+            "NIST.800.53.R5-LambdaDLQ",
         )
-        self._policy = self._make_policy(log_group)
-        role = iam.Role(
-            self,
-            "Role",
-            description=self.code.role_description,
-            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("lambda.amazonaws.com")),
-            managed_policies=[cast(iam.IManagedPolicy, self._policy)],
-        )
-        self.function = self._make_function(role, log_group)
-        """The function itself."""
-        self._wildcards = {log_group.attr_arn: "the streams of its own log group are named by Lambda"}
-        acknowledge_wildcards(self._policy, lambda: self._wildcards)
-        self._acknowledge(encrypted=log_encryption_key is not None)
 
     @classmethod
     def of(cls, scope: Construct, *, log_encryption_key: kms.IKey | None = None) -> Self:
@@ -88,69 +47,3 @@ class DeploymentFunction(Construct):
         if isinstance(found, cls):
             return found
         return cls(stack, cls.code.id, log_encryption_key=log_encryption_key)
-
-    def _allow(self, statements: Sequence[iam.PolicyStatement], *, wildcards: Mapping[str, str]) -> None:
-        """Let it do what `statements` say, whose ids must be unique in the stack; `wildcards`: ARN to its reason."""
-        self._policy.add_statements(*statements)
-        self._wildcards |= wildcards
-
-    def _make_policy(self, log_group: logs.CfnLogGroup) -> iam.ManagedPolicy:
-        # A managed policy and not the role's default one: it exists before the role does, so before the first run.
-        return iam.ManagedPolicy(
-            self,
-            "Policy",
-            description=self.code.policy_description,
-            statements=[
-                iam.PolicyStatement(
-                    sid="Logs",
-                    actions=["logs:CreateLogStream", "logs:PutLogEvents"],
-                    resources=[log_group.attr_arn],
-                )
-            ],
-        )
-
-    def _make_function(self, role: iam.Role, log_group: logs.CfnLogGroup) -> lambda_.CfnFunction:
-        archive = self._make_archive()
-        # L1: the L2 function loads eight more modules of the CDK at synth, and gives nothing that is used here.
-        return lambda_.CfnFunction(
-            self,
-            "Resource",
-            architectures=["arm64"],
-            code=lambda_.CfnFunction.CodeProperty(s3_bucket=archive.s3_bucket_name, s3_key=archive.s3_object_key),
-            description=self.code.description,
-            handler=self.code.handler,
-            logging_config=lambda_.CfnFunction.LoggingConfigProperty(log_group=log_group.ref),
-            memory_size=256,
-            role=role.role_arn,
-            runtime="python3.13",
-            timeout=self.code.timeout,
-        )
-
-    def _make_archive(self) -> s3_assets.Asset:
-        """Return the function's archive, the same from wheel and checkout, whatever caches lie beside the sources."""
-        files = self.code.files()
-        digest = hashlib.sha256(b"".join(file.path.encode() + file.data for file in files)).hexdigest()
-        with TemporaryDirectory() as folder:
-            archive = Path(folder, self.code.archive)
-            write_zip(files, archive, below=self.code.below)
-            return s3_assets.Asset(self, "Code", path=str(archive), asset_hash=digest)
-
-    def _acknowledge(self, *, encrypted: bool) -> None:
-        acknowledge(
-            self,
-            f"runs only while the stack is deployed, {self.code.runs_once}, and answers CloudFormation itself",
-            "NIST.800.53.R5-LambdaConcurrency",
-            "NIST.800.53.R5-LambdaDLQ",
-        )
-        acknowledge(
-            self,
-            "talks to S3 and CloudFormation only; in a VPC it would need a way out of it",
-            "NIST.800.53.R5-LambdaInsideVPC",
-        )
-        acknowledge(
-            self,
-            "a supported runtime of the versions that this code is tested with; each release of llm-fleet looks again",
-            "AwsSolutions-L1",
-        )
-        if not encrypted:
-            acknowledge(self, self.code.unencrypted_log, "NIST.800.53.R5-CloudWatchLogGroupEncrypted")

@@ -2,23 +2,15 @@
 
 LF1xx the fleet file itself, and values of the wrong type (LF113, LF114) · LF2xx network · LF3xx storage ·
 LF4xx roles and the lifecycle bundle · LF5xx HyperPod · LF6xx ParallelCluster, LF69x Slurm's accounting database ·
-LF7xx inference services · LF8xx training: LF800 to LF829 what nodes carry for jobs, then the jobs themselves
+LF7xx inference services · LF8xx training: LF800 to LF829 what nodes carry for jobs, then the jobs themselves ·
+LF9xx the SageMaker pieces around clusters (`rules/sagemaker/codes.py`)
 """
 
-from enum import StrEnum
+from llm_fleet.rules.any_code import AnyCode
 
 
-class Code(StrEnum):
+class Code(AnyCode):
     """One mistake, one code. The string after the code says in short what it stands for."""
-
-    def __new__(cls, code: str, title: str) -> "Code":
-        """Make a member whose value is `code` and whose `title` says in short what the mistake is."""
-        member = str.__new__(cls, code)
-        member._value_ = code
-        member.title_ = title
-        return member
-
-    title_: str
 
     FILE_UNREADABLE = "LF101", "the fleet file cannot be read"
     FILE_TOO_LARGE = "LF102", "the fleet file is larger than any fleet needs"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llm_fleet.rules.codes import Code
+from llm_fleet.rules.any_code import AnyCode
 
 PathPart = str | int
 
@@ -13,7 +13,7 @@ PathPart = str | int
 class Problem:
     """One mistake, told so that its reader can mend it without looking anything up."""
 
-    code: Code
+    code: AnyCode
     message: str
     """What is wrong, in the user's words: lower case, no full stop."""
     remedy: str

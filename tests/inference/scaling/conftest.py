@@ -10,7 +10,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Template
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.inference.alarm_topic import AlarmTopic
+from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.metrics_collector import collector_container, collector_permissions
 from llm_fleet.inference.neuron_health import NeuronHealth

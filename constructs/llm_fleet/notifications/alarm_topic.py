@@ -15,7 +15,7 @@ _CLOUDWATCH = "cloudwatch.amazonaws.com"
 
 
 class AlarmTopic(sns.Topic):
-    """An encrypted SNS topic that CloudWatch's alarms of this account may write to.
+    """An encrypted SNS topic that CloudWatch's alarms of this account may write to; `allow` lets other services.
 
     With SNS's own key, `alias/aws/sns`, alarms would be lost without a word: CloudWatch may not use it
     (docs.aws.amazon.com/sns/latest/dg/sns-key-management.html). It holds nothing, and goes with its stack.
@@ -30,19 +30,24 @@ class AlarmTopic(sns.Topic):
         key = encryption_key or kms.Key(
             scope,
             f"{id}Key",
-            description="Encrypts alarms of inference services on their way",
+            description="Encrypts alarms on their way",
             enable_key_rotation=True,
             pending_window=cdk.Duration.days(7),
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         key = cast(kms.IKey, key)
         super().__init__(scope, id, master_key=key, enforce_ssl=True)
-        stack = cdk.Stack.of(self)
-        mine = {"StringEquals": {"aws:SourceAccount": stack.account}}
-        key.add_to_resource_policy(
+        self._key = key
+        self.allow(_CLOUDWATCH, sid="AlarmsOfThisAccount")
+
+    def allow(self, service: str, *, sid: str) -> None:
+        """Let `service`, e.g. `budgets.amazonaws.com`, tell this topic of this account; `sid` is of its statements."""
+        principal = cast(iam.IPrincipal, iam.ServicePrincipal(service))
+        mine = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
+        self._key.add_to_resource_policy(
             iam.PolicyStatement(
-                sid="AlarmsOfThisAccount",
-                principals=[cast(iam.IPrincipal, iam.ServicePrincipal(_CLOUDWATCH))],
+                sid=sid,
+                principals=[principal],
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 resources=["*"],
                 conditions=mine,
@@ -50,8 +55,8 @@ class AlarmTopic(sns.Topic):
         )
         self.add_to_resource_policy(
             iam.PolicyStatement(
-                sid="AlarmsOfThisAccount",
-                principals=[cast(iam.IPrincipal, iam.ServicePrincipal(_CLOUDWATCH))],
+                sid=sid,
+                principals=[principal],
                 actions=["sns:Publish"],
                 resources=[self.topic_arn],
                 conditions=mine,

@@ -1,0 +1,156 @@
+"""A Lambda function whose code is a package of this project: its log group, policy, role and archive."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
+
+from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
+from llm_fleet.lifecycle.content import write_zip
+from llm_fleet.lifecycle.script_folder import ScriptFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCode:
+    """What a function runs, and what is told of it."""
+
+    archive: str
+    """Name of the archive's file."""
+    files: Callable[[], Sequence[ScriptFile]]
+    """What is in the archive."""
+    below: str
+    """Folder of the archive that the files are in, with its slash."""
+    handler: str
+    """Module and function."""
+    timeout: int
+    """Seconds that a run may take."""
+    description: str
+    """What it does, for the function."""
+    policy_description: str
+    role_description: str
+    unencrypted_log: str
+    """Why its log may be encrypted by CloudWatch's own key."""
+
+
+class PythonFunction(Construct):
+    """A small Lambda function of our own, which needs no layer: the runtime's own boto3 and the standard library.
+
+    It is in no VPC: it talks to services of AWS only. It may write its log, and do what `allow_statements` adds; nothing
+    else.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        code: FunctionCode,
+        environment: Mapping[str, str] | None = None,
+        memory_mib: int = 256,
+        reserved_concurrency: int | None = None,
+        log_encryption_key: kms.IKey | None = None,
+    ) -> None:
+        """Make the function, its role and its log group, which keeps 90 days and goes with the stack's own rules.
+
+        `environment`: its variables; nothing secret. Default: none. `reserved_concurrency`: how many runs there are at
+        most at a time. Default: as many as the account has left. `log_encryption_key`: default, CloudWatch's own
+        encryption; a key must let CloudWatch Logs use it.
+        """
+        super().__init__(scope, id)
+        self._code = code
+        self.log_group = logs.CfnLogGroup(
+            self,
+            "Logs",
+            kms_key_id=log_encryption_key.key_arn if log_encryption_key else None,
+            retention_in_days=90,
+        )
+        """Where it writes what it did."""
+        self._policy = self._make_policy()
+        self.role = iam.Role(
+            self,
+            "Role",
+            description=code.role_description,
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal("lambda.amazonaws.com")),
+            managed_policies=[cast(iam.IManagedPolicy, self._policy)],
+        )
+        """What it runs as."""
+        self.function = self._make_function(environment, memory_mib, reserved_concurrency)
+        """The function itself."""
+        self._wildcards = {self.log_group.attr_arn: "the streams of its own log group are named by Lambda"}
+        acknowledge_wildcards(self._policy, lambda: self._wildcards)
+        self._acknowledge(encrypted=log_encryption_key is not None)
+
+    def allow_statements(
+        self, statements: Sequence[iam.PolicyStatement], *, wildcards: Mapping[str, str] | None = None
+    ) -> None:
+        """Let it do what `statements` say, whose ids must be unique in its policy; `wildcards`: ARN to its reason."""
+        self._policy.add_statements(*statements)
+        self._wildcards |= wildcards or {}
+
+    def _make_policy(self) -> iam.ManagedPolicy:
+        # A managed policy and not the role's default one: it exists before the role does, so before the first run.
+        return iam.ManagedPolicy(
+            self,
+            "Policy",
+            description=self._code.policy_description,
+            statements=[
+                iam.PolicyStatement(
+                    sid="Logs",
+                    actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                    resources=[self.log_group.attr_arn],
+                )
+            ],
+        )
+
+    def _make_function(
+        self, environment: Mapping[str, str] | None, memory_mib: int, reserved_concurrency: int | None
+    ) -> lambda_.CfnFunction:
+        archive = self._make_archive()
+        # L1: the L2 function loads eight more modules of the CDK at synth, and gives nothing that is used here.
+        return lambda_.CfnFunction(
+            self,
+            "Resource",
+            architectures=["arm64"],
+            code=lambda_.CfnFunction.CodeProperty(s3_bucket=archive.s3_bucket_name, s3_key=archive.s3_object_key),
+            description=self._code.description,
+            environment=lambda_.CfnFunction.EnvironmentProperty(variables=dict(environment)) if environment else None,
+            handler=self._code.handler,
+            logging_config=lambda_.CfnFunction.LoggingConfigProperty(log_group=self.log_group.ref),
+            memory_size=memory_mib,
+            reserved_concurrent_executions=reserved_concurrency,
+            role=self.role.role_arn,
+            runtime="python3.13",
+            timeout=self._code.timeout,
+        )
+
+    def _make_archive(self) -> s3_assets.Asset:
+        """Return the function's archive, the same from wheel and checkout, whatever caches lie beside the sources."""
+        files = self._code.files()
+        digest = hashlib.sha256(b"".join(file.path.encode() + file.data for file in files)).hexdigest()
+        with TemporaryDirectory() as folder:
+            archive = Path(folder, self._code.archive)
+            write_zip(files, archive, below=self._code.below)
+            return s3_assets.Asset(self, "Code", path=str(archive), asset_hash=digest)
+
+    def _acknowledge(self, *, encrypted: bool) -> None:
+        acknowledge(
+            self,
+            "talks to services of AWS only; in a VPC it would need a way out of it",
+            "NIST.800.53.R5-LambdaInsideVPC",
+        )
+        acknowledge(
+            self,
+            "a supported runtime of the versions that this code is tested with; each release of llm-fleet looks again",
+            "AwsSolutions-L1",
+        )
+        if not encrypted:
+            acknowledge(self, self._code.unencrypted_log, "NIST.800.53.R5-CloudWatchLogGroupEncrypted")

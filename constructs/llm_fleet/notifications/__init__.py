@@ -1,0 +1,1 @@
+"""Who is told: topics that services of AWS may write to."""

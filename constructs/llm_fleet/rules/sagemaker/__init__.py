@@ -1,0 +1,1 @@
+"""Rules of the SageMaker pieces around clusters: notebooks, Studio, endpoints, training jobs and their watch."""

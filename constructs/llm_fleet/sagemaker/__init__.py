@@ -1,0 +1,1 @@
+"""The SageMaker pieces around clusters: notebooks, Studio, endpoints, training jobs and their watch."""

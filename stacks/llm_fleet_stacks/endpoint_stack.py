@@ -1,0 +1,36 @@
+"""The stack of one endpoint of SageMaker."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.sagemaker.endpoint import EndpointConfig
+from llm_fleet.network.network import Network
+from llm_fleet_stacks.storage_stack import StorageStack
+
+
+class EndpointStack(cdk.Stack):
+    """A model behind an endpoint of SageMaker."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        config: EndpointConfig,
+        fleet: Fleet,
+        storage: StorageStack,
+        network: Network | NetworkConfig | None,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make what `config` of `fleet` describes.
+
+        `storage` has the fleet's own buckets, file systems and key. `network`: one that another stack has made, the
+        description of an existing one, or none. `env`: default, the one that the CDK CLI is called with. `tags`:
+        default, none.
+        """
+        super().__init__(scope, id, env=env, tags=tags, stack_name=id)
