@@ -22,7 +22,7 @@ class DeploymentCode(FunctionCode):
 
 
 class DeploymentFunction(PythonFunction):
-    """A function of our own that answers CloudFormation itself. Subclasses say which code it runs, and what it may do."""
+    """A function that answers CloudFormation itself. Subclasses say which code it runs, and what it may do."""
 
     code: ClassVar[DeploymentCode]
 

@@ -44,8 +44,7 @@ class FunctionCode:
 class PythonFunction(Construct):
     """A small Lambda function of our own, which needs no layer: the runtime's own boto3 and the standard library.
 
-    It is in no VPC: it talks to services of AWS only. It may write its log, and do what `allow_statements` adds; nothing
-    else.
+    It is in no VPC: it talks to services of AWS only. It may write its log, and do what `allow_statements` adds.
     """
 
     def __init__(
