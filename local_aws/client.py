@@ -1,7 +1,7 @@
 """The emulation as a Python object: start it, deploy to it, ask it."""
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +13,7 @@ from botocore.config import Config
 
 from local_aws.assembly.deployer import AssemblyDeployer
 from local_aws.assembly.report import DeploymentReport
+from local_aws.functions.queue_delivery import QueueDelivery
 from local_aws.process import ServerProcess
 from local_aws.router import OWN_PATH
 from local_aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION, client_environment
@@ -125,6 +126,29 @@ class LocalAws:
         """Return a stack's events, oldest first, by name or (deleted ones too) by id."""
         pages = self.client("cloudformation", region).get_paginator("describe_stack_events")
         return [event for page in pages.paginate(StackName=stack) for event in page["StackEvents"]][::-1]
+
+    def invoke(
+        self, function_name: str, event: Mapping[str, Any], *, judged: bool = True, region: str | None = None
+    ) -> dict[str, Any]:
+        """Run a deployed function with `event`, in a process with its role's credentials, and wait for it.
+
+        Returns `returned` (what its handler did), `ended_well`, `timed_out` and `log`. `judged`: IAM allows or denies
+        each of its calls, by action and resource, and every other call meanwhile; see `as_role`.
+        """
+        asked = {"function": function_name, "event": event, "region": region or self.region, "judged": judged}
+        request = Request(  # noqa: S310 - our own loopback URL
+            f"{self.endpoint}{OWN_PATH}invoke", data=json.dumps(asked).encode(), method="POST"
+        )
+        with urlopen(request) as answer:  # noqa: S310
+            return json.loads(answer.read())
+
+    def deliver(self, function_name: str, *, region: str | None = None) -> list[dict[str, Any]]:
+        """Hand a function what waits in the queues that are mapped to it, batch by batch, as Lambda's pollers do.
+
+        What it does not report as failed is deleted from the queue; the rest stays there until its visibility timeout
+        has passed. Returns each run, as `invoke` does. What is delayed, or hidden, is not delivered.
+        """
+        return QueueDelivery(self.client, self.invoke).deliver(function_name, region or self.region)
 
     @contextmanager
     def as_role(self, role_arn: str) -> Generator[Callable[..., Any]]:

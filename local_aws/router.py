@@ -21,9 +21,15 @@ WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 class Router:
     """A WSGI application in front of `services` (moto's)."""
 
-    def __init__(self, engine: CloudFormation, services: WsgiApp, *, default_region: str) -> None:
-        """Send on what is not for CloudFormation; unsigned requests to it are taken for `default_region`."""
+    def __init__(
+        self, engine: CloudFormation, services: WsgiApp, *, default_region: str, invoke: Callable[[str], dict[str, Any]]
+    ) -> None:
+        """Send on what is not for CloudFormation; unsigned requests to it are taken for `default_region`.
+
+        `invoke` runs a Lambda function, given a request of `LocalAws.invoke`.
+        """
         self._engine = engine
+        self._invoke = invoke
         self._cloudformation = CloudFormationApp(engine)
         self._services = services
         self._default_region = default_region
@@ -32,7 +38,7 @@ class Router:
         """Answer one request."""
         path = environ.get("PATH_INFO", "")
         if path.startswith(OWN_PATH):
-            return self._own(path.removeprefix(OWN_PATH), start_response)
+            return self._own(path.removeprefix(OWN_PATH), environ, start_response)
         if self._is_form(environ):
             body = self._read(environ)
             if is_cloudformation(environ, body):
@@ -54,8 +60,12 @@ class Router:
             content = json.dumps({"__type": "NotImplemented", "message": f"{error} in this emulation"})
             return respond(start_response, 501, content.encode(), _JSON)
 
-    def _own(self, name: str, start_response: Any) -> Iterable[bytes]:
-        answers = {"stacks": self._stacks, "health": lambda: {"status": "ok"}}
+    def _own(self, name: str, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        answers: dict[str, Callable[[], Any]] = {
+            "stacks": self._stacks,
+            "health": lambda: {"status": "ok"},
+            "invoke": lambda: self._invoke(self._read(environ)),
+        }
         if name not in answers:
             return respond(start_response, 404, b"{}", _JSON)
         return respond(start_response, 200, json.dumps(answers[name]()).encode(), _JSON)

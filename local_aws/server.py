@@ -25,6 +25,7 @@ class LocalServer:
             create_backend_app,
         )
 
+        from local_aws.functions.invocation import Invocation
         from local_aws.resources.catalog_provider import CatalogProvider
         from local_aws.resources.moto_fixes import install_moto_fixes
         from local_aws.router import Router
@@ -42,7 +43,8 @@ class LocalServer:
         os.environ["MOTO_PORT"] = str(self.port)
         engine = CloudFormation(CatalogProvider(self.endpoint), ServiceLookups(self.endpoint), account=account)
         services = DomainDispatcherApplication(create_backend_app)
-        self._server.app = Router(engine, services, default_region=region)
+        invocation = Invocation(self.endpoint, account)
+        self._server.app = Router(engine, services, default_region=region, invoke=invocation.invoke)
 
     @property
     def environment(self) -> dict[str, str]:

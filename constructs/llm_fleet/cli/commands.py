@@ -15,7 +15,16 @@ def validate(arguments: argparse.Namespace) -> int:
     clusters = [_count(len(fleet.clusters), "cluster"), _count(nodes, "node")]
     services = [_count(len(fleet.services), "service")] if fleet.services else []
     jobs = [_count(len(fleet.jobs), "job")] if fleet.jobs else []
-    found = [*(clusters if fleet.clusters or not services else []), *services, *jobs]
+    around = {
+        "notebook": len(fleet.notebooks),
+        "Studio": int(fleet.studio is not None),
+        "endpoint": len(fleet.endpoints),
+        "training job": len(fleet.training_jobs),
+        "watch": int(fleet.watch is not None),
+    }
+    pieces = [_count(number, what) for what, number in around.items() if number]
+    without_nodes = services or pieces
+    found = [*(clusters if fleet.clusters or not without_nodes else []), *services, *jobs, *pieces]
     print(f"{path}: good; {', '.join(found)} in {fleet.region}")
     return 0
 

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
+from local_aws.functions.function_process import FunctionProcess, Run
 from local_aws.resource_provider import Created, Level, NothingChanged, Request, ResourceFailed
-from local_aws.resources.custom.function_process import FunctionProcess, Run
 from local_aws.resources.custom.response_url import ResponseUrl
 from local_aws.resources.services import Services
 from local_aws.resources.strings import as_strings

@@ -19,6 +19,7 @@ FIXES = (
     "sagemaker_clusters",
     "ec2_in_use",
     "lambda_settings",
+    "event_delivery",
     "rds_changes",
     "ec2_launch_templates",
     "autoscaling_groups",

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ class Run:
     timed_out: bool
     log: str
     """The last lines that the function wrote."""
+    returned: Any
+    """What the handler returned; `None` of one that did not."""
 
 
 class FunctionProcess:
@@ -39,8 +42,19 @@ class FunctionProcess:
         """Run functions against the services at one endpoint."""
         self._services = services
 
-    def invoke(self, function_arn: str, event: Mapping[str, Any], region: str, account: str) -> Run:
-        """Run a function with an event until it ends or its timeout passes."""
+    def invoke(
+        self,
+        function_arn: str,
+        event: Mapping[str, Any],
+        region: str,
+        account: str,
+        *,
+        around: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Run:
+        """Run a function, by ARN or name, with an event until it ends or its timeout passes.
+
+        `around`: what surrounds the run itself, once all that it needs has been asked of the services.
+        """
         told = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
         function: dict[str, Any] = told["Configuration"]
         _refuse_unserved(function)
@@ -49,7 +63,8 @@ class FunctionProcess:
             task = Path(folder, "task")
             _unpack(function_arn, region, account, task)
             environment = self._environment(function, region, Path(folder))
-            return _run(function["Handler"], seconds, event, task, environment)
+            with around():
+                return _run(function["Handler"], seconds, event, task, environment)
 
     def _environment(self, function: Mapping[str, Any], region: str, folder: Path) -> dict[str, str]:
         """Return what Lambda sets, the function's own variables, and where AWS is; nothing of this process."""
@@ -113,8 +128,9 @@ def _unpack(function_arn: str, region: str, account: str, task: Path) -> None:
 
 
 def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, environment: dict[str, str]) -> Run:
+    answer = task.with_name("returned.json")
     process = subprocess.Popen(
-        [sys.executable, str(_RUNNER), handler, str(seconds)],
+        [sys.executable, str(_RUNNER), handler, str(seconds), str(answer)],
         cwd=task, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, start_new_session=True,
     )  # fmt: skip
@@ -126,5 +142,8 @@ def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, envir
         log, _ = process.communicate()
         timed_out = True
     return Run(
-        ended_well=process.returncode == 0, timed_out=timed_out, log="\n".join(log.splitlines()[-_LOG_LINES_TOLD:])
+        ended_well=process.returncode == 0,
+        timed_out=timed_out,
+        log="\n".join(log.splitlines()[-_LOG_LINES_TOLD:]),
+        returned=json.loads(answer.read_text(encoding="utf-8")) if process.returncode == 0 else None,
     )

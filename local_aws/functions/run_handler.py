@@ -1,7 +1,8 @@
 """Runs one Lambda handler, as the Python runtime does. A program of its own: it is given to a fresh interpreter.
 
-Arguments: the handler (`module.function`) and the seconds it may take. The event comes by standard input; the folder of
-the function is the working directory. Exit 0: the handler returned; 1: it raised, and the trace is on standard error.
+Arguments: the handler (`module.function`), the seconds it may take, and the file to write what it returns into, as
+JSON. The event comes by standard input; the folder of the function is the working directory. Exit 0: the handler
+returned; 1: it raised, or returned what is no JSON, and the trace is on standard error.
 """
 
 import importlib
@@ -34,11 +35,13 @@ class Context:
 
 def main() -> None:
     """Run the handler of the arguments once."""
-    name, seconds = sys.argv[1], float(sys.argv[2])
+    name, seconds, answer = sys.argv[1], float(sys.argv[2]), sys.argv[3]
     event = json.load(sys.stdin)
     sys.path.insert(0, os.getcwd())
     module, _, function = name.rpartition(".")
-    getattr(importlib.import_module(module.replace("/", ".")), function)(event, Context(seconds))
+    returned = getattr(importlib.import_module(module.replace("/", ".")), function)(event, Context(seconds))
+    with open(answer, "w", encoding="utf-8") as file:
+        json.dump(returned, file)
 
 
 if __name__ == "__main__":

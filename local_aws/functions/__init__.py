@@ -1,0 +1,1 @@
+"""Lambda functions of the emulation, run as processes of this machine."""

@@ -1,0 +1,66 @@
+"""Hands messages of SQS queues to the functions that they are mapped to, as Lambda's pollers do."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_LONGEST_BATCH = 10
+"""What one ReceiveMessage gives at most."""
+
+
+class QueueDelivery:
+    """Delivers when asked, not by itself: a test says when."""
+
+    def __init__(self, client: Callable[[str, str | None], Any], invoke: Callable[..., dict[str, Any]]) -> None:
+        """Ask services through `client`, run functions by `invoke` (see `LocalAws`)."""
+        self._client = client
+        self._invoke = invoke
+
+    def deliver(self, function_name: str, region: str) -> list[dict[str, Any]]:
+        """Return the runs of the function over everything that waits for it; see `LocalAws.deliver`."""
+        mappings = self._client("lambda", region).list_event_source_mappings(FunctionName=function_name)
+        return [
+            run
+            for mapping in mappings["EventSourceMappings"]
+            for run in self._batches(function_name, mapping["EventSourceArn"], mapping["BatchSize"], region)
+        ]
+
+    def _batches(self, function_name: str, queue_arn: str, size: int, region: str) -> Iterator[dict[str, Any]]:
+        sqs = self._client("sqs", region)
+        url = sqs.get_queue_url(QueueName=queue_arn.rsplit(":", 1)[-1])["QueueUrl"]
+        asked: dict[str, Any] = {
+            "QueueUrl": url,
+            "MaxNumberOfMessages": min(size, _LONGEST_BATCH),
+            "AttributeNames": ["All"],
+            "MessageAttributeNames": ["All"],
+        }
+        while messages := sqs.receive_message(**asked).get("Messages", []):
+            records = [_record(message, queue_arn, region) for message in messages]
+            run = self._invoke(function_name, {"Records": records}, region=region)
+            failed = _failed(run, records)
+            for message in messages:
+                if message["MessageId"] not in failed:
+                    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            yield run
+
+
+def _record(message: dict[str, Any], queue_arn: str, region: str) -> dict[str, Any]:
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message.get("Attributes", {}),
+        "messageAttributes": message.get("MessageAttributes", {}),
+        "md5OfBody": message["MD5OfBody"],
+        "eventSource": "aws:sqs",
+        "eventSourceARN": queue_arn,
+        "awsRegion": region,
+    }
+
+
+def _failed(run: dict[str, Any], records: list[dict[str, Any]]) -> set[str]:
+    """Return the ids of what stays in the queue: all of a batch whose run raised, else what the handler reports."""
+    if not run["ended_well"]:
+        return {record["messageId"] for record in records}
+    returned: dict[str, Any] = run["returned"] or {}
+    reported: list[dict[str, str]] = returned.get("batchItemFailures", [])
+    return {failure["itemIdentifier"] for failure in reported}

@@ -1,0 +1,45 @@
+"""Events go to queues and logs only when they match an enabled rule, and functions run only when a test asks for it.
+
+moto takes a rule that only has a schedule for one that every event matches, raises at a target that it does not serve,
+and starts a Docker container for a queue's function as soon as a message comes in. Here messages stay in the queue, and
+`LocalAws.deliver` hands them over; functions that a rule names are not run.
+"""
+
+from threading import RLock
+from typing import Any
+
+from moto.events.models import Rule
+from moto.sqs.models import Message, Queue
+
+_SERVED = ("logs", "events", "sqs")
+_LOCK = RLock()
+
+
+def install() -> None:
+    """Replace what moto does with a rule's targets, and with a message that comes in."""
+    if getattr(Rule.send_to_targets, "is_ours", False):
+        return
+    send, add = Rule.send_to_targets, Queue.add_message
+
+    def send_to_targets(self: Rule, original_event: Any, transform_input: bool = True) -> None:
+        if self.state == "DISABLED" or not self.event_pattern.get_pattern():
+            return
+        with _LOCK:
+            every = self.targets
+            self.targets = [target for target in every if target["Arn"].split(":")[2] in _SERVED]
+            try:
+                send(self, original_event, transform_input)
+            finally:
+                self.targets = every
+
+    def add_message(self: Queue, message: Message) -> None:
+        with _LOCK:
+            mappings, self.lambda_event_source_mappings = self.lambda_event_source_mappings, {}
+            try:
+                add(self, message)
+            finally:
+                self.lambda_event_source_mappings = mappings
+
+    send_to_targets.is_ours = True  # pyright: ignore[reportFunctionMemberAccess]
+    Rule.send_to_targets = send_to_targets
+    Queue.add_message = add_message
