@@ -1,12 +1,14 @@
 """The one way to say that a number is out of bounds."""
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.rules.codes import Code
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
 
-def check_number(value: int | None, limit: Limit, code: Code, *path: str, what: str, remedy: str = "") -> list[Problem]:
+def check_number(
+    value: int | None, limit: Limit, code: AnyCode, *path: str, what: str, remedy: str = ""
+) -> list[Problem]:
     """Return a problem at `path` when `value` is a known number outside `limit`; `what` names it, e.g. `port`.
 
     `None` passes: it stands for the service's default. What is no whole number is refused, though types forbid it: not
@@ -35,7 +37,7 @@ def check_number(value: int | None, limit: Limit, code: Code, *path: str, what: 
     ]
 
 
-def _no_number(value: object, limit: Limit, code: Code, *path: str, what: str) -> Problem:
+def _no_number(value: object, limit: Limit, code: AnyCode, *path: str, what: str) -> Problem:
     return Problem(
         code=code,
         message=f"{what} is no whole number",
