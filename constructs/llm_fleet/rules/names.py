@@ -3,14 +3,14 @@
 import re
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.rules.codes import Code
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9-]")
 
 
-def check_hyphenated_name(value: str | None, limit: Limit, code: Code, *path: str, what: str) -> list[Problem]:
+def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path: str, what: str) -> list[Problem]:
     """Return one problem that tells everything wrong with `value`; `None` passes. The remedy is a mended name.
 
     `limit` bounds the length; its pattern must be that of letters, digits and hyphens inside.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -30,7 +31,7 @@ class Form:
     """Whether it may be `None`."""
     secret: bool = False
     """Whether it may be a secret, which no message repeats."""
-    code: Code = Code.WRONG_TYPE
+    code: AnyCode = Code.WRONG_TYPE
     """The code of the mistake."""
 
     def holds(self, value: Any) -> bool:
