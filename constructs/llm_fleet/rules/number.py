@@ -2,7 +2,6 @@
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.any_code import AnyCode
-from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
