@@ -32,6 +32,7 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
         EndpointFeature.ACCOUNTING: any(accounting),
         # Beside a way to the internet, what hosts of services call needs no endpoint that is paid by the hour.
         EndpointFeature.INFERENCE: bool(fleet.services) and closed,
+        EndpointFeature.SAGEMAKER_WORK: (bool(fleet.notebooks) or fleet.studio is not None) and closed,
     }
     return frozenset(feature for feature, is_used in used.items() if is_used)
 

@@ -135,3 +135,5 @@ class EndpointFeature(StrEnum):
     """Amazon Managed Grafana, opened from inside the VPC."""
     INFERENCE = "inference"
     """Inference services on Amazon ECS."""
+    SAGEMAKER_WORK = "sagemaker-work"
+    """People who work in notebooks or in Studio."""

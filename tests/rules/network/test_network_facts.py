@@ -39,7 +39,15 @@ def test_a_closed_network_has_what_nodes_need_and_features_add_theirs():
     assert "secretsmanager" not in closed
     full = interface_endpoints(InternetAccess.NONE, list(EndpointFeature), ["sqs", "ssm"])
     inference = {"ecs", "ecs-agent", "ecs-telemetry", "cloudformation", "autoscaling"}
-    assert set(full) - set(closed) == {"secretsmanager", "aps-workspaces", "grafana-workspace", "sqs", *inference}
+    work = {"sagemaker.runtime"}
+    assert set(full) - set(closed) == {
+        "secretsmanager",
+        "aps-workspaces",
+        "grafana-workspace",
+        "sqs",
+        *inference,
+        *work,
+    }
     assert len(full) == len(set(full))
 
 
