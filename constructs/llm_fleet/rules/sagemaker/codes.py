@@ -15,6 +15,17 @@ class SageMakerCode(AnyCode):
     INSTANCE_UNKNOWN = "LF902", "an instance type that the service does not have for this"
     NETWORK_NEEDED = "LF903", "something that stands in a network, and there is none"
 
+    NOTEBOOK_PLATFORM_RETIRED = "LF910", "a platform of notebook instances that has ended"
+    NOTEBOOK_PLATFORM = "LF911", "text that names no platform of notebook instances"
+    NOTEBOOK_INTERNET = "LF912", "a notebook on the internet that nobody asked for, or around a closed network"
+    NOTEBOOK_VOLUME = "LF913", "a volume that no notebook instance has"
+    NOTEBOOK_IDLE = "LF914", "a time of idleness after which nothing can be stopped"
+    NOTEBOOK_REPOSITORY = "LF915", "a repository that a notebook cannot clone, or with a password in its address"
+    NOTEBOOK_REPOSITORIES = "LF916", "more repositories than a notebook instance takes, or one twice"
+    NOTEBOOK_PIN = "LF917", "text that pins no package"
+    NOTEBOOK_SCRIPT = "LF918", "a lifecycle script longer than SageMaker takes"
+    NOTEBOOK_PREFIX = "LF919", "a beginning of names that no job or endpoint has"
+
     # LF945 to LF959 the operations of an endpoint
     CAPTURE_PERCENT = "LF945", "a share of requests to capture that is no percentage"
     CAPTURE_NOTHING = "LF946", "a capture of neither requests nor answers"
