@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from llm_fleet.catalog.inference_sight import alarm_facts, neuron_health_facts
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
-from llm_fleet.inference.metric import Measure
 from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.rules.tokens import is_unresolved
 
 _FIVE_MINUTES = 300
@@ -40,25 +40,6 @@ LOG_COUNTS = (
 def neuron_error_count() -> LogCount:
     """Return what is counted of the detector's log: errors that it found, not the rules that it says it has."""
     return LogCount(name=NEURON_ERROR, pattern=f'"{neuron_health_facts().log_line}" "NeuronHasError_"')
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmPlan:
-    """One alarm. It rings when `ringing` of the last `periods` values are beyond `threshold`."""
-
-    id: str
-    """Construct id, and the end of the alarm's name."""
-    measure: Measure
-    """What is looked at, with its period."""
-    threshold: float
-    below: bool = False
-    """Whether it rings below the threshold; else at it and above."""
-    periods: int
-    ringing: int
-    missing: str
-    """What no value means: `notBreaching` all is well, `breaching` it is not, `missing` nobody knows."""
-    meaning: str
-    """What has happened, and what to do. One line, for whoever is called at night."""
 
 
 def alarm_plans(metrics: ServiceMetrics, thresholds: AlarmThresholds, *, neuron_health: bool) -> tuple[AlarmPlan, ...]:

@@ -8,16 +8,11 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.acknowledge import acknowledge
-from llm_fleet.inference.alarm_plan import LOG_COUNTS, AlarmPlan, LogCount, alarm_plans, neuron_error_count
+from llm_fleet.inference.alarm_plan import LOG_COUNTS, LogCount, alarm_plans, neuron_error_count
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
-from llm_fleet.inference.metric import Measure, ServiceMetric
 from llm_fleet.inference.service_metrics import ServiceMetrics
-
-_Alarm = cloudwatch.CfnAlarm
-_RESULT = "result"
-_DESCRIPTION_LENGTH = 1024
-"""CloudWatch's limit (API_PutMetricAlarm)."""
+from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.metric_alarms import acknowledge_silence, metric_alarm
 
 
 class ServiceAlarms(Construct):
@@ -55,35 +50,12 @@ class ServiceAlarms(Construct):
             _filter(self, count, metrics, log_group) for count in counts
         )
         """What is counted of the log group."""
-        self._topic_arn = topic.topic_arn if topic else None
         self.alarms: Mapping[str, cloudwatch.CfnAlarm] = MappingProxyType(
-            {plan.id: self._alarm(plan, metrics.service_name) for plan in self.plans}
+            {plan.id: metric_alarm(self, plan, name_prefix=metrics.service_name, topic=topic) for plan in self.plans}
         )
         """The L1s by the ids of their plans, e.g. `Queue`."""
         if topic is None:
-            acknowledge(
-                self,
-                "Nobody was told to be called; `alarm_topic` takes an SNS topic.",
-                "NIST.800.53.R5-CloudWatchAlarmAction",
-            )
-
-    def _alarm(self, plan: AlarmPlan, service_name: str) -> cloudwatch.CfnAlarm:
-        actions = [self._topic_arn] if self._topic_arn else None
-        alarm = _Alarm(
-            self,
-            plan.id,
-            alarm_name=f"{service_name}-{plan.id}",
-            alarm_description=plan.meaning[:_DESCRIPTION_LENGTH],
-            comparison_operator="LessThanThreshold" if plan.below else "GreaterThanOrEqualToThreshold",
-            threshold=plan.threshold,
-            evaluation_periods=plan.periods,
-            datapoints_to_alarm=plan.ringing,
-            treat_missing_data=plan.missing,
-            metrics=_queries(plan.measure),
-            alarm_actions=actions,
-            ok_actions=actions,
-        )
-        return alarm
+            acknowledge_silence(self)
 
 
 def _filter(
@@ -100,34 +72,4 @@ def _filter(
                 metric_namespace=metric.namespace, metric_name=metric.name, metric_value="1"
             )
         ],
-    )
-
-
-def _queries(measure: Measure) -> list[cloudwatch.CfnAlarm.MetricDataQueryProperty]:
-    """Return `measure` as an alarm takes it, with one result."""
-    if isinstance(measure, ServiceMetric):
-        return [_query(_RESULT, measure, is_result=True)]
-    parts = [_query(id, metric, is_result=False) for id, metric in measure.metrics.items()]
-    total = _Alarm.MetricDataQueryProperty(
-        id=_RESULT, expression=measure.expression, label=measure.label, return_data=True
-    )
-    return [*parts, total]
-
-
-def _query(id: str, metric: ServiceMetric, *, is_result: bool) -> cloudwatch.CfnAlarm.MetricDataQueryProperty:
-    return _Alarm.MetricDataQueryProperty(
-        id=id,
-        label=metric.label,
-        return_data=is_result,
-        metric_stat=_Alarm.MetricStatProperty(
-            stat=metric.statistic,
-            period=metric.period_seconds,
-            metric=_Alarm.MetricProperty(
-                namespace=metric.namespace,
-                metric_name=metric.name,
-                dimensions=[
-                    _Alarm.DimensionProperty(name=name, value=value) for name, value in metric.dimensions.items()
-                ],
-            ),
-        ),
     )

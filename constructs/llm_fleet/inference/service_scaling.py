@@ -5,9 +5,9 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from llm_fleet.catalog.inference_sight import scaling_facts
-from llm_fleet.inference.metric import MetricMath, ServiceMetric
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.notifications.metric import MetricMath, ServiceMetric
 from llm_fleet.rules.inference.scaling import maximum_of, minimum_of, queue_target_of, scales
 
 _DIMENSION = "ecs:service:DesiredCount"
