@@ -1,6 +1,6 @@
 """The part of a bucket's keys that something lies below."""
 
-from llm_fleet.rules.codes import Code
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -8,7 +8,7 @@ _PATTERN = "*?$"
 """What policies read as any text, any character, or the beginning of a variable."""
 
 
-def check_key_prefix(prefix: str | None, code: Code) -> list[Problem]:
+def check_key_prefix(prefix: str | None, code: AnyCode) -> list[Problem]:
     """Return a problem unless keys can lie below `prefix`; `None` stands for the whole bucket."""
     fault = None if prefix is None or is_unresolved(prefix) else _fault(prefix)
     if prefix is None or fault is None:

@@ -1,0 +1,235 @@
+"""How an update reaches an endpoint: in which steps, how long each is looked at, and by which alarms."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from llm_fleet.catalog.endpoint_operations import rollout_facts
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.rollout_kind import RolloutKind
+from llm_fleet.rules.tokens import is_list_token, is_unresolved
+
+OWN_ALARMS = 2
+"""How many alarms of the endpoint itself roll an update back."""
+_NAME_LENGTH = 255
+"""CloudWatch's limit (API_PutMetricAlarm)."""
+_TYPE = re.compile(r"ml\.([a-z0-9-]+)\.\w+")
+
+
+class EndpointRolloutLike(Protocol):
+    """How an update reaches an endpoint (`EndpointRollout`)."""
+
+    @property
+    def kind(self) -> RolloutKind:
+        """In which steps."""
+        ...
+
+    @property
+    def percent(self) -> int | None:
+        """Size of a step; `None` for all at once."""
+        ...
+
+    @property
+    def bake_seconds(self) -> int | None:
+        """How long each step is looked at."""
+        ...
+
+    @property
+    def termination_wait_seconds(self) -> int | None:
+        """How long the old fleet stays afterwards."""
+        ...
+
+    @property
+    def timeout_seconds(self) -> int | None:
+        """How long the whole may take."""
+        ...
+
+    @property
+    def alarm_names(self) -> Sequence[str]:
+        """Alarms of the user's that roll back too."""
+        ...
+
+
+def check_rollout(rollout: EndpointRolloutLike) -> list[Problem]:
+    """Return what is wrong with `rollout` by itself, by the attributes of `EndpointRolloutLike`."""
+    waits = _check_waits(rollout)
+    steps = _check_step(rollout)
+    return [*steps, *waits, *([] if waits or steps else _check_timeout(rollout)), *_check_alarm_names(rollout)]
+
+
+def check_rollout_of(rollout: EndpointRolloutLike, *, instance_type: str, instance_count: int) -> list[Problem]:
+    """Return a problem when instances of this type, or so few of them, cannot be updated as `rollout` says."""
+    if rollout.kind is RolloutKind.ALL_AT_ONCE:
+        return []
+    return [*_check_family(rollout, instance_type), *_check_count(rollout, instance_count)]
+
+
+def bake_seconds_of(rollout: EndpointRolloutLike) -> int:
+    """Return how long each step is looked at."""
+    return rollout_facts().default_bake_seconds if rollout.bake_seconds is None else rollout.bake_seconds
+
+
+def termination_wait_seconds_of(rollout: EndpointRolloutLike) -> int:
+    """Return how long the old fleet stays once the new one has all traffic; a rolling update has no such wait."""
+    wait = rollout.termination_wait_seconds
+    if rollout.kind is RolloutKind.ROLLING:
+        return 0
+    return rollout_facts().default_termination_wait_seconds if wait is None else wait
+
+
+def _check_step(rollout: EndpointRolloutLike) -> list[Problem]:
+    limit = rollout_facts().step_percent.get(rollout.kind)
+    if limit is None:
+        return []
+    return check_number(
+        rollout.percent,
+        limit,
+        SageMakerCode.ROLLOUT_STEP,
+        "percent",
+        what=f"a step of a {rollout.kind.lower()} rollout",
+    )
+
+
+def _check_waits(rollout: EndpointRolloutLike) -> list[Problem]:
+    facts = rollout_facts()
+    code = SageMakerCode.ROLLOUT_WAIT
+    found = [
+        *check_number(
+            rollout.bake_seconds, facts.bake_seconds, code, "bake_seconds", what="the time that a step is looked at"
+        ),
+        *check_number(
+            rollout.termination_wait_seconds,
+            facts.termination_wait_seconds,
+            code,
+            "termination_wait_seconds",
+            what="the time that the old fleet stays",
+        ),
+        *check_number(
+            rollout.timeout_seconds,
+            facts.timeout_seconds,
+            code,
+            "timeout_seconds",
+            what="the time for the whole update",
+        ),
+    ]
+    return found or _check_bake(rollout)
+
+
+def _check_bake(rollout: EndpointRolloutLike) -> list[Problem]:
+    """A step that is over before an alarm can ring is looked at by nobody."""
+    least, bake = rollout_facts().shortest_bake_seconds, rollout.bake_seconds
+    if bake is None or is_unresolved(bake) or bake >= least:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.ROLLOUT_WAIT,
+            path=("bake_seconds",),
+            value=bake,
+            message=f"the endpoint's own alarms look at {least} seconds, and none could ring in {bake}: a bad update "
+            "would not be rolled back",
+            allowed=f"{least} to {rollout_facts().bake_seconds.maximum}",
+            remedy=f"write {least} or more",
+        )
+    ]
+
+
+def _check_timeout(rollout: EndpointRolloutLike) -> list[Problem]:
+    """The service's own rule: the timeout is longer than all waits together."""
+    timeout, waits = rollout.timeout_seconds, waits_seconds(rollout)
+    if timeout is None or is_unresolved(timeout) or waits is None or timeout > waits:
+        return []
+    most = rollout_facts().timeout_seconds.maximum
+    return [
+        Problem(
+            code=SageMakerCode.ROLLOUT_WAIT,
+            path=("timeout_seconds",),
+            value=timeout,
+            message=f"the update alone waits {waits} seconds, and would be broken off before",
+            allowed=f"{waits + 1} to {most}",
+            remedy=f"write more than {waits}, and add the time in which instances start",
+        )
+    ]
+
+
+def waits_seconds(rollout: EndpointRolloutLike) -> int | None:
+    """Return how long an update waits in all, beside the start of its instances; `None` where that is not known."""
+    bake, percent = bake_seconds_of(rollout), rollout.percent
+    rest = termination_wait_seconds_of(rollout)
+    if is_unresolved(bake) or is_unresolved(rest) or is_unresolved(percent):
+        return None
+    match rollout.kind:
+        case RolloutKind.ALL_AT_ONCE:
+            steps = 1
+        case RolloutKind.CANARY:
+            steps = 2
+        case RolloutKind.LINEAR | RolloutKind.ROLLING:
+            steps = math.ceil(100 / percent) if percent else 1
+    return steps * bake + rest
+
+
+def _check_alarm_names(rollout: EndpointRolloutLike) -> list[Problem]:
+    names = rollout.alarm_names
+    if is_list_token(names):
+        return []
+    most = (rollout_facts().alarms.maximum or 0) - OWN_ALARMS
+    wrong = [
+        Problem(
+            code=SageMakerCode.ROLLOUT_ALARMS,
+            path=("alarm_names", index),
+            value=name,
+            message="this is the name of no alarm" if name not in names[:index] else "this alarm is named twice",
+            allowed="1 to 255 characters, each alarm once",
+            remedy="write the alarm's name, not its ARN, once",
+        )
+        for index, name in enumerate(names)
+        if not is_unresolved(name) and (not _is_alarm_name(name) or name in names[:index])
+    ]
+    if len(names) <= most:
+        return wrong
+    return [
+        *wrong,
+        Problem(
+            code=SageMakerCode.ROLLOUT_ALARMS,
+            path=("alarm_names",),
+            value=list(names),
+            message=f"SageMaker looks at {most + OWN_ALARMS} alarms at most, and {OWN_ALARMS} are the endpoint's own",
+            allowed=f"up to {most}",
+            remedy="put several into one composite alarm",
+        ),
+    ]
+
+
+def _is_alarm_name(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name.strip()) <= len(name) <= _NAME_LENGTH and not name.startswith("arn:")
+
+
+def _check_family(rollout: EndpointRolloutLike, instance_type: str) -> list[Problem]:
+    match = None if is_unresolved(instance_type) else _TYPE.fullmatch(str(instance_type))
+    if match is None or match[1] not in rollout_facts().families_without_guardrails:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.ROLLOUT_IMPOSSIBLE,
+            path=("kind",),
+            value=rollout.kind.value,
+            message=f"SageMaker updates {match[1]} instances all at once and looks at no alarm, whatever is asked",
+            remedy="write the rollout all at once, or take instances of another family",
+        )
+    ]
+
+
+def _check_count(rollout: EndpointRolloutLike, instance_count: int) -> list[Problem]:
+    if is_unresolved(instance_count) or instance_count != 1:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.ROLLOUT_IMPOSSIBLE,
+            path=("kind",),
+            value=rollout.kind.value,
+            message="a step is at most half of the instances, and there is one instance",
+            remedy="write the rollout all at once, which is rolled back too, or take two instances or more",
+        )
+    ]
