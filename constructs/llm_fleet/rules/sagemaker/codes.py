@@ -26,6 +26,20 @@ class SageMakerCode(AnyCode):
     NOTEBOOK_SCRIPT = "LF918", "a lifecycle script longer than SageMaker takes"
     NOTEBOOK_PREFIX = "LF919", "a beginning of names that no job or endpoint has"
 
+    # LF930 to LF944 what an endpoint is made of
+    ENDPOINT_MODEL = "LF930", "a place that no model can be fetched from"
+    ENDPOINT_TOKEN = "LF931", "a secret in an environment that everybody may read"
+    ENDPOINT_TARBALL = "LF932", "an archive that only a retired image could load"
+    ENDPOINT_IMAGE = "LF933", "an image that does not run on the instance, or that there is none of"
+    ENDPOINT_IMAGE_RETIRED = "LF934", "an image that gets no more patches"
+    ENDPOINT_IMAGE_REGION = "LF935", "an image that the region does not have"
+    ENDPOINT_AMI = "LF936", "a host image whose driver the instance or the container does not go with"
+    ENDPOINT_NUMBER = "LF937", "a number of an endpoint out of its bounds"
+    ENDPOINT_FIT = "LF938", "a model that is larger than the memory it is to be held in"
+    ENDPOINT_VOLUME = "LF939", "a volume for an instance that keeps all on its own disks"
+    ENDPOINT_NEURON = "LF940", "settings for Neuron that the instance or the image has no use for"
+    ENDPOINT_ISOLATED = "LF941", "a download by a container without a network"
+    ENDPOINT_ENVIRONMENT = "LF942", "an environment that SageMaker refuses, or that says a thing twice"
     # LF945 to LF959 the operations of an endpoint
     CAPTURE_PERCENT = "LF945", "a share of requests to capture that is no percentage"
     CAPTURE_NOTHING = "LF946", "a capture of neither requests nor answers"

@@ -1,0 +1,81 @@
+"""Whether the model finds room in the memory of one instance: each instance holds all of it."""
+
+from collections.abc import Iterator
+
+from llm_fleet.catalog.endpoint_images import image_title
+from llm_fleet.catalog.endpoint_instances import EndpointInstance, endpoint_instance, endpoint_instance_names
+from llm_fleet.catalog.endpoint_settings import endpoint_settings
+from llm_fleet.rules.inference.memory import GIB, in_gib
+from llm_fleet.rules.inference.model_shape import known_shape
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.endpoint_image import image_kind
+from llm_fleet.rules.sagemaker.endpoint_instance import accelerator_of
+from llm_fleet.rules.sagemaker.endpoint_model import TARBALL_ENDING
+from llm_fleet.rules.sagemaker.endpoint_protocols import EndpointImageLike, EndpointModelLike
+from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind
+from llm_fleet.rules.tokens import is_unresolved
+
+_MIB = 1024**2
+
+
+def parameters_of(model: EndpointModelLike) -> int | None:
+    """Return how many weights `model` has: as told, else by its name; `None` where nobody knows."""
+    if model.parameters is not None:
+        return None if is_unresolved(model.parameters) else model.parameters
+    if is_unresolved(model.location):
+        return None
+    shape = known_shape(model.location.removesuffix(TARBALL_ENDING))
+    return shape.parameters if shape else None
+
+
+def weights_bytes(model: EndpointModelLike) -> int | None:
+    """Return the bytes of the weights as servers hold them, two a parameter; `None` where nobody knows."""
+    parameters = parameters_of(model)
+    return None if parameters is None else parameters * endpoint_settings().bytes_per_parameter
+
+
+def check_fit(model: EndpointModelLike, image: EndpointImageLike, instance: EndpointInstance) -> Iterator[Problem]:
+    """Return a problem when the weights alone are more than a server may fill. What they need beside is not counted."""
+    weights, room = weights_bytes(model), _room(image, instance)
+    if weights is None or room is None or weights <= room:
+        return
+    larger = _larger(weights, image, instance)
+    yield Problem(
+        code=SageMakerCode.ENDPOINT_FIT,
+        path=("instance_type",),
+        message=f"the weights take {in_gib(weights)} at two bytes each, and of the memory of {instance.name} "
+        f"{_who(image, instance)} fills up to {in_gib(room)}",
+        value=instance.name,
+        allowed=", ".join(larger),
+        remedy="take a larger instance type, or serve a smaller or quantized model (then say its parameters)",
+    )
+
+
+def _room(image: EndpointImageLike, instance: EndpointInstance) -> float | None:
+    share = endpoint_settings().usable_share
+    if instance.accelerator is None:
+        return instance.memory_gib * GIB * share if instance.memory_gib else None
+    if instance.accelerator_mib is None:
+        return None
+    # transformers' pipelines of Hugging Face's toolkit stand on the first GPU; the others spread a model over all.
+    first_only = image_kind(image, instance) is EndpointImageKind.HUGGING_FACE
+    return (1 if first_only else instance.accelerators) * instance.accelerator_mib * _MIB * share
+
+
+def _larger(weights: int, image: EndpointImageLike, instance: EndpointInstance) -> list[str]:
+    """Return the smallest types of the same family that would do, and of all families with the same accelerator."""
+    found: list[tuple[bool, float, str]] = []
+    for name in endpoint_instance_names():
+        other = endpoint_instance(name)
+        if other is None or accelerator_of(other) != accelerator_of(instance):
+            continue
+        room = _room(image, other)
+        if room is not None and room >= weights and other.architecture == instance.architecture:
+            found.append((other.family != instance.family, room, name))
+    return [name for _, _, name in sorted(found)[:4]]
+
+
+def _who(image: EndpointImageLike, instance: EndpointInstance) -> str:
+    kind = image_kind(image, instance)
+    return "a server" if kind is None else image_title(kind)
