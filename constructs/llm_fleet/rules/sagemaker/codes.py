@@ -26,6 +26,18 @@ class SageMakerCode(AnyCode):
     NOTEBOOK_SCRIPT = "LF918", "a lifecycle script longer than SageMaker takes"
     NOTEBOOK_PREFIX = "LF919", "a beginning of names that no job or endpoint has"
 
+    # LF920 to LF929 Studio
+    STUDIO_IDLE = "LF920", "an idle time that Studio does not take"
+    STUDIO_VOLUME = "LF921", "a volume that a space of Studio cannot have"
+    STUDIO_ID = "LF922", "a user or group id that Studio does not take"
+    STUDIO_IDS_DIFFER = "LF923", "a person with other ids in Studio than on a cluster"
+    STUDIO_USER_TWICE = "LF924", "two users of Studio of one name or id"
+    STUDIO_SIGN_IN = "LF925", "a user who cannot sign in to Studio"
+    STUDIO_LUSTRE = "LF926", "a file system that Studio cannot mount"
+    STUDIO_SCRIPT = "LF927", "a lifecycle script longer than Studio takes"
+    STUDIO_REPOSITORY = "LF928", "repositories that Studio does not take"
+    STUDIO_INTERNET = "LF929", "a way to the internet around a network that has none"
+
     # LF930 to LF944 what an endpoint is made of
     ENDPOINT_MODEL = "LF930", "a place that no model can be fetched from"
     ENDPOINT_TOKEN = "LF931", "a secret in an environment that everybody may read"
