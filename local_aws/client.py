@@ -150,6 +150,47 @@ class LocalAws:
         """
         return QueueDelivery(self.client, self.invoke).deliver(function_name, region or self.region)
 
+    def shorten_waits(self, seconds: float) -> None:
+        """Let no Wait state and no back-off of a state machine take longer than `seconds`."""
+        self._steer({"waits": seconds})
+
+    def run_machine(self, state_machine_arn: str, given: Mapping[str, Any] | None = None) -> str:
+        """Start an execution of a state machine with an input (default `{}`); returns its ARN, at once.
+
+        The interpreter is moto's; its calls come back here, signed with the machine's role.
+        """
+        started = self.client("stepfunctions").start_execution(
+            stateMachineArn=state_machine_arn, input=json.dumps({} if given is None else given)
+        )
+        return started["executionArn"]
+
+    def move_training_job(
+        self, name: str, status: str, *, secondary: str | None = None, reason: str = "", region: str | None = None
+    ) -> dict[str, Any]:
+        """Let a training job be in another state: nothing trains here, so none moves by itself.
+
+        The service's event of it is put, too. `secondary`: default `status`. Returns the event's detail, which is what
+        DescribeTrainingJob tells, with times in milliseconds. Raises `HTTPError` when there is no such job.
+        """
+        job = {"name": name, "status": status, "secondary": secondary, "reason": reason}
+        told = self._steer({"job": job, "region": region or self.region})
+        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in told.items()}
+        event = {
+            "Source": "aws.sagemaker",
+            "DetailType": "SageMaker Training Job State Change",
+            "Detail": json.dumps(detail),
+            "Resources": [told["TrainingJobArn"]],
+        }
+        self.client("events", region).put_events(Entries=[event])
+        return detail
+
+    def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        request = Request(  # noqa: S310 - our own loopback URL
+            f"{self.endpoint}{OWN_PATH}steer", data=json.dumps(asked).encode(), method="POST"
+        )
+        with urlopen(request) as answer:  # noqa: S310
+            return json.loads(answer.read())
+
     @contextmanager
     def as_role(self, role_arn: str) -> Generator[Callable[..., Any]]:
         """Act as a role: yields a function like `client` whose calls IAM allows or denies.

@@ -22,14 +22,22 @@ class Router:
     """A WSGI application in front of `services` (moto's)."""
 
     def __init__(
-        self, engine: CloudFormation, services: WsgiApp, *, default_region: str, invoke: Callable[[str], dict[str, Any]]
+        self,
+        engine: CloudFormation,
+        services: WsgiApp,
+        *,
+        default_region: str,
+        invoke: Callable[[str], dict[str, Any]],
+        steer: Callable[[str], dict[str, Any]],
     ) -> None:
         """Send on what is not for CloudFormation; unsigned requests to it are taken for `default_region`.
 
-        `invoke` runs a Lambda function, given a request of `LocalAws.invoke`.
+        `invoke` runs a Lambda function, given a request of `LocalAws.invoke`. `steer` moves what does not move by
+        itself, given a request of `LocalAws.move_training_job` or `shorten_waits`.
         """
         self._engine = engine
         self._invoke = invoke
+        self._steer = steer
         self._cloudformation = CloudFormationApp(engine)
         self._services = services
         self._default_region = default_region
@@ -65,6 +73,7 @@ class Router:
             "stacks": self._stacks,
             "health": lambda: {"status": "ok"},
             "invoke": lambda: self._invoke(self._read(environ)),
+            "steer": lambda: self._steer(self._read(environ)),
         }
         if name not in answers:
             return respond(start_response, 404, b"{}", _JSON)

@@ -31,6 +31,7 @@ class LocalServer:
         from local_aws.router import Router
         from local_aws.service_lookups import ServiceLookups
         from local_aws.stacks.engine import CloudFormation
+        from local_aws.steering import Steering
 
         install_moto_fixes()
         self.account = account
@@ -44,7 +45,9 @@ class LocalServer:
         engine = CloudFormation(CatalogProvider(self.endpoint), ServiceLookups(self.endpoint), account=account)
         services = DomainDispatcherApplication(create_backend_app)
         invocation = Invocation(self.endpoint, account)
-        self._server.app = Router(engine, services, default_region=region, invoke=invocation.invoke)
+        self._server.app = Router(
+            engine, services, default_region=region, invoke=invocation.invoke, steer=Steering(account).steer
+        )
 
     @property
     def environment(self) -> dict[str, str]:

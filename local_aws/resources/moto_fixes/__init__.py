@@ -17,6 +17,8 @@ FIXES = (
     "fsx_volumes",
     "fsx_data_repositories",
     "sagemaker_clusters",
+    "sagemaker_training_jobs",
+    "state_machine_runs",
     "ec2_in_use",
     "lambda_settings",
     "event_delivery",

@@ -1,0 +1,23 @@
+"""Moves what does not move by itself in the emulation: training jobs, and the time that state machines wait."""
+
+import json
+from typing import Any
+
+from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job
+from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
+
+
+class Steering:
+    """Does what tests ask for in one account."""
+
+    def __init__(self, account: str) -> None:
+        """Steer what is in `account`."""
+        self._account = account
+
+    def steer(self, asked: str) -> dict[str, Any]:
+        """Do one request (JSON: `waits`, in seconds, or `job` with `region`); return what came of it."""
+        request: dict[str, Any] = json.loads(asked)
+        if "waits" in request:
+            shorten_waits(float(request["waits"]))
+            return {}
+        return move_training_job(self._account, request["region"], request["job"])
