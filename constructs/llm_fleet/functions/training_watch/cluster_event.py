@@ -1,0 +1,114 @@
+"""HyperPod's events: which there are, what they say, and which two are the same."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+STATE = "SageMaker HyperPod Cluster State Change"
+HEALTH = "SageMaker HyperPod Cluster Node Health Event"
+EVENT = "SageMaker HyperPod Cluster Event"
+_NONE: Mapping[str, Any] = {}
+_SAME_WITHIN = 300
+"""Seconds: what says the same of the same thing within these is one event, as they come in pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterEvent:
+    """What one of HyperPod's events says."""
+
+    kind: str
+    """Its detail type."""
+    cluster: str
+    """Name."""
+    cluster_arn: str
+    event_id: str | None
+    """For DescribeClusterEvent; only a "Cluster Event" has one."""
+    level: str
+    """Info, Warn or Error; of the other kinds what their status comes to."""
+    what: str
+    """In the event's own words."""
+    instance: str | None = None
+    group: str | None = None
+    time: str = ""
+    """ISO 8601, as EventBridge gives it."""
+    failure: str | None = None
+    """Mostly left out of events: DescribeClusterEvent has it."""
+
+    @property
+    def key(self) -> str:
+        """The event's key in the table: the same for both of a pair, whose ids may differ."""
+        said = "|".join((self.kind, self.level, self.what, self.group or "", self.instance or "", self._when))
+        return f"hyperpod/{self.cluster}/{hashlib.sha256(said.encode()).hexdigest()[:24]}"
+
+    @property
+    def _when(self) -> str:
+        hour, _, rest = self.time.partition(":")
+        minute, _, _ = rest.partition(":")
+        return f"{hour}:{int(minute) * 60 // _SAME_WITHIN}" if minute.isdigit() else self.time
+
+
+def parse_cluster_event(body: Mapping[str, Any], detail: Mapping[str, Any]) -> ClusterEvent | None:
+    """Return what an event of EventBridge says, or nothing when it is no event of HyperPod's."""
+    kind = str(body.get("detail-type"))
+    time = str(body.get("time", ""))
+    if kind == STATE:
+        return _state(kind, detail, time)
+    if kind == HEALTH:
+        return _health(kind, detail, time)
+    return _event(kind, detail.get("EventDetails") or detail, time) if kind == EVENT else None
+
+
+def _state(kind: str, detail: Mapping[str, Any], time: str) -> ClusterEvent:
+    status = str(detail.get("ClusterStatus"))
+    level = "Error" if status in ("Failed", "RollingBack") else "Info"
+    what, failure = f"cluster is {status}", detail.get("FailureMessage")
+    return ClusterEvent(
+        kind=kind, **_cluster(detail), event_id=None, level=level, what=what, time=time, failure=failure
+    )
+
+
+def _health(kind: str, detail: Mapping[str, Any], time: str) -> ClusterEvent:
+    summary: Mapping[str, Any] = detail.get("HealthSummary") or _NONE
+    status = str(summary.get("HealthStatus"))
+    words = (f"node is {status}", summary.get("HealthStatusReason"), summary.get("RepairAction"))
+    return ClusterEvent(
+        kind=kind,
+        **_cluster(detail),
+        event_id=None,
+        level="Info" if status == "Schedulable" else "Error",
+        what=": ".join(str(word) for word in words if word),
+        instance=detail.get("InstanceId"),
+        time=time,
+    )
+
+
+def _event(kind: str, detail: Mapping[str, Any], time: str) -> ClusterEvent:
+    return ClusterEvent(
+        kind=kind,
+        **_cluster(detail),
+        event_id=detail.get("EventId"),
+        level=str(detail.get("EventLevel", "Info")),
+        what=str(detail.get("Description") or "an event without a description"),
+        instance=detail.get("InstanceId"),
+        group=detail.get("InstanceGroupName"),
+        time=time,
+        failure=failure_of(detail),
+    )
+
+
+def failure_of(detail: Mapping[str, Any]) -> str | None:
+    """Return the failure message anywhere in a cluster event's metadata."""
+    parts: list[Mapping[str, Any]] = [part for part in metadata_of(detail).values() if part]
+    return "; ".join(part["FailureMessage"] for part in parts if part.get("FailureMessage")) or None
+
+
+def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a cluster event tells of cluster, group, scaling and instance; empty where it is left out."""
+    inner: Mapping[str, Any] = detail.get("EventDetails") or _NONE
+    return inner.get("EventMetadata") or _NONE
+
+
+def _cluster(detail: Mapping[str, Any]) -> dict[str, str]:
+    arn = str(detail.get("ClusterArn", ""))
+    return {"cluster": str(detail.get("ClusterName") or arn.rpartition("/")[2]), "cluster_arn": arn}

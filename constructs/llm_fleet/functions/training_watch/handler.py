@@ -1,0 +1,82 @@
+"""Entry point of the function: messages of the queue in, those that failed out."""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from .clients import Clients
+from .cluster_event import ClusterEvent
+from .follow_cluster import look_at_cluster
+from .follow_job import look_at_job
+from .parse_event import Hint, LookAtJob, Sweep, Unknown, parse_event
+from .parts import Parts
+from .settings import Surroundings
+from .sweep import sweep
+
+_LOG = logging.getLogger(__name__)
+_LOG.setLevel(logging.INFO)
+_SPARED = 60
+"""Seconds of a run in which no further object's copy is begun."""
+
+
+class Context(Protocol):
+    """What Lambda tells of a run."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return what is left of the run."""
+        ...
+
+
+def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Serve a batch of the queue, or one message by itself; see `serve`."""
+    ends = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - _SPARED
+    parts = Parts(
+        surroundings=Surroundings.read(os.environ), clients=Clients.make(), in_time=lambda: time.monotonic() < ends
+    )
+    return serve(parts, event)
+
+
+def serve(parts: Parts, event: Mapping[str, Any]) -> dict[str, Any]:
+    """Serve each message for itself; returns which failed, as the queue's mapping reads it: they come again.
+
+    A document that is no batch is served as one message, whose failure is raised.
+    """
+    if "Records" not in event:
+        _serve_one(parts, parse_event(event, alarm_prefix=parts.surroundings.alarm_prefix))
+        return {"batchItemFailures": []}
+    failed = [record["messageId"] for record in event["Records"] if not _served(parts, record)]
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
+
+
+def _served(parts: Parts, record: Mapping[str, Any]) -> bool:
+    try:
+        _serve_one(parts, _hint(parts, record["body"]))
+    except Exception:
+        # One message's failure is its own: the queue brings it again, and after some times puts it aside.
+        _LOG.exception("message %s failed", record["messageId"])
+        return False
+    return True
+
+
+def _hint(parts: Parts, body: str) -> Hint:
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return Unknown(why="the message is no JSON")
+    if not isinstance(document, dict):
+        return Unknown(why="the message is no object")
+    return parse_event(cast(dict[str, Any], document), alarm_prefix=parts.surroundings.alarm_prefix)
+
+
+def _serve_one(parts: Parts, hint: Hint) -> None:
+    if isinstance(hint, LookAtJob):
+        look_at_job(parts, hint.job, again=hint.again)
+    elif isinstance(hint, ClusterEvent):
+        look_at_cluster(parts, hint)
+    elif isinstance(hint, Sweep):
+        sweep(parts)
+    else:
+        _LOG.warning("dropped: %s", hint.why)

@@ -1,0 +1,154 @@
+"""A watched job's alarms: made while it trains, gone with it. A job's name is known only when it runs."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from .settings import JobSettings
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+
+NAMESPACE = "/aws/sagemaker/TrainingJobs"
+DIMENSION = "TrainingJobName"
+"""Where SageMaker puts what metric definitions find; the SageMaker SDK's TrainingJobAnalytics reads it there."""
+KINDS = ("loss-spike", "stall", "nan", "throughput")
+_AT_ONCE = 100
+"""Alarms that one DeleteAlarms takes."""
+
+
+def alarm_name(prefix: str, job: str, kind: str) -> str:
+    """Return an alarm's name; neither jobs nor kinds have a slash."""
+    return f"{prefix}{job}/{kind}"
+
+
+def job_of_alarm(name: str, prefix: str) -> str | None:
+    """Return the job that an alarm is of, or nothing when it is none of the watch's."""
+    job, slash, kind = name.removeprefix(prefix).partition("/")
+    return job if name.startswith(prefix) and slash and kind in KINDS else None
+
+
+def wanted_alarms(job: str, prefix: str, metrics: frozenset[str], settings: JobSettings) -> Iterator[dict[str, Any]]:
+    """Yield PutMetricAlarm's requests, for those metrics that the job's log is searched for."""
+    for kind, numbers in settings.alarms.items():
+        if numbers["metric"] in metrics:
+            yield {
+                "AlarmName": alarm_name(prefix, job, kind),
+                "AlarmDescription": f"{kind} of training job {job}: {numbers['metric']}",
+                **_SHAPES[kind](_metric(job, numbers["metric"]), numbers),
+            }
+
+
+def unmeasured(metrics: frozenset[str], settings: JobSettings) -> list[str]:
+    """Return what the watch should look for in a job's log and the job does not say how to find."""
+    return sorted({numbers["metric"] for numbers in settings.alarms.values()} - metrics)
+
+
+def _spike(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **_ratio(metric, numbers, "m1 / MIN(m1)"),
+        "ComparisonOperator": "GreaterThanThreshold",
+        "Threshold": numbers["factor"],
+    }
+
+
+def _throughput(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **_ratio(metric, numbers, "m1 / MAX(m1)"),
+        "ComparisonOperator": "LessThanThreshold",
+        "Threshold": numbers["fraction"],
+    }
+
+
+def _ratio(metric: dict[str, Any], numbers: Mapping[str, Any], expression: str) -> dict[str, Any]:
+    # A scalar of metric math covers the periods that the alarm looks at, not the job's whole life.
+    stat = {"Metric": metric, "Period": numbers["period"], "Stat": "Average"}
+    return {
+        "Metrics": [
+            {"Id": "m1", "MetricStat": stat, "ReturnData": False},
+            {"Id": "ratio", "Expression": expression, "Label": "ratio", "ReturnData": True},
+        ],
+        "EvaluationPeriods": numbers["periods"],
+        "DatapointsToAlarm": numbers["datapoints"],
+        "TreatMissingData": "notBreaching",
+    }
+
+
+def _stall(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **_samples(metric, numbers["period"], numbers["periods"]),
+        "ComparisonOperator": "LessThanThreshold",
+        "TreatMissingData": "breaching",
+    }
+
+
+def _nan(metric: dict[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    # Its metric has a sample on a bad line and none on a good one: no later sample may turn the alarm off again.
+    return {
+        **_samples(metric, numbers["period"], 1),
+        "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+        "TreatMissingData": "ignore",
+    }
+
+
+def _samples(metric: dict[str, Any], period: int, periods: int) -> dict[str, Any]:
+    return {
+        **metric,
+        "Statistic": "SampleCount",
+        "Period": period,
+        "EvaluationPeriods": periods,
+        "DatapointsToAlarm": periods,
+        "Threshold": 1.0,
+    }
+
+
+def _metric(job: str, name: str) -> dict[str, Any]:
+    return {"Namespace": NAMESPACE, "MetricName": name, "Dimensions": [{"Name": DIMENSION, "Value": job}]}
+
+
+_SHAPES = {"loss-spike": _spike, "stall": _stall, "nan": _nan, "throughput": _throughput}
+
+
+class JobAlarms:
+    """The watch's alarms in CloudWatch."""
+
+    def __init__(self, cloudwatch: "CloudWatchClient", prefix: str) -> None:
+        """`prefix`: what their names begin with, with its slash."""
+        self._cloudwatch = cloudwatch
+        self._prefix = prefix
+
+    def put(self, job: str, metrics: frozenset[str], settings: JobSettings) -> None:
+        """Make a job's alarms, or make them anew: the same request changes nothing."""
+        for request in wanted_alarms(job, self._prefix, metrics, settings):
+            self._cloudwatch.put_metric_alarm(**request)
+
+    def firing(self, job: str) -> dict[str, float]:
+        """Return what is on for a job: kind to the time of the first bad datapoint, in seconds since 1970."""
+        found: dict[str, float] = {}
+        pages = self._cloudwatch.get_paginator("describe_alarms")
+        for page in pages.paginate(AlarmNamePrefix=f"{self._prefix}{job}/", StateValue="ALARM"):
+            for alarm in cast("list[dict[str, Any]]", page["MetricAlarms"]):
+                changed = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
+                found[alarm["AlarmName"].rpartition("/")[2]] = changed.timestamp() - _seen_for(alarm)
+        return found
+
+    def delete(self, job: str) -> None:
+        """Delete a job's alarms, those that are there."""
+        names = self._names(f"{self._prefix}{job}/")
+        for first in range(0, len(names), _AT_ONCE):
+            self._cloudwatch.delete_alarms(AlarmNames=names[first : first + _AT_ONCE])
+
+    def jobs(self) -> set[str]:
+        """Return the jobs that have alarms of the watch."""
+        found = {job_of_alarm(name, self._prefix) for name in self._names(self._prefix)}
+        return {job for job in found if job is not None}
+
+    def _names(self, prefix: str) -> list[str]:
+        pages = self._cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
+        return [alarm.get("AlarmName", "") for page in pages for alarm in page["MetricAlarms"]]
+
+
+def _seen_for(alarm: Mapping[str, Any]) -> int:
+    """Return for how many seconds it must have been bad for the alarm to go on."""
+    periods = [query["MetricStat"]["Period"] for query in alarm.get("Metrics", ()) if "MetricStat" in query]
+    period = max([alarm.get("Period") or 0, *periods])
+    return period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])
