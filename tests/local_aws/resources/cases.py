@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.local_aws.resources.support import trust
+from tests.local_aws.resources.machine_cases import MACHINE, MACHINE_TOLD, OTHER, ROLE, machine, make_role
+from tests.local_aws.resources.support import Deployer, trust
 
 Told = Callable[[Any, str], dict[str, Any]]
 """What the service tells of the resource, from a client and the physical id."""
@@ -30,6 +31,8 @@ class Case:
     """Members of what is told after the update."""
     attributes: tuple[str, ...] = ()
     """Attributes that must be there; by default all of the table's."""
+    before: Callable[[Deployer], object] | None = None
+    """What must be there first."""
 
 
 def bucket_settings(client: Any, name: str) -> dict[str, Any]:
@@ -255,6 +258,31 @@ CASES = (
         expected={"DisplayName": "fleet", "KmsMasterKeyId": "alias/aws/sns"},
         change={"DisplayName": "other"},
         changed={"DisplayName": "other"},
+    ),
+    Case(
+        type="AWS::StepFunctions::StateMachine",
+        service="stepfunctions",
+        properties=MACHINE,
+        told=machine,
+        expected=MACHINE_TOLD,
+        change={"DefinitionString": OTHER},
+        changed={"definition": OTHER},
+        before=make_role,
+    ),
+    Case(
+        type="AWS::Scheduler::Schedule",
+        service="scheduler",
+        properties={
+            "Name": "nightly",
+            "ScheduleExpression": "cron(0 3 ? * SUN *)",
+            "ScheduleExpressionTimezone": "Europe/Vienna",
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "Target": {"Arn": "arn:aws:sqs:us-west-2:123456789012:jobs", "RoleArn": ROLE, "Input": "{}"},
+        },
+        told=lambda client, name: client.get_schedule(Name=name),
+        expected={"ScheduleExpressionTimezone": "Europe/Vienna", "State": "ENABLED"},
+        change={"State": "DISABLED"},
+        changed={"State": "DISABLED"},
     ),
     Case(
         type="AWS::ECR::Repository",

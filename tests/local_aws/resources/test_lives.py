@@ -18,6 +18,8 @@ def agrees(told: Any, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.type)
 def test_life(deployer: Deployer, case: Case) -> None:
     client = deployer.client(case.service)
+    if case.before:
+        case.before(deployer)
     created = deployer.create(case.type, **case.properties)
     assert created.level is Level.API
     assert set(created.attributes) == set(type_specs()[case.type].attributes)
