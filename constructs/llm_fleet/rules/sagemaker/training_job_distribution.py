@@ -1,0 +1,107 @@
+"""What starts the processes of a training script, on what instances and in what images."""
+
+from collections.abc import Iterator
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.smp_images import smddp_instances
+from llm_fleet.catalog.training_instances import TrainingInstance, training_instances
+from llm_fleet.catalog.training_jobs import launchers
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.training_job_image import newest_version
+from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
+from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind, TrainingImageKind
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.training.smp import check_smp
+
+_CODE = SageMakerCode.TRAINING_DISTRIBUTION
+_WITH_LIBRARIES = (TrainingImageKind.SMP, TrainingImageKind.OWN)
+
+
+def check_distribution(job: TrainingJobLike) -> list[Problem]:
+    """Return why the launcher does not go with instance, image or configuration, below `distribution`."""
+    instance = training_instances().get(job.instance_type)
+    if instance is not None and instance.successor is not None:
+        instance = None  # told as it is
+    found = [*_own_values(job), *_instance(job, instance), *_image(job)]
+    return [problem.under("distribution") for problem in [*found, *_smp(job, instance)]]
+
+
+def _own_values(job: TrainingJobLike) -> Iterator[Problem]:
+    distribution = job.distribution
+    if distribution.smp is not None and distribution.kind is not DistributionKind.SMP:
+        yield _problem("this is SMP's, and the distribution is another", "take the distribution smp", "smp")
+    if distribution.processes_per_host is None:
+        return
+    if distribution.kind is not DistributionKind.MPI:
+        yield _problem(
+            "only MPI is told how many processes it starts",
+            "leave it out",
+            "processes_per_host",
+            distribution.processes_per_host,
+        )
+    else:
+        yield from check_number(
+            distribution.processes_per_host,
+            Limit(minimum=1),
+            _CODE,
+            "processes_per_host",
+            what="the number of processes on an instance",
+        )
+
+
+def _instance(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterator[Problem]:
+    launcher = launchers()[job.distribution.kind.value]
+    if instance is None:
+        return
+    if instance.accelerator == "neuron" and not launcher.neuron:
+        yield _problem(f"{launcher.title} does not start processes on Trainium", "take torchrun", "kind", launcher.name)
+    elif job.distribution.kind is DistributionKind.SMDDP and not instance.smddp:
+        named = [f"ml.{name}" for name in smddp_instances()]
+        yield Problem(
+            code=_CODE,
+            message=f"SMDDP does not run on {instance.name}: it refuses to be imported there",
+            remedy=f"take torchrun, whose NCCL runs there, or {' or '.join(named)}",
+            path=("kind",),
+            value=launcher.name,
+            allowed=", ".join(named),
+        )
+
+
+def _image(job: TrainingJobLike) -> Iterator[Problem]:
+    """SMP and SMDDP are in no other image of today."""
+    kind = job.distribution.kind
+    if kind in (DistributionKind.SMP, DistributionKind.SMDDP) and job.image.kind not in _WITH_LIBRARIES:
+        title = launchers()[kind.value].title
+        yield _problem(
+            f"{title} is not in the image {job.image.kind.value}: no later one than that of SMP with PyTorch "
+            f"{newest_version(TrainingImageKind.SMP)} has it",
+            "take the image smp, or torchrun, which needs no library",
+            "kind",
+            kind.value,
+        )
+
+
+def _smp(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterator[Problem]:
+    distribution = job.distribution
+    if distribution.kind is not DistributionKind.SMP:
+        return
+    if distribution.smp is None:
+        yield _problem("SMP is told how to spread the model, and nothing is told", "tell its keys", "smp")
+        return
+    known = instance is not None and not is_unresolved(job.instance_count)
+    world = instance.accelerators * job.instance_count if known and instance is not None else None
+    for problem in check_smp(distribution.smp, world_size=world or None):
+        yield problem.under("smp")
+    if distribution.smp.backend is not None:
+        yield _problem(
+            "the backend is the script's own choice, in init_process_group, and no key of the library",
+            "leave it out, and tell the script by a hyperparameter",
+            "smp",
+            distribution.smp.backend,
+        )
+
+
+def _problem(message: str, remedy: str, attribute: str, value: object = None) -> Problem:
+    return Problem(code=_CODE, message=message, remedy=remedy, path=(attribute,), value=value)

@@ -1,0 +1,118 @@
+"""How long a training job runs and waits, how often it is tried, and what stays warm after it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.training_instances import training_instances
+from llm_fleet.catalog.training_jobs import training_job_fact, training_job_limit
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.training_job_protocols import SpotLike, TrainingJobLike
+from llm_fleet.rules.tokens import is_unresolved
+
+_CODE = SageMakerCode.TRAINING_TIME
+_POOL = SageMakerCode.TRAINING_WARM_POOL
+
+
+def check_times(job: TrainingJobLike) -> list[Problem]:
+    """Return what is wrong with times, attempts and the warm pool, by the attributes of the job."""
+    longest = Limit(minimum=1, maximum=training_job_fact("max_run_seconds")["maximum"])
+    retries = training_job_limit("RetryStrategy.MaximumRetryAttempts")
+    return [
+        *check_number(
+            job.max_run_seconds,
+            longest,
+            _CODE,
+            "max_run_seconds",
+            what="the time that it may run",
+            remedy="write 28 days at most; a training that takes longer goes on from a checkpoint in another job"
+            if _above(job.max_run_seconds, longest)
+            else "",
+        ),
+        *check_number(job.retries, retries, _CODE, "retries", what="the number of retries", remedy=_no_retries(job)),
+        *_pending(job),
+        *([] if job.spot is None else _spot(job, job.spot)),
+        *_warm_pool(job),
+    ]
+
+
+def wait_seconds(job: TrainingJobLike, spot: SpotLike) -> int:
+    """Return for how long a job on spot instances may wait and run altogether."""
+    if spot.max_wait_seconds is not None:
+        return spot.max_wait_seconds
+    return job.max_run_seconds + training_job_fact("spot_wait_seconds")
+
+
+def _known(value: Any) -> bool:
+    return type(value) is int and not is_unresolved(value)
+
+
+def _above(value: Any, limit: Limit) -> bool:
+    return _known(value) and limit.maximum is not None and value > limit.maximum
+
+
+def _no_retries(job: TrainingJobLike) -> str:
+    return "leave it out: then SageMaker does not retry" if job.retries == 0 else ""
+
+
+def _pending(job: TrainingJobLike) -> Iterator[Problem]:
+    seconds = job.max_pending_seconds
+    if seconds is None:
+        return
+    limit = training_job_limit("StoppingCondition.MaxPendingTimeInSeconds")
+    yield from check_number(seconds, limit, _CODE, "max_pending_seconds", what="the time that it may be pending")
+    instance = training_instances().get(job.instance_type)
+    if instance is not None and instance.successor is None and instance.accelerator is None:
+        yield Problem(
+            code=_CODE,
+            message=f"this has no effect on {instance.name}: it bounds the wait for accelerated instances",
+            remedy="leave it out",
+            path=("max_pending_seconds",),
+            value=seconds,
+        )
+
+
+def _spot(job: TrainingJobLike, spot: SpotLike) -> Iterator[Problem]:
+    wait = spot.max_wait_seconds
+    yield from check_number(
+        wait, Limit(minimum=1), _CODE, "spot", "max_wait_seconds", what="the time that it may wait and run"
+    )
+    if _known(wait) and _known(job.max_run_seconds) and wait is not None and 0 < wait < job.max_run_seconds:
+        yield Problem(
+            code=_CODE,
+            message=f"a job that may run {job.max_run_seconds} s cannot wait and run less than that altogether",
+            remedy=f"write {job.max_run_seconds} s or more, or let it run for a shorter time",
+            path=("spot", "max_wait_seconds"),
+            value=wait,
+        )
+
+
+def _warm_pool(job: TrainingJobLike) -> Iterator[Problem]:
+    pool = job.warm_pool
+    if pool is None:
+        return
+    limit = Limit(minimum=1, maximum=training_job_limit("ResourceConfig.KeepAlivePeriodInSeconds").maximum)
+    found = [
+        *check_number(pool.keep_alive_seconds, limit, _POOL, "warm_pool", "keep_alive_seconds", what="the warm time"),
+        *check_number(pool.cap_seconds, limit, _POOL, "warm_pool", "cap_seconds", what="the cap of warm time"),
+    ]
+    yield from found
+    known = _known(pool.keep_alive_seconds) and _known(pool.cap_seconds)
+    if not found and known and pool.keep_alive_seconds > pool.cap_seconds:
+        yield Problem(
+            code=_POOL,
+            message=f"the warm pool is kept longer than its cap of {pool.cap_seconds} s allows",
+            remedy=f"keep it {pool.cap_seconds} s at most, or set a higher cap: idle instances are paid in full",
+            path=("warm_pool", "keep_alive_seconds"),
+            value=pool.keep_alive_seconds,
+            allowed=f"1 to {pool.cap_seconds}",
+        )
+    if job.spot is not None:
+        yield Problem(
+            code=_POOL,
+            message="spot instances cannot be kept warm",
+            remedy="take the warm pool out, or the spot instances",
+            path=("warm_pool",),
+        )

@@ -1,0 +1,141 @@
+"""What a training script is told: hyperparameters and variables, and the tags of its jobs."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from llm_fleet.catalog.training_jobs import ended_hyperparameters, training_job_fact, training_job_limit
+from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
+from llm_fleet.rules.tokens import is_unresolved
+
+_CODE = SageMakerCode.TRAINING_HYPERPARAMETER
+_SECRET_NAME = re.compile(
+    r"hf_token|hugging_?face(_hub)?_token|wandb_api_key|aws_(access_key_id|secret_access_key|session_token)|.*password",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(r"\b(hf_[A-Za-z]{30,}|A(KIA|SIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,})\b")
+"""A token of the Hugging Face Hub, an access key of AWS, a token of GitHub; SageMaker itself looks for some (botocore's
+documentation of CreateTrainingJob)."""
+
+
+def check_values(job: TrainingJobLike) -> list[Problem]:
+    """Return what cannot be told: too many, too long, taken already, ended, or not to be told in the open."""
+    launcher_room = 8 if job.source is not None else 0
+    return [
+        *_number("HyperParameters", "hyperparameters", job.hyperparameters, less=launcher_room),
+        *(problem for name, value in job.hyperparameters.items() for problem in _hyperparameter(name, value)),
+        *_number("Environment", "environment", job.environment, less=len(_reserved_environment())),
+        *(problem for name, value in job.environment.items() for problem in _variable(name, value)),
+        *_tags(job.tags),
+    ]
+
+
+def hyperparameter_text(value: Any) -> str:
+    """Return how a hyperparameter is written for the containers' toolkit, which reads JSON."""
+    return json.dumps(value)
+
+
+def _reserved_environment() -> list[str]:
+    return training_job_fact("reserved_environment")
+
+
+def _number(field: str, attribute: str, values: Mapping[str, Any], *, less: int) -> Iterator[Problem]:
+    limit = training_job_limit(field)
+    most = (limit.maximum or 0) - less
+    if len(values) > most:
+        yield Problem(
+            code=_CODE,
+            message=f"these are {len(values)}, {len(values) - most} too many",
+            remedy="put them into a file of the source folder, or of a channel, that the script reads",
+            path=(attribute,),
+            value=len(values),
+            allowed=f"up to {most}" + (f": {less} of {limit.maximum} are llm-fleet's" if less else ""),
+        )
+
+
+def _hyperparameter(name: str, value: Any) -> Iterator[Problem]:
+    path = ("hyperparameters", name)
+    ended = ended_hyperparameters().get(name)
+    if ended is not None:
+        yield Problem(
+            code=SageMakerCode.TRAINING_ENDED,
+            message=f"{name} switches on {ended.what}",
+            remedy=ended.successor,
+            path=path,
+            value=value,
+        )
+    elif name.startswith(training_job_fact("reserved_prefix")):
+        yield _problem(
+            f"names that begin with {training_job_fact('reserved_prefix')} are the container's own",
+            "leave it out: llm-fleet writes what the container needs",
+            path,
+            value,
+        )
+    else:
+        yield from _plain("HyperParameters", name, _text(value), path)
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return hyperparameter_text(value)
+    except (TypeError, ValueError):
+        return value if is_unresolved(value) else None
+
+
+def _variable(name: str, value: Any) -> Iterator[Problem]:
+    path = ("environment", name)
+    limit = training_job_limit("Environment{key}")
+    if name in _reserved_environment():
+        yield _problem(f"{name} is written by llm-fleet", "leave it out", path, value)
+    elif not limit.matches(name):
+        yield _problem(
+            "this is no name of a variable", "write letters, digits and underscores, no digit in front", path, name
+        )
+    else:
+        yield from _plain("Environment", name, value if isinstance(value, str) else None, path)
+
+
+def _plain(field: str, name: str, text: str | None, path: tuple[str, str]) -> Iterator[Problem]:
+    keys, values = training_job_limit(f"{field}{{key}}"), training_job_limit(f"{field}{{}}")
+    if not name or not keys.holds(len(name)):
+        yield _problem("this is no name that SageMaker takes", "write a shorter word", path, name, keys.range)
+    elif name.endswith(".$"):
+        # The state machine reads such a key as a path in its input.
+        yield _problem("a name that ends in .$ would be read by the state machine", "leave the .$ out", path, name)
+    elif text is None:
+        yield _problem("this value cannot be written as text", "write a text, a number, or a list of them", path, None)
+    elif is_unresolved(text):
+        return
+    elif not values.holds(len(text)):
+        yield _problem(
+            f"the value is {len(text)} characters long",
+            "put it into a file of the source folder, or of a channel, that the script reads",
+            path,
+            text,
+            f"{values.range} characters",
+        )
+    elif _SECRET_VALUE.search(text) or (_SECRET_NAME.fullmatch(name) and "arn:aws" not in text):
+        yield Problem(
+            code=_CODE,
+            message="whoever may describe the job reads this in the open, and it is a secret",
+            remedy="put it into Secrets Manager, tell the script the secret's ARN, and grant the job's role to read it",
+            path=path,
+        )
+
+
+def _tags(tags: Mapping[str, str]) -> Iterator[Problem]:
+    yield from check_tags(tags)
+    for key in tags:
+        for prefix in training_job_fact("reserved_tag_prefixes"):
+            if key.startswith(prefix) and prefix != "aws:":  # which `check_tags` tells
+                yield _problem(
+                    f"tags that begin with {prefix} are llm-fleet's own", "choose another key", ("tags", key)
+                )
+
+
+def _problem(message: str, remedy: str, path: tuple[str, str], value: Any = None, allowed: str = "") -> Problem:
+    return Problem(code=_CODE, message=message, remedy=remedy, path=path, value=value, allowed=allowed)
