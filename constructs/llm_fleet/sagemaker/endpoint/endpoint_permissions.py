@@ -1,0 +1,120 @@
+"""What the role of an endpoint's model may do: fetch one image and one model, and write one log."""
+
+from collections.abc import Sequence
+
+from llm_fleet.iam.access import BucketAccess
+from llm_fleet.iam.bucket_permissions import read_bucket
+from llm_fleet.iam.image_permissions import pull_images
+from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.rules.sagemaker.endpoint_terms import EndpointModelSource
+from llm_fleet.sagemaker.endpoint.endpoint_plan import EndpointPlan
+
+_METRICS = "/aws/sagemaker/*"
+
+
+def endpoint_permissions(
+    plan: EndpointPlan, place: Place, *, log_group_name: str, in_network: bool, volume_key_arn: str | None
+) -> list[Permission]:
+    """Return the statements for what `plan` asks, each with its reason."""
+    return [
+        *pull_images(
+            [plan.repository_arn(partition=place.partition)],
+            reason="SageMaker pulls the container's image with this role, out of this repository only",
+        ),
+        *_model(plan, place),
+        *_sight(place, log_group_name),
+        *(_network(place) if in_network else ()),
+        *(_volume_key(volume_key_arn) if volume_key_arn else ()),
+    ]
+
+
+def _model(plan: EndpointPlan, place: Place) -> Sequence[Permission]:
+    found = plan.bucket_and_path
+    if found is None:
+        return ()
+    bucket, path = found
+    bucket_arn = f"arn:{place.partition}:s3:::{bucket}"
+    if plan.model.source is EndpointModelSource.S3:
+        access = BucketAccess(bucket_arn=bucket_arn, prefix=path, key_arn=plan.model.key_arn)
+        return read_bucket("Model", access, reason="SageMaker copies the model's files to each instance")
+    key = Permission(
+        sid="ModelKey",
+        actions=("kms:Decrypt",),
+        resources=(plan.model.key_arn or "",),
+        reason="the bucket is encrypted with a key of its own",
+    )
+    return (
+        Permission(
+            sid="ModelArchive",
+            actions=("s3:GetObject",),
+            resources=(f"{bucket_arn}/{path}",),
+            reason="SageMaker copies this one archive to each instance and unpacks it there",
+        ),
+        *((key,) if plan.model.key_arn else ()),
+    )
+
+
+def _sight(place: Place, log_group_name: str) -> Sequence[Permission]:
+    group = place.arn("logs", f"log-group:{log_group_name}")
+    return (
+        Permission(
+            sid="Log",
+            actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+            resources=(group, f"{group}:*"),
+            reason="each instance writes a stream of the endpoint's log group, which is there before",
+        ),
+        Permission(
+            sid="Metrics",
+            actions=("cloudwatch:PutMetricData",),
+            resources=("*",),
+            conditions={"StringLike": {"cloudwatch:namespace": _METRICS}},
+            reason="instances tell of processor, memory and GPU; the action knows no resource, so the namespace is "
+            "limited",
+        ),
+    )
+
+
+def _network(place: Place) -> Sequence[Permission]:
+    """Source: SageMaker's guide, execution roles, CreateModel with a VPC; which writes `*` for all of them."""
+    return (
+        Permission(
+            sid="NetworkInterfaces",
+            actions=(
+                "ec2:CreateNetworkInterface",
+                "ec2:CreateNetworkInterfacePermission",
+                "ec2:DeleteNetworkInterface",
+                "ec2:DeleteNetworkInterfacePermission",
+            ),
+            resources=(
+                place.arn("ec2", "network-interface/*"),
+                place.arn("ec2", "security-group/*"),
+                place.arn("ec2", "subnet/*"),
+            ),
+            reason="each instance gets an interface in the compute subnets; their ids do not exist before",
+        ),
+        Permission(
+            sid="NetworkLookup",
+            actions=(
+                "ec2:DescribeDhcpOptions",
+                "ec2:DescribeNetworkInterfaces",
+                "ec2:DescribeSecurityGroups",
+                "ec2:DescribeSubnets",
+                "ec2:DescribeVpcs",
+            ),
+            resources=("*",),
+            reason="SageMaker looks at the VPC before it places an instance; EC2's Describe actions know no resource",
+        ),
+    )
+
+
+def _volume_key(key_arn: str) -> Sequence[Permission]:
+    """That SageMaker makes the grant with this role is not told for endpoints; it is for jobs (unverified)."""
+    return (
+        Permission(
+            sid="VolumeKey",
+            actions=("kms:CreateGrant",),
+            resources=(key_arn,),
+            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            reason="the volumes of the instances are encrypted with this key, by a grant for EBS",
+        ),
+    )
