@@ -98,6 +98,15 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Backend as Backend
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
+    from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
+    from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
+    from llm_fleet.sagemaker.watch.loss_spike import LossSpike as LossSpike
+    from llm_fleet.sagemaker.watch.not_a_number import NotANumber as NotANumber
+    from llm_fleet.sagemaker.watch.restart_policy import RestartPolicy as RestartPolicy
+    from llm_fleet.sagemaker.watch.stall import Stall as Stall
+    from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop as ThroughputDrop
+    from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
+    from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs as WatchedJobs
     from llm_fleet.storage.data_bucket import DataBucket as DataBucket
     from llm_fleet.storage.fleet_key import FleetKey as FleetKey
     from llm_fleet.storage.lustre_file_system import LustreFileSystem as LustreFileSystem
@@ -177,6 +186,15 @@ _HOMES = {
         "QueueUpdateStrategy",
         "ScalingStrategy",
         "StorageKind",
+    "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
+    "sagemaker.watch.job_watch": ("JobWatch",),
+    "sagemaker.watch.loss_spike": ("LossSpike",),
+    "sagemaker.watch.not_a_number": ("NotANumber",),
+    "sagemaker.watch.restart_policy": ("RestartPolicy",),
+    "sagemaker.watch.stall": ("Stall",),
+    "sagemaker.watch.throughput_drop": ("ThroughputDrop",),
+    "sagemaker.watch.training_watch": ("TrainingWatch",),
+    "sagemaker.watch.watched_jobs": ("WatchedJobs",),
     ),
     "rules.problem": ("FleetError", "Problem"),
     "rules.terms": (

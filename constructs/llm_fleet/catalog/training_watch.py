@@ -120,4 +120,5 @@ def training_watch_facts() -> TrainingWatchFacts:
         "queue": WatchQueueFacts,
     }
     read = {name: of(**facts.pop(name)) for name, of in nested.items()}
-    return TrainingWatchFacts(**read, **{**facts, "layouts": tuple(facts["layouts"])})
+    layouts = tuple(facts.pop("layouts"))
+    return TrainingWatchFacts(**read, **facts, layouts=layouts)

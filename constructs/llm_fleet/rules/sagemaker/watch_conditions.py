@@ -83,6 +83,12 @@ def check_metrics_are_defined(
     ]
 
 
+def check_grace(minutes: int | None, *path: str) -> list[Problem]:
+    """Return a problem for a grace that no alarm knows."""
+    limit = Limit(minimum=0, maximum=training_watch_facts().limits.alarm_window_minutes)
+    return check_number(minutes, limit, _CODE, *path, "grace_minutes", what="the grace")
+
+
 def told_or(told: int | None, default: int) -> int:
     """Return what is told, or the `default`."""
     return default if told is None else told

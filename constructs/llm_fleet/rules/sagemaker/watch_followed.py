@@ -25,7 +25,7 @@ class FollowedJob:
 
 
 def check_followed(job: FollowedJob, *, followed: Collection[str] = ()) -> list[Problem]:
-    """Return why a watch could not look after `job`, beside those that it follows already."""
+    """Return why a watch could not look after `job`, beside the prefixes that it has `followed` until now."""
     return [
         *_check_checkpoints(job),
         *check_metrics_are_defined(job.conditions, job.metrics, job=job.name, path=("conditions",)),
@@ -45,6 +45,19 @@ def check_room(jobs: Collection[str]) -> list[Problem]:
             message=f"each job brings the watch's role a policy of its own, and IAM attaches {most + 1} to a role",
             allowed=f"up to {most} jobs",
             remedy="let another watch follow some of them, or watch jobs that share a role by a prefix of their names",
+        )
+    ]
+
+
+def check_followed_something(*, jobs: bool, clusters: bool) -> list[Problem]:
+    """Return a problem when a watch follows neither `jobs` nor `clusters`."""
+    if jobs or clusters:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_PREFIX,
+            message="this watch follows no training job and no cluster, and would only cost",
+            remedy="give it to a TrainingJob (`watch=`), or name `others` or `clusters`",
         )
     ]
 
@@ -97,19 +110,14 @@ def _check_checkpoints(job: FollowedJob) -> list[Problem]:
 
 
 def _check_once(name: str, followed: Collection[str]) -> list[Problem]:
-    others = [other for other in followed if name.startswith(f"{other}-") or other.startswith(f"{name}-")]
-    if name in followed:
-        fault = "this job is followed already"
-    elif others:
-        fault = f"runs of this job and of {others[0]} could not be told apart: one name is the beginning of the other"
-    else:
+    if f"{name}-" not in followed:
         return []
     return [
         Problem(
             code=SageMakerCode.WATCH_TWICE,
             path=("name",),
             value=name,
-            message=fault,
-            remedy="follow it once, and give each job a name that none other begins with",
+            message="jobs of this name are watched already",
+            remedy="follow them once, and give each job a name of its own",
         )
     ]

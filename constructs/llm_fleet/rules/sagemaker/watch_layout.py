@@ -17,7 +17,11 @@ def check_layout(layout: CheckpointLayoutLike) -> list[Problem]:
     """Return what is wrong with a layout, by the attributes of `CheckpointLayoutLike`."""
     if layout.known is not None:
         return _check_known(layout.known)
-    return [*_check_pattern(layout.pattern), *_check_marker(layout.marker), *_check_pointer(layout.pointer)]
+    return [
+        *_check_pattern(layout.pattern),
+        *_check_file(layout.marker, "marker", "the file that ends a checkpoint lies in it", "trainer_state.json"),
+        *_check_file(layout.pointer, "pointer", "the file that names the newest lies beside the folders", "latest"),
+    ]
 
 
 def _check_known(known: str) -> list[Problem]:
@@ -63,37 +67,17 @@ def _check_pattern(pattern: str | None) -> list[Problem]:
     ]
 
 
-def _check_marker(marker: str | None) -> list[Problem]:
-    if marker is None or is_unresolved(marker):
-        return []
-    compiled = _compiled(marker)
-    if marker and not isinstance(compiled, str):
+def _check_file(name: str | None, attribute: str, message: str, example: str) -> list[Problem]:
+    if name is None or is_unresolved(name) or (name.strip("/") and not name.startswith("/") and ".." not in name):
         return []
     return [
         Problem(
             code=_CODE,
-            path=("marker",),
-            value=marker,
-            message=f"the pattern of the file that ends a checkpoint does not compile: {compiled}"
-            if marker
-            else "the pattern of the file that ends a checkpoint is empty",
-            allowed="a regular expression of Python, of a path below the folder",
-            remedy=r"write e.g. 'trainer_state\.json', or leave it out when no file is written last",
-        )
-    ]
-
-
-def _check_pointer(pointer: str | None) -> list[Problem]:
-    if pointer is None or is_unresolved(pointer) or (pointer and not pointer.startswith("/") and ".." not in pointer):
-        return []
-    return [
-        Problem(
-            code=_CODE,
-            path=("pointer",),
-            value=pointer,
-            message="the file that names the newest checkpoint lies beside the checkpoints' folders",
+            path=(attribute,),
+            value=name,
+            message=message,
             allowed="a name without a leading slash",
-            remedy="write e.g. 'latest', or leave it out when there is none",
+            remedy=f"write e.g. {example!r}, or leave it out when there is none",
         )
     ]
 

@@ -83,19 +83,17 @@ def check_prefix(prefix: str) -> list[Problem]:
 
 
 def check_prefixes(prefixes: Sequence[str], *path: str) -> list[Problem]:
-    """Return a problem for each of `prefixes` that another one is already, or lies within."""
-    known = [(index, prefix) for index, prefix in enumerate(prefixes) if not is_unresolved(prefix)]
+    """Return a problem for each of `prefixes` that is there already. Of two within each other, the longer decides."""
     return [
         Problem(
             code=SageMakerCode.WATCH_TWICE,
             path=(*path, index, "prefix"),
             value=prefix,
-            message=f"jobs of this prefix are watched by {other!r} already",
-            remedy="leave one of the two out, or give their jobs names that begin otherwise",
+            message="jobs of this prefix are watched already",
+            remedy="leave one of the two out",
         )
-        for index, prefix in known
-        for before, other in known
-        if before < index and (prefix.startswith(other) or other.startswith(prefix))
+        for index, prefix in enumerate(prefixes)
+        if prefix in prefixes[:index]
     ]
 
 
@@ -121,9 +119,9 @@ def check_watched_clusters(
     """Return a problem for each of `names` that is none of the fleet's `hyperpod` clusters, or is there twice."""
     return [
         *(
-            problem
+            problem.under(path, index)
             for index, name in enumerate(names)
-            for problem in _check_cluster(name, hyperpod, others, path, index)
+            for problem in _check_cluster(name, hyperpod, others)
         ),
         *(
             Problem(

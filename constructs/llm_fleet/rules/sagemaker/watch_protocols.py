@@ -99,7 +99,7 @@ class CheckpointLayoutLike(Protocol):
 
     @property
     def marker(self) -> str | None:
-        """Regular expression of a file in it that is written last."""
+        """A file in it that is written last."""
         ...
 
     @property

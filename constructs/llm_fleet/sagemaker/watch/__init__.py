@@ -1,0 +1,1 @@
+"""The watch over training jobs and HyperPod clusters."""

@@ -1,0 +1,272 @@
+"""The watch over training jobs and HyperPod clusters."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.sagemaker.watch_followed import FollowedJob, check_followed, check_room
+from llm_fleet.rules.sagemaker.watch_restart import longest_wait, most_restarts
+from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout
+from llm_fleet.sagemaker.watch.conditions import WatchCondition, metrics_of
+from llm_fleet.sagemaker.watch.followed_cluster import FollowedCluster, arns_of
+from llm_fleet.sagemaker.watch.follower import attach_job_policy, place_of, split_places, statement_suffix
+from llm_fleet.sagemaker.watch.job_watch import JobWatch
+from llm_fleet.sagemaker.watch.restart_policy import RestartPolicy
+from llm_fleet.sagemaker.watch.watch_alarms import WatchAlarms
+from llm_fleet.sagemaker.watch.watch_at_synth import text_at_synth, validate_at_synth
+from llm_fleet.sagemaker.watch.watch_check import check_watch
+from llm_fleet.sagemaker.watch.watch_forms import check_watch_forms
+from llm_fleet.sagemaker.watch.watch_function import WatchFunction
+from llm_fleet.sagemaker.watch.watch_permissions import JobScope, WatchSurroundings, watch_permissions
+from llm_fleet.sagemaker.watch.watch_queue import WatchQueue
+from llm_fleet.sagemaker.watch.watch_record import OPEN_INDEX, WatchRecord
+from llm_fleet.sagemaker.watch.watch_rules import WatchRules
+from llm_fleet.sagemaker.watch.watch_settings import settings_text
+from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs
+from llm_fleet.storage.fleet_key import FleetKey
+
+
+class TrainingWatch(Construct):
+    """Starts training jobs again that failed for the service's reasons, and stops those that run in vain.
+
+    Events of SageMaker and alarms of CloudWatch go by rules into a queue, and from there to a function. It writes each
+    decision into a table before it carries it out, and tells a topic: an event that comes twice, late or in another
+    order changes nothing. HyperPod's node and cluster events take the same way, and are told with the message that the
+    event leaves out. `follow` is for training jobs of llm-fleet, which call it; `others` for jobs that notebooks start.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        restart: RestartPolicy | None = None,
+        conditions: Sequence[WatchCondition] = (),
+        checkpoints: CheckpointLayout | None = None,
+        grace_minutes: int | None = None,
+        clusters: Sequence[FollowedCluster | str] = (),
+        others: Sequence[WatchedJobs] = (),
+        topic: sns.ITopic | None = None,
+        encryption_key: kms.IKey | None = None,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    ) -> None:
+        """Make the watch.
+
+        - `name`: 1 to 48 letters, digits and hyphens, unique in account and region: the value of the tag
+          `llm-fleet:watch` on jobs, and part of the names of alarms.
+        - `restart`: default three restarts, a minute after a failure, then two, then four.
+        - `conditions`: when a job runs in vain. Default: none, so that only jobs that ended are looked at.
+        - `checkpoints`: how they lie. Default `CheckpointLayout.any()`.
+        - `grace_minutes`: how long a job trains before a spike, a stall or a drop is believed. Default: 30.
+        - `clusters`: HyperPod clusters, or their ARNs, whose events are told. Default: none.
+        - `others`: jobs that notebooks, the SDK or a pipeline start. Default: none.
+        - `topic`: who is told. Default: an `AlarmTopic` of its own; subscribe to `topic`.
+        - `encryption_key`: of queue, record, log and topic. Default: one of its own. The policy of one that was
+          imported must let EventBridge, CloudWatch and CloudWatch Logs use it.
+        - `removal_policy`: of the record. Default: it is kept.
+
+        Raises `FleetError` with all of: LF900 for the name, LF986 for `grace_minutes`, LF991 for a cluster that is
+        none, LF992 for more jobs than IAM allows, LF993 for jobs that should be restarted and may not, LF994 for
+        anything twice.
+        """
+        super().__init__(scope, id)
+        clusters, others, conditions = tuple(clusters), tuple(others), tuple(conditions)
+        check_watch(
+            self.node.path,
+            name=name,
+            restart=restart,
+            conditions=conditions,
+            checkpoints=checkpoints,
+            grace_minutes=grace_minutes,
+            clusters=clusters,
+            others=others,
+        )
+        self.name = name
+        """Its physical name, which jobs bear as the value of the tag `llm-fleet:watch`."""
+        self._everyone = JobWatch(
+            restart=restart or RestartPolicy(),
+            conditions=conditions,
+            checkpoints=checkpoints or CheckpointLayout.any(),
+            grace_minutes=training_watch_facts().grace_minutes if grace_minutes is None else grace_minutes,
+        )
+        self._others = others
+        self._followed: dict[str, JobWatch] = {}
+        self._clusters = arns_of(clusters)
+        self.encryption_key: kms.IKey = encryption_key or FleetKey(
+            self, "Key", description="Encrypts the queue, the record and the log of a watch over training jobs"
+        )
+        """Encrypts queue, record, log and, unless it was given, topic."""
+        self.topic: sns.ITopic = topic or AlarmTopic(self, "Topic", encryption_key=self.encryption_key)
+        """Who is told of decisions, and of trouble with the watch itself."""
+        self.queue = WatchQueue(self, "Queue", encryption_key=self.encryption_key)
+        """Where events wait, and where those lie that could not be handled."""
+        self.record = WatchRecord(self, "Record", encryption_key=self.encryption_key, removal_policy=removal_policy)
+        """What was decided."""
+        self.function = self._make_function()
+        """The function that decides."""
+        self.rules = WatchRules(self, "Rules", queue=self.queue, alarm_prefix=self.alarm_prefix)
+        """Which events reach it."""
+        self.alarms = WatchAlarms(
+            self,
+            "Alarms",
+            name=name,
+            queue=self.queue.queue.queue_name,
+            dead_letters=self.queue.dead_letters.queue_name,
+            function=self.function.function.ref,
+            topic_arn=self.topic.topic_arn,
+        )
+        """When the watch itself needs somebody."""
+        self._watch_others()
+        if self._clusters:
+            self.rules.bring_clusters(self._clusters)
+        validate_at_synth(self, prefixes=self._prefixes, settings=self.settings_text, clusters=bool(self._clusters))
+
+    @property
+    def alarm_prefix(self) -> str:
+        """What the names of the alarms of all jobs that it watches begin with."""
+        return f"{training_watch_facts().alarm_prefix}{self.name}/"
+
+    @property
+    def job_tags(self) -> Mapping[str, str]:
+        """What a job bears that is watched."""
+        return {training_watch_facts().tag: self.name}
+
+    @property
+    def record_table_name(self) -> str:
+        """Name of the table of decisions."""
+        return self.record.table.ref
+
+    @property
+    def record_table_arn(self) -> str:
+        """ARN of the table of decisions."""
+        return self.record.table.attr_arn
+
+    @property
+    def record_key_arn(self) -> str | None:
+        """ARN of the key of the table of decisions."""
+        return self.encryption_key.key_arn
+
+    @property
+    def answer_within_seconds(self) -> int:
+        """How long after its end a job has a decision, and a successor where it gets one: the longest wait and more."""
+        policies = [watch.restart for watch in (self._everyone, *self._followed.values()) if watch.restart]
+        return max(map(longest_wait, policies)) + training_watch_facts().decision_seconds
+
+    def follow(
+        self,
+        scope: Construct,
+        *,
+        name: str,
+        role: iam.IRole,
+        has_checkpoints: bool,
+        checkpoint_uri: str | None,
+        metrics: Sequence[str],
+        settings: JobWatch | None = None,
+        keys: Sequence[kms.IKey] = (),
+    ) -> Mapping[str, str]:
+        """Watch over the jobs `<name>-…`, and return the tags that they must bear.
+
+        `scope`: the job's construct; a policy is made below it, in the job's stack. `role`: what the jobs run as.
+        `checkpoint_uri`: below which all runs keep their checkpoints. `metrics`: names of the metric definitions.
+        `settings`: what is otherwise than for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
+
+        Raises `FleetError` with all of: LF987 for a condition on a metric that the job does not define, LF988 for a
+        job without checkpoints that would be restarted, LF992 for one job too many, LF994 for a job twice.
+        """
+        own = settings or JobWatch()
+        raise_problems(check_watch_forms(settings=own), subject=scope.node.path)
+        job = FollowedJob(
+            name=name,
+            has_checkpoints=has_checkpoints,
+            metrics=metrics,
+            restarts=most_restarts(own.restart or self._everyone.restart or RestartPolicy()),
+            conditions=metrics_of((self._everyone.conditions if own.conditions is None else own.conditions) or ()),
+        )
+        prefix = f"{name}-"
+        found = [*check_followed(job, followed=self._prefixes()), *check_room([*self._prefixes(), prefix])]
+        raise_problems(found, subject=scope.node.path)
+        self._followed[prefix] = own
+        self.rules.bring_jobs(self._prefixes)
+        attach_job_policy(
+            scope,
+            self._role,
+            JobScope(
+                sid=statement_suffix(name),
+                prefix=prefix,
+                role_arns=[role.role_arn],
+                checkpoints=split_places([checkpoint_uri] if checkpoint_uri else []),
+                key_arns=[key.key_arn for key in keys],
+            ),
+        )
+        return self.job_tags
+
+    @property
+    def _role(self) -> iam.IRole:
+        return cast(iam.IRole, self.function.role)
+
+    def _prefixes(self) -> list[str]:
+        return [*(jobs.prefix for jobs in self._others), *self._followed]
+
+    def _make_function(self) -> WatchFunction:
+        function = WatchFunction(
+            self,
+            "Function",
+            environment={
+                "WATCH": self.name,
+                "TABLE": self.record_table_name,
+                "QUEUE_URL": self.queue.queue.queue_url,
+                "TOPIC_ARN": self.topic.topic_arn,
+                "SETTINGS": text_at_synth(self.settings_text),
+            },
+            log_encryption_key=self.encryption_key,
+        )
+        topic_key: kms.IKey | None = getattr(self.topic, "master_key", None)
+        permissions = watch_permissions(
+            place_of(self),
+            WatchSurroundings(
+                queue=self.queue.queue.queue_arn,
+                table=self.record_table_arn,
+                open_index=f"{self.record_table_arn}/index/{OPEN_INDEX}",
+                topic=self.topic.topic_arn,
+                topic_key=topic_key.key_arn if topic_key else None,
+                key=self.encryption_key.key_arn,
+                alarm_prefix=self.alarm_prefix,
+                clusters=self._clusters,
+            ),
+        )
+        function.allow_statements(
+            [statement_of(permission) for permission in permissions], wildcards=reasons_of(permissions)
+        )
+        function.map_queue(self.queue.queue.queue_arn)
+        return function
+
+    def _watch_others(self) -> None:
+        for jobs in self._others:
+            self.rules.bring_jobs(self._prefixes)
+            attach_job_policy(
+                Construct(self, f"Jobs-{jobs.prefix}"),
+                self._role,
+                JobScope(
+                    sid=statement_suffix(jobs.prefix),
+                    prefix=jobs.prefix,
+                    role_arns=[role.role_arn for role in jobs.roles],
+                    checkpoints=split_places(jobs.checkpoints),
+                    key_arns=[key.key_arn for key in jobs.keys],
+                ),
+            )
+
+    def settings_text(self) -> str:
+        """Return what the function is told, as it stands when it is asked: jobs are followed until synth."""
+        return settings_text(
+            self._everyone, prefixes=self._prefixes(), own=self._followed, clusters=bool(self._clusters)
+        )

@@ -1,0 +1,114 @@
+"""Which events reach the watch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_events as events
+from constructs import Construct
+
+from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.sagemaker.watch.watch_queue import WatchQueue
+
+CLUSTER_EVENTS = (
+    "SageMaker HyperPod Cluster State Change",
+    "SageMaker HyperPod Cluster Node Health Event",
+    "SageMaker HyperPod Cluster Event",
+)
+"""docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html"""
+
+
+class WatchRules(Construct):
+    """Rules of the account's default bus whose events go to the watch's queue, and the clock of its sweep."""
+
+    def __init__(self, scope: Construct, id: str, *, queue: WatchQueue, alarm_prefix: str) -> None:
+        """Make the clock; the rest is made as soon as there is something to watch."""
+        super().__init__(scope, id)
+        self._queue = queue
+        self._alarm_prefix = alarm_prefix
+        minutes = training_watch_facts().sweep_minutes
+        self.rules: dict[str, events.CfnRule] = {}
+        """The L1s by what they bring: `Sweep`, `Jobs`, `Alarms`, `Clusters`."""
+        self._rule(
+            "Sweep",
+            f"Every {minutes} minutes: the watch looks for what no event told",
+            schedule=f"rate({minutes} minutes)",
+            body=cdk.Stack.of(self).to_json_string({"kind": "sweep"}),
+        )
+
+    def bring_jobs(self, prefixes: Callable[[], Sequence[str]]) -> None:
+        """Let through events of jobs whose names begin with `prefixes`, asked at synth, and of the watch's alarms.
+
+        Every state is let through: a job that begins to train gets its alarms then.
+        """
+        if "Jobs" in self.rules:
+            return
+        self._rule(
+            "Jobs",
+            "States of the training jobs that are watched",
+            pattern=cdk.Lazy.any(cast(cdk.IStableAnyProducer, _Produced(lambda: job_pattern(prefixes())))),
+        )
+        self._rule(
+            "Alarms",
+            "Alarms on the metrics of the training jobs that are watched",
+            pattern={
+                "source": ["aws.cloudwatch"],
+                "detail-type": ["CloudWatch Alarm State Change"],
+                "detail": {"alarmName": [{"prefix": self._alarm_prefix}]},
+            },
+        )
+
+    def bring_clusters(self, arns: Sequence[str]) -> None:
+        """Let through what HyperPod tells of the clusters at `arns`, which each of its events names as its resource."""
+        self._rule(
+            "Clusters",
+            "States, nodes and events of the HyperPod clusters that are followed",
+            pattern={"source": ["aws.sagemaker"], "detail-type": list(CLUSTER_EVENTS), "resources": list(arns)},
+        )
+
+    def _rule(
+        self,
+        id: str,
+        description: str,
+        *,
+        pattern: Any = None,
+        schedule: str | None = None,
+        body: str | None = None,
+    ) -> None:
+        rule = events.CfnRule(
+            self,
+            id,
+            description=description,
+            event_pattern=pattern,
+            schedule_expression=schedule,
+            targets=[
+                events.CfnRule.TargetProperty(
+                    id="Queue",
+                    arn=self._queue.queue.queue_arn,
+                    input=body,
+                    dead_letter_config=events.CfnRule.DeadLetterConfigProperty(arn=self._queue.dead_letters.queue_arn),
+                )
+            ],
+        )
+        self._queue.receive_from(rule.attr_arn, sid=f"{id}Rule")
+        self.rules[id] = rule
+
+
+def job_pattern(prefixes: Sequence[str]) -> Mapping[str, Any]:
+    """Return the pattern of the events of jobs whose names begin with one of `prefixes`."""
+    return {
+        "source": ["aws.sagemaker"],
+        "detail-type": ["SageMaker Training Job State Change"],
+        "detail": {"TrainingJobName": [{"prefix": prefix} for prefix in prefixes]},
+    }
+
+
+@jsii.implements(cdk.IStableAnyProducer)
+class _Produced:
+    def __init__(self, value: Callable[[], Any]) -> None:
+        self._value = value
+
+    def produce(self) -> Any:
+        """Return the value, at synth."""
+        return self._value()
