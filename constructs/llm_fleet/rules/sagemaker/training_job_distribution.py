@@ -30,8 +30,10 @@ def check_distribution(job: TrainingJobLike) -> list[Problem]:
 
 def _own_values(job: TrainingJobLike) -> Iterator[Problem]:
     distribution = job.distribution
-    if distribution.smp is not None and distribution.kind is not DistributionKind.SMP:
-        yield _problem("this is SMP's, and the distribution is another", "take the distribution smp", "smp")
+    if distribution.smp_configuration is not None and distribution.kind is not DistributionKind.SMP:
+        yield _problem(
+            "this is SMP's, and the distribution is another", "take the distribution smp", "smp_configuration"
+        )
     if distribution.processes_per_host is None:
         return
     if distribution.kind is not DistributionKind.MPI:
@@ -87,19 +89,19 @@ def _smp(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterator[Pr
     distribution = job.distribution
     if distribution.kind is not DistributionKind.SMP:
         return
-    if distribution.smp is None:
-        yield _problem("SMP is told how to spread the model, and nothing is told", "tell its keys", "smp")
+    if distribution.smp_configuration is None:
+        yield _problem("SMP is told how to spread the model, and nothing is told", "tell its keys", "smp_configuration")
         return
     known = instance is not None and not is_unresolved(job.instance_count)
     world = instance.accelerators * job.instance_count if known and instance is not None else None
-    for problem in check_smp(distribution.smp, world_size=world or None):
-        yield problem.under("smp")
-    if distribution.smp.backend is not None:
+    for problem in check_smp(distribution.smp_configuration, world_size=world or None):
+        yield problem.under("smp_configuration")
+    if distribution.smp_configuration.backend is not None:
         yield _problem(
             "the backend is the script's own choice, in init_process_group, and no key of the library",
             "leave it out, and tell the script by a hyperparameter",
-            "smp",
-            distribution.smp.backend,
+            "smp_configuration",
+            distribution.smp_configuration.backend,
         )
 
 

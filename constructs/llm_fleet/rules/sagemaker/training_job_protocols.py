@@ -173,7 +173,7 @@ class DistributionLike(Protocol):
         ...
 
     @property
-    def smp(self) -> SmpLike | None:
+    def smp_configuration(self) -> SmpLike | None:
         """The configuration of SMP v2, with it."""
         ...
 

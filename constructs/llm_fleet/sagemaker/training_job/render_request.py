@@ -1,0 +1,149 @@
+"""The request by which SageMaker starts a training job (`CreateTrainingJob`)."""
+
+from typing import Any
+
+from llm_fleet.catalog.training_instances import training_instances
+from llm_fleet.catalog.training_jobs import training_job_fact
+from llm_fleet.rules.sagemaker.training_job_terms import InputMode
+from llm_fleet.rules.sagemaker.training_job_times import wait_seconds
+from llm_fleet.sagemaker.training_job.channel import Channel
+from llm_fleet.sagemaker.training_job.job_place import JobPlace
+from llm_fleet.sagemaker.training_job.script_mode import render_hyperparameters
+from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+
+
+def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
+    """Return the request for one job of `spec`, as boto3 takes it; the same for the same arguments, keys in order."""
+    network = place.subnet_ids or place.security_group_ids
+    checkpoint_uri = _checkpoint_uri(spec, place)
+    request: dict[str, Any] = {
+        "TrainingJobName": place.name,
+        "AlgorithmSpecification": _algorithm(spec, place),
+        "RoleArn": place.role_arn,
+        "HyperParameters": render_hyperparameters(spec, source_uri=place.source_uri, region=place.region),
+        "InputDataConfig": [_channel(channel) for channel in spec.channels],
+        "OutputDataConfig": _output(spec, place),
+        "ResourceConfig": _resources(spec, place),
+        "StoppingCondition": _stopping(spec),
+        "RetryStrategy": None if spec.retries is None else {"MaximumRetryAttempts": spec.retries},
+        "CheckpointConfig": None
+        if spec.checkpoints is None
+        else {"S3Uri": checkpoint_uri, "LocalPath": spec.checkpoints.local_path},
+        "VpcConfig": {"SecurityGroupIds": list(place.security_group_ids), "Subnets": list(place.subnet_ids)}
+        if network
+        else None,
+        "EnableNetworkIsolation": spec.network_isolation,
+        "EnableInterContainerTrafficEncryption": _encrypted_between(spec),
+        "EnableManagedSpotTraining": spec.spot is not None,
+        "Environment": dict(spec.environment),
+        **_record(spec),
+        "RemoteDebugConfig": {"EnableRemoteDebug": True} if spec.remote_debug else None,
+        "InfraCheckConfig": {"EnableInfraCheck": True} if spec.infra_check else None,
+        "Tags": [{"Key": key, "Value": value} for key, value in {**place.tags, **spec.tags}.items()],
+    }
+    return {key: value for key, value in request.items() if value is not None and value not in ([], {})}
+
+
+def _algorithm(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
+    metrics = [{"Name": metric.name, "Regex": metric.regex} for metric in spec.metrics]
+    return {
+        "TrainingImage": spec.image.uri(region=place.region, instance_type=spec.instance_type),
+        "TrainingInputMode": InputMode.FILE.value,
+        **({"MetricDefinitions": metrics, "EnableSageMakerMetricsTimeSeries": True} if metrics else {}),
+    }
+
+
+def _channel(channel: Channel) -> dict[str, Any]:
+    rendered: dict[str, Any] = {"ChannelName": channel.name, "DataSource": _data_source(channel)}
+    if channel.content_type is not None:
+        rendered["ContentType"] = channel.content_type
+    if channel.compressed:
+        rendered["CompressionType"] = "Gzip"
+    rendered["InputMode"] = channel.input_mode.value
+    return rendered
+
+
+def _data_source(channel: Channel) -> dict[str, Any]:
+    if channel.uri is not None:
+        return {
+            "S3DataSource": {
+                "S3DataType": "ManifestFile" if channel.manifest else "S3Prefix",
+                "S3Uri": channel.uri,
+                "S3DataDistributionType": "ShardedByS3Key" if channel.sharded else "FullyReplicated",
+            }
+        }
+    return {
+        "FileSystemDataSource": {
+            "FileSystemId": channel.file_system_id,
+            "FileSystemAccessMode": "ro" if channel.read_only else "rw",
+            "FileSystemType": "FSxLustre",
+            "DirectoryPath": channel.directory,
+        }
+    }
+
+
+def _output(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
+    own = spec.output_uri is None
+    key = place.output_key_arn if own else spec.output_key_arn
+    return {
+        **({} if key is None else {"KmsKeyId": key}),
+        "S3OutputPath": place.output_uri if own else spec.output_uri,
+        "CompressionType": "GZIP" if spec.compress_output else "NONE",
+    }
+
+
+def _resources(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
+    instance = training_instances()[spec.instance_type]
+    rendered: dict[str, Any] = {
+        "InstanceType": spec.instance_type,
+        "InstanceCount": spec.instance_count,
+        "VolumeSizeInGB": training_job_fact("volume_gib") if spec.volume_gib is None else spec.volume_gib,
+    }
+    if place.volume_key_arn is not None and not instance.has_local_disks:
+        rendered["VolumeKmsKeyId"] = place.volume_key_arn
+    if spec.warm_pool is not None:
+        rendered["KeepAlivePeriodInSeconds"] = spec.warm_pool.keep_alive_seconds
+    if spec.training_plan_arn is not None:
+        rendered["TrainingPlanArn"] = spec.training_plan_arn
+    return rendered
+
+
+def _stopping(spec: TrainingJobSpec) -> dict[str, Any]:
+    return {
+        "MaxRuntimeInSeconds": spec.max_run_seconds,
+        **({} if spec.spot is None else {"MaxWaitTimeInSeconds": wait_seconds(spec, spec.spot)}),
+        **({} if spec.max_pending_seconds is None else {"MaxPendingTimeInSeconds": spec.max_pending_seconds}),
+    }
+
+
+def _checkpoint_uri(spec: TrainingJobSpec, place: JobPlace) -> str | None:
+    if spec.checkpoints is None:
+        return None
+    uri = spec.checkpoints.uri or place.checkpoint_uri
+    if uri is None:
+        raise ValueError("a job with checkpoints needs a place for them: give JobPlace a checkpoint_uri")
+    return uri
+
+
+def _encrypted_between(spec: TrainingJobSpec) -> bool:
+    if spec.encrypt_between_nodes is not None:
+        return spec.encrypt_between_nodes
+    return spec.instance_count > 1
+
+
+def _record(spec: TrainingJobSpec) -> dict[str, Any]:
+    tracking = spec.tracking
+    if tracking is None:
+        return {}
+    rendered: dict[str, Any] = {}
+    if tracking.tensorboard_uri is not None:
+        rendered["TensorBoardOutputConfig"] = {
+            "LocalPath": training_job_fact("tensorboard_path"),
+            "S3OutputPath": tracking.tensorboard_uri,
+        }
+    if tracking.mlflow_arn is not None:
+        rendered["MlflowConfig"] = {
+            "MlflowResourceArn": tracking.mlflow_arn,
+            "MlflowExperimentName": tracking.experiment or spec.name,
+        }
+    return rendered
