@@ -36,7 +36,7 @@ class WatchQueue(Construct):
         self._let_events_use(encryption_key)
 
     def receive_from(self, rule_arn: str, *, sid: str) -> None:
-        """Let the rule at `rule_arn` write to both: to the second what it cannot deliver. `sid` is of the statements."""
+        """Let the rule at `rule_arn` write to both: to the second what it cannot deliver. `sid`: the statements."""
         account = cdk.Stack.of(self).account
         for queue in (self.queue, self.dead_letters):
             queue.add_to_resource_policy(
