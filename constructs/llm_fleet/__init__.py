@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from llm_fleet.accounting.slurm_database import SlurmDatabase as SlurmDatabase
     from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType as Ec2InstanceType
     from llm_fleet.catalog.instance_type import InstanceType as InstanceType
+    from llm_fleet.catalog.notebook_platform import NotebookPlatform as NotebookPlatform
     from llm_fleet.catalog.parallelcluster_os import Os as Os
     from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.auto_patch import AutoPatch as AutoPatch
@@ -98,6 +99,8 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Backend as Backend
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
+    from llm_fleet.sagemaker.notebook.git_repository import GitRepository as GitRepository
+    from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
     from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
     from llm_fleet.sagemaker.watch.loss_spike import LossSpike as LossSpike
@@ -119,6 +122,7 @@ _HOMES = {
     "accounting.slurm_database": ("SlurmDatabase",),
     "catalog.ec2_instance_type": ("Ec2InstanceType",),
     "catalog.instance_type": ("InstanceType",),
+    "catalog.notebook_platform": ("NotebookPlatform",),
     "catalog.parallelcluster_os": ("Os",),
     "catalog.parallelcluster_version": ("ParallelClusterVersion",),
     "hyperpod.auto_patch": ("AutoPatch",),
@@ -204,6 +208,8 @@ _HOMES = {
     "rules.training.run.partition": ("TrainingPartition",),
     "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
     "rules.training.terms": ("EnvironmentUse",),
+    "sagemaker.notebook.git_repository": ("GitRepository",),
+    "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
     "sagemaker.watch.job_watch": ("JobWatch",),
     "sagemaker.watch.loss_spike": ("LossSpike",),
