@@ -16,6 +16,9 @@ _GONE = re.compile(
     r"NotFound|NoSuch|NotExist|Nonexistent|Not_Found|^404$|InvalidRouteTableId|InvalidNetworkInterfaceID"
 )
 
+_SAGEMAKER_GONE = re.compile(r"Could not find|Requested resource not found|RecordNotFound")
+"""SageMaker answers `ValidationException` to a name that it does not know; its text alone tells that."""
+
 _THERE = re.compile(r"Duplicate|AlreadyExists|AlreadyAssociated")
 
 
@@ -64,7 +67,8 @@ class Services:
         except ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             text = f"{service} {operation}: {code}: {error.response.get('Error', {}).get('Message', '')}"
-            kind = Gone if _GONE.search(code) else AlreadyThere if _THERE.search(code) else ResourceFailed
+            gone = _GONE.search(code) or (service == "sagemaker" and _SAGEMAKER_GONE.search(text))
+            kind = Gone if gone else AlreadyThere if _THERE.search(code) else ResourceFailed
             raise kind(text) from error
         except BotoCoreError as error:
             raise ResourceFailed(f"{service} {operation}: {error}") from error

@@ -17,6 +17,7 @@ FIXES = (
     "fsx_volumes",
     "fsx_data_repositories",
     "sagemaker_clusters",
+    "sagemaker_endpoints",
     "sagemaker_training_jobs",
     "state_machine_runs",
     "ec2_in_use",

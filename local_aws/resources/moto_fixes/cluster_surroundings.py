@@ -24,7 +24,11 @@ def surrounding_problems(asked: dict[str, Any], account: str, region: str) -> li
             told += network.problems(vpc["Subnets"], vpc["SecurityGroupIds"])
     for group in _groups(asked):
         name = group["InstanceGroupName"]
-        problems = (*_role(group["ExecutionRole"], account), *_script(group, account), *_mounts(group, account, region))
+        problems = (
+            *role_problems(group["ExecutionRole"], account),
+            *_script(group, account),
+            *_mounts(group, account, region),
+        )
         told += [f"{name}: {problem}" for problem in problems]
     return list(dict.fromkeys(told))
 
@@ -33,7 +37,8 @@ def _groups(asked: dict[str, Any]) -> list[dict[str, Any]]:
     return [group for kind in ("InstanceGroups", "RestrictedInstanceGroups") for group in asked.get(kind, [])]
 
 
-def _role(arn: str, account: str) -> Iterator[str]:
+def role_problems(arn: str, account: str) -> Iterator[str]:
+    """Return why SageMaker cannot act as the role `arn`."""
     role = next((one for one in iam_backends[account][_PARTITION].roles.values() if one.arn == arn), None)
     if role is None:
         yield f"the execution role {arn} does not exist"

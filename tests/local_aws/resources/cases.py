@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.local_aws.resources import endpoint_cases as endpoints
 from tests.local_aws.resources.machine_cases import MACHINE, MACHINE_TOLD, OTHER, ROLE, machine, make_role
 from tests.local_aws.resources.support import Deployer, trust
 
@@ -98,6 +99,47 @@ LIFECYCLE_TOLD = {
 STATEMENT = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "kms:*", "Resource": "*"}
 
 CASES = (
+    Case(
+        type="AWS::SageMaker::Model",
+        service="sagemaker",
+        properties=endpoints.MODEL,
+        told=endpoints.model,
+        expected={
+            "PrimaryContainer": endpoints.MODEL["PrimaryContainer"],
+            "ExecutionRoleArn": endpoints.ROLE,
+            "EnableNetworkIsolation": True,
+            "tags": {"fleet", "kind"},
+        },
+        change={"Tags": [{"Key": "other", "Value": "model"}]},
+        changed={"tags": {"fleet", "other"}},
+        before=endpoints.make_archive,
+    ),
+    Case(
+        type="AWS::SageMaker::EndpointConfig",
+        service="sagemaker",
+        properties=endpoints.CONFIG,
+        told=endpoints.config,
+        expected={
+            "ProductionVariants": [endpoints.VARIANT],
+            "DataCaptureConfig": endpoints.CAPTURE,
+            "KmsKeyId": "alias/fleet",
+        },
+        before=endpoints.make_model,
+    ),
+    Case(
+        type="AWS::SageMaker::Endpoint",
+        service="sagemaker",
+        properties=endpoints.ENDPOINT,
+        told=endpoints.endpoint,
+        expected={
+            "EndpointStatus": "InService",
+            "EndpointConfigName": "gpt-j-1",
+            "LastDeploymentConfig": endpoints.ALL_AT_ONCE,
+        },
+        change={"EndpointConfigName": "gpt-j-2"},
+        changed={"EndpointConfigName": "gpt-j-2", "LastDeploymentConfig": endpoints.ALL_AT_ONCE},
+        before=endpoints.make_configs,
+    ),
     Case(
         type="AWS::S3::Bucket",
         service="s3",

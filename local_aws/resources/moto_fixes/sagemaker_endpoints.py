@@ -1,0 +1,144 @@
+"""Models, endpoint configurations and endpoints keep every field and are refused by the service's own rules.
+
+moto's know 66 instance types of 259, forget a container's data source, a variant's AMI and waits, look at neither role,
+model nor network, delete what is in use, and have no `UpdateEndpoint`. Nothing boots and nothing answers here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from moto.sagemaker.responses import SageMakerResponse
+
+from local_aws.resources.moto_fixes.endpoint_records import Endpoint, EndpointConfig, Model
+from local_aws.resources.moto_fixes.endpoint_rules import config_problems, model_problems
+from local_aws.resources.moto_fixes.json_api import Refused, install_operation
+
+_INVALID = "ValidationException"
+Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
+
+
+def install() -> None:
+    """Replace moto's operations on the three; tags and weights of variants stay moto's."""
+    handlers: dict[str, Handler] = {
+        "CreateModel": _create_model,
+        "DescribeModel": lambda response, asked: _model(response, asked["ModelName"]).describe(),
+        "DeleteModel": _delete_model,
+        "ListModels": lambda response, asked: {"Models": _listed(_models(response), asked)},
+        "CreateEndpointConfig": _create_config,
+        "DescribeEndpointConfig": lambda response, asked: _config(response, asked["EndpointConfigName"]).describe(),
+        "DeleteEndpointConfig": _delete_config,
+        "ListEndpointConfigs": lambda response, asked: {"EndpointConfigs": _listed(_configs(response), asked)},
+        "CreateEndpoint": _create_endpoint,
+        "UpdateEndpoint": _update_endpoint,
+        "DescribeEndpoint": lambda response, asked: _endpoint(response, asked["EndpointName"]).describe(),
+        "DeleteEndpoint": _delete_endpoint,
+        "ListEndpoints": lambda response, asked: {"Endpoints": _listed(_endpoints(response), asked)},
+    }
+    for operation, handler in handlers.items():
+        install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+
+
+def _models(response: Any) -> dict[str, Model]:
+    return response.sagemaker_backend._models
+
+
+def _configs(response: Any) -> dict[str, EndpointConfig]:
+    return response.sagemaker_backend.endpoint_configs
+
+
+def _endpoints(response: Any) -> dict[str, Endpoint]:
+    return response.sagemaker_backend.endpoints
+
+
+def _listed(records: dict[str, Any], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    part = asked.get("NameContains", "")
+    return [record.summary() for name, record in records.items() if part in name]
+
+
+def _create_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, models = asked["ModelName"], _models(response)
+    _refuse([f"Cannot create already existing model '{name}'"] if name in models else [])
+    _refuse(model_problems(asked, response.current_account, response.region))
+    models[name] = Model(asked, response.region, response.current_account)
+    return {"ModelArn": models[name].arn}
+
+
+def _delete_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _model(response, asked["ModelName"])
+    del _models(response)[found.name]
+    return {}
+
+
+def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, configs = asked["EndpointConfigName"], _configs(response)
+    _refuse([f"Cannot create already existing endpoint configuration '{name}'"] if name in configs else [])
+    for variant in asked["ProductionVariants"]:
+        _model(response, variant.get("ModelName", ""))
+    _refuse(config_problems(asked))
+    configs[name] = EndpointConfig(asked, response.region, response.current_account)
+    return {"EndpointConfigArn": configs[name].arn}
+
+
+def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The guide: you must not delete a configuration in use by a live endpoint. Here nobody can."""
+    found = _config(response, asked["EndpointConfigName"])
+    users = [one.name for one in _endpoints(response).values() if one.endpoint_config_name == found.name]
+    _refuse([f"endpoint configuration {found.name} is in use by {', '.join(users)}"] if users else [])
+    del _configs(response)[found.name]
+    return {}
+
+
+def _create_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, endpoints = asked["EndpointName"], _endpoints(response)
+    _refuse([f"Cannot create already existing endpoint '{name}'"] if name in endpoints else [])
+    config = _config(response, asked["EndpointConfigName"])
+    made = endpoints[name] = Endpoint(asked, response.region, response.current_account)
+    made.run(config, _images(response, config))
+    return {"EndpointArn": made.arn}
+
+
+def _update_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found, config = _endpoint(response, asked["EndpointName"]), _config(response, asked["EndpointConfigName"])
+    _refuse([] if found.endpoint_status == "InService" else [f"Cannot update endpoint in {found.endpoint_status}"])
+    counts = found.counts() if asked.get("RetainAllVariantProperties") else {}
+    found.deploy_with(asked)
+    found.run(config, _images(response, config), counts)
+    return {"EndpointArn": found.arn}
+
+
+def _delete_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _endpoint(response, asked["EndpointName"])
+    busy = found.endpoint_status in ("Creating", "Updating", "Deleting", "RollingBack", "SystemUpdating")
+    _refuse([f"Cannot delete endpoint in {found.endpoint_status}"] if busy else [])
+    del _endpoints(response)[found.name]
+    return {}
+
+
+def _images(response: Any, config: EndpointConfig) -> dict[str, str]:
+    """The image behind each model of a configuration."""
+    names = [variant["ModelName"] for variant in config.production_variants]
+    return {name: _model(response, name).asked["PrimaryContainer"]["Image"] for name in names}
+
+
+def _model(response: Any, name: str) -> Model:
+    return _found(_models(response), name, "model", response)
+
+
+def _config(response: Any, name: str) -> EndpointConfig:
+    return _found(_configs(response), name, "endpoint-config", response)
+
+
+def _endpoint(response: Any, name: str) -> Endpoint:
+    return _found(_endpoints(response), name, "endpoint", response)
+
+
+def _found(records: dict[str, Any], name: str, kind: str, response: Any) -> Any:
+    if name not in records:
+        arn = f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
+        raise Refused(_INVALID, f'Could not find {kind.replace("-config", " configuration")} "{arn}".')
+    return records[name]
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        raise Refused(_INVALID, "; ".join(problems))
