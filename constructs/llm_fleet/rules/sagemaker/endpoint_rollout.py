@@ -206,16 +206,26 @@ def _is_alarm_name(name: object) -> bool:
     return isinstance(name, str) and 0 < len(name.strip()) <= len(name) <= _NAME_LENGTH and not name.startswith("arn:")
 
 
-def _check_family(rollout: EndpointRolloutLike, instance_type: str) -> list[Problem]:
+def has_guardrails(instance_type: str) -> bool:
+    """Return whether SageMaker updates such instances in steps, and looks at alarms meanwhile."""
+    return _family(instance_type) not in rollout_facts().families_without_guardrails
+
+
+def _family(instance_type: str) -> str | None:
     match = None if is_unresolved(instance_type) else _TYPE.fullmatch(str(instance_type))
-    if match is None or match[1] not in rollout_facts().families_without_guardrails:
+    return match[1] if match else None
+
+
+def _check_family(rollout: EndpointRolloutLike, instance_type: str) -> list[Problem]:
+    if has_guardrails(instance_type):
         return []
     return [
         Problem(
             code=SageMakerCode.ROLLOUT_IMPOSSIBLE,
             path=("kind",),
             value=rollout.kind.value,
-            message=f"SageMaker updates {match[1]} instances all at once and looks at no alarm, whatever is asked",
+            message=f"SageMaker updates {_family(instance_type)} instances all at once and looks at no alarm, whatever "
+            "is asked",
             remedy="write the rollout all at once, or take instances of another family",
         )
     ]
