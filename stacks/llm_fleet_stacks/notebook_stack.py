@@ -8,9 +8,15 @@ from constructs import Construct
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.notebook import NotebookConfig
+from llm_fleet.config.sagemaker.notebook_view import notebook_name
 from llm_fleet.network.network import Network
+from llm_fleet.sagemaker.notebook.git_repository import GitRepository
+from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook
+from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+from llm_fleet_stacks.imported import imported_key
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
+from llm_fleet_stacks.reached_clusters import reached_clusters
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
@@ -36,4 +42,34 @@ class NotebookStack(cdk.Stack):
         description of an existing one, or none. `clusters`: those of the fleet, by their keys. `env`: default, the one
         that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(scope, id, env=env, tags=tags, stack_name=id)
+        super().__init__(
+            scope, id, env=env, tags=tags, description="Notebook instance of an LLM fleet (llm-fleet)", stack_name=id
+        )
+        self.notebook = TrainingNotebook(
+            self,
+            "Notebook",
+            network=network_for(self, network),
+            availability_zone_id=config.availability_zone_id,
+            internet=config.internet,
+            instance_type=config.instance_type,
+            platform=config.platform,
+            volume_gib=config.volume_gib,
+            repositories=[
+                GitRepository(
+                    url=one.url, branch=one.branch, secret_arn=one.secret_arn, secret_key_arn=one.secret_key_arn
+                )
+                for one in config.repositories
+            ],
+            buckets=[storage.buckets[key] for key in config.bucket_keys] or None,
+            idle_minutes=config.idle_minutes,
+            pins=config.pins,
+            name_prefixes=config.name_prefixes,
+            clusters=reached_clusters(config.clusters, clusters),
+            encryption_key=imported_key(self, "NotebookKey", config.kms_key_arn) or storage.key,
+            root_access=config.root_access,
+            notebook_name=notebook_name(fleet.name, config),
+        )
+        """The notebook."""
+        for key, value in config.tags.items():
+            cdk.Tags.of(self.notebook).add(key, value)
+        self.notebook.add_outputs()

@@ -24,6 +24,7 @@ from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
+from llm_fleet.rules.sagemaker.notebook_addresses import notebook_claim
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
@@ -101,6 +102,8 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             efa_with_address=view.efa_with_address,
         )
     yield from _claims_of_services(fleet)
+    for name, notebook in fleet.notebooks.items():
+        yield notebook_claim(name, availability_zone_id=notebook.availability_zone_id)
 
 
 def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
@@ -117,6 +120,9 @@ def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
         yield ("storage", "fsx", "availability_zone_id"), fsx.availability_zone_id
     if home is not None and home.availability_zone_id is not None:
         yield ("storage", "home", "availability_zone_id"), home.availability_zone_id
+    for name, notebook in fleet.notebooks.items():
+        if notebook.availability_zone_id is not None:
+            yield ("notebooks", name, "availability_zone_id"), notebook.availability_zone_id
     for name, cluster in fleet.clusters.items():
         if cluster.availability_zone_id is not None:
             yield ("clusters", name, "availability_zone_id"), cluster.availability_zone_id

@@ -10,6 +10,7 @@ from typing import Any, cast
 from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK
 from llm_fleet.config.jobs.short_form import job_in_long_form
+from llm_fleet.config.sagemaker.notebook_short_form import notebook_in_long_form
 from llm_fleet.config.services.short_forms import service_in_long_form
 from llm_fleet.config.training.short_form import training_in_long_form
 
@@ -19,6 +20,7 @@ _Change = Callable[[Any], Any]
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
+    read = _under(read, "notebooks", _each(notebook_in_long_form))
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
     return _under(read, "jobs", _each(job_in_long_form))
 

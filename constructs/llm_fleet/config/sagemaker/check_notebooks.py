@@ -1,11 +1,85 @@
-"""Notebooks of a fleet file, judged by the rules that judge the construct."""
+"""The notebook instances of a fleet file, judged by the rules that judge the construct."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.sagemaker.notebook import NotebookConfig
+from llm_fleet.config.sagemaker.notebook_view import ConfiguredNotebook
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.cluster_reach import check_reached_names
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.notebook import check_notebook
+from llm_fleet.rules.sagemaker.notebook_repositories import is_code_commit
+
+_IN_FILE = (
+    ("internet=True when that is meant", "write `internet: true` when that is meant"),
+    ("give it the network, where it has no public address", "write a `network`, where it has no public address"),
+    ("or None for an instance that is never stopped", "or `never`"),
+)
+"""What a stack of one's own would write, and what a fleet file says in its place."""
+_GIT_ENDPOINT = "git-codecommit"
 
 
 def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
-    """Return what is wrong with notebooks of `fleet`, by attribute names."""
-    yield from ()
+    """Return what is wrong with the notebooks of `fleet`, by attribute names."""
+    for notebook in fleet.notebooks.values():
+        found = [
+            *(_in_file(problem) for problem in check_notebook(ConfiguredNotebook(config=notebook, fleet=fleet))),
+            *_check_buckets(notebook, fleet),
+            *_check_code_commit(notebook, fleet),
+            *check_reached_names(notebook.clusters, known=fleet.clusters),
+            *check_tags(notebook.tags),
+        ]
+        yield from (problem.under("notebooks", notebook.name) for problem in found)
+
+
+def _in_file(problem: Problem) -> Problem:
+    remedy = problem.remedy
+    for ours, theirs in _IN_FILE:
+        remedy = remedy.replace(ours, theirs)
+    path = () if problem.path == ("notebook_name",) else problem.path
+    return replace(problem, remedy=remedy, path=path)
+
+
+def _check_buckets(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
+    known = fleet.storage.buckets
+    for index, key in enumerate(notebook.bucket_keys):
+        if key in notebook.bucket_keys[:index]:
+            yield Problem(
+                code=Code.CONTRADICTION,
+                message="this bucket is named already",
+                remedy="remove it here",
+                path=("bucket_keys", index),
+                value=key,
+            )
+        elif key not in known:
+            yield Problem(
+                code=Code.UNKNOWN_REFERENCE,
+                message="the fleet has no bucket of this name",
+                remedy=did_you_mean(key, known, otherwise=f"write `buckets: {{{key}: {{}}}}` below `storage`"),
+                path=("bucket_keys", index),
+                value=key,
+                allowed=", ".join(sorted(known)),
+            )
+
+
+def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
+    """A closed network reaches CodeCommit by an endpoint that is there for nothing else."""
+    network = fleet.network
+    closed = ConfiguredNotebook(config=notebook, fleet=fleet).network_internet == "none"
+    if network is None or not closed or _GIT_ENDPOINT in network.endpoints:
+        return
+    for index, repository in enumerate(notebook.repositories):
+        if is_code_commit(repository.url):
+            yield Problem(
+                code=SageMakerCode.NOTEBOOK_REPOSITORY,
+                message="the network is closed, and has no endpoint of CodeCommit's repositories",
+                remedy=f"write `endpoints: [{_GIT_ENDPOINT}]` below `network`",
+                path=("repositories", index, "url"),
+                value=repository.url,
+            )
+            return
