@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from llm_fleet.rules.parallelcluster.terms import StorageKind as StorageKind
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
+    from llm_fleet.rules.sagemaker.studio_terms import StudioInternet as StudioInternet
+    from llm_fleet.rules.sagemaker.studio_terms import StudioSignIn as StudioSignIn
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
     from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
@@ -101,6 +103,8 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
     from llm_fleet.sagemaker.notebook.git_repository import GitRepository as GitRepository
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
+    from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
+    from llm_fleet.sagemaker.studio.studio_user import StudioUser as StudioUser
     from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
     from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
     from llm_fleet.sagemaker.watch.loss_spike import LossSpike as LossSpike
@@ -192,6 +196,7 @@ _HOMES = {
         "StorageKind",
     ),
     "rules.problem": ("FleetError", "Problem"),
+    "rules.sagemaker.studio_terms": ("StudioInternet", "StudioSignIn"),
     "rules.terms": (
         "DeepHealthCheck",
         "InternetAccess",
@@ -210,6 +215,8 @@ _HOMES = {
     "rules.training.terms": ("EnvironmentUse",),
     "sagemaker.notebook.git_repository": ("GitRepository",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
+    "sagemaker.studio.studio_domain": ("StudioDomain",),
+    "sagemaker.studio.studio_user": ("StudioUser",),
     "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
     "sagemaker.watch.job_watch": ("JobWatch",),
     "sagemaker.watch.loss_spike": ("LossSpike",),

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
+from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.sagemaker.reachable_cluster import ReachableCluster
 
@@ -19,6 +22,9 @@ def grant_cluster_reach(grantee: iam.IGrantable, clusters: Sequence[ReachableClu
     for cluster in clusters:
         cluster.grants.ssm_session(grantee)
         cluster.grants.submit_jobs(grantee)
+    principal = grantee.grant_principal
+    if clusters and isinstance(principal, Construct):
+        acknowledge_wildcards(principal, lambda: _reasons(cdk.Stack.of(principal)))
 
 
 def cluster_reach_files(clusters: Sequence[ReachableCluster]) -> Mapping[str, str]:
@@ -30,3 +36,14 @@ def cluster_reach_files(clusters: Sequence[ReachableCluster]) -> Mapping[str, st
     if not clusters:
         return {}
     return {_INSTALLED: (default_folder() / _SCRIPT).read_text(encoding="utf-8")}
+
+
+def _reasons(stack: cdk.Stack) -> dict[str, str]:
+    # cdk-nag writes a policy variable `${x}` as it does references: `<x>`.
+    sessions = stack.format_arn(service="ssm", resource="session", resource_name="<aws:userid>-*")
+    instances = stack.format_arn(service="ec2", resource="instance", resource_name="*")
+    return {
+        sessions: "sessions of one's own, to resume and end them; their ids do not exist before",
+        instances: "ParallelCluster's nodes come and go; the tag of the cluster is a condition",
+        "*": "EC2 lets nobody look a head node up but among all instances",
+    }

@@ -1,0 +1,150 @@
+"""From settings to the L1s of a domain and its user profiles. Pure but for the constructs made."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.sagemaker.studio.studio_scripts import StudioScripts
+from llm_fleet.sagemaker.studio.studio_settings import StudioSettings
+from llm_fleet.sagemaker.studio.studio_user import StudioUser
+
+_Domain = sagemaker.CfnDomain
+_Profile = sagemaker.CfnUserProfile
+_LANDING = "studio::"
+_HIDDEN_APPLICATIONS = ("JupyterServer", "RStudioServerPro", "Canvas")
+"""Studio Classic, and what wants a setting up, or a licence, that a domain of ours does not have."""
+_NEED_HOME = ("TensorBoard",)
+"""What works with home directories alone."""
+
+
+def render_domain(
+    scope: Construct,
+    settings: StudioSettings,
+    *,
+    domain_name: str,
+    vpc_id: str,
+    subnet_ids: Sequence[str],
+    security_group_ids: Sequence[str],
+    role_arn: str,
+    key_arn: str | None,
+    file_system_id: str | None,
+    scripts: StudioScripts,
+) -> sagemaker.CfnDomain:
+    """Make the domain at `scope`. Without `key_arn` AWS's own keys encrypt; without `file_system_id` none is there."""
+    storage = _Domain.DefaultSpaceStorageSettingsProperty(
+        default_ebs_storage_settings=_Domain.DefaultEbsStorageSettingsProperty(
+            default_ebs_volume_size_in_gb=settings.volume_gib,
+            maximum_ebs_volume_size_in_gb=settings.maximum_volume_gib,
+        )
+    )
+    common: dict[str, Any] = {
+        "execution_role": role_arn,
+        "security_groups": list(security_group_ids),
+        "jupyter_lab_app_settings": _jupyter_lab(settings, scripts.arn("JupyterLab")),
+        "space_storage_settings": storage,
+        "custom_file_system_configs": _file_systems(settings, file_system_id),
+    }
+    return _Domain(
+        scope,
+        "Resource",
+        domain_name=domain_name,
+        auth_mode=settings.sign_in.value,
+        app_network_access_type=settings.internet.value,
+        vpc_id=vpc_id,
+        subnet_ids=list(subnet_ids),
+        kms_key_id=key_arn,
+        home_efs_file_system_creation="Enabled" if settings.home_efs else "Disabled",
+        tag_propagation="ENABLED",
+        domain_settings=_Domain.DomainSettingsProperty(execution_role_identity_config="USER_PROFILE_NAME"),
+        default_user_settings=_Domain.UserSettingsProperty(
+            **common,
+            code_editor_app_settings=_code_editor(settings, scripts.arn("CodeEditor")),
+            auto_mount_home_efs="Enabled" if settings.home_efs else "Disabled",
+            studio_web_portal="ENABLED",
+            default_landing_uri=_LANDING,
+            sharing_settings=_Domain.SharingSettingsProperty(notebook_output_option="Disabled"),
+            studio_web_portal_settings=_Domain.StudioWebPortalSettingsProperty(
+                hidden_app_types=[*_HIDDEN_APPLICATIONS, *(() if settings.home_efs else _NEED_HOME)],
+                hidden_instance_types=_hidden_types(settings),
+            ),
+        ),
+        default_space_settings=_Domain.DefaultSpaceSettingsProperty(**common),
+    )
+
+
+def render_profile(scope: Construct, user: StudioUser, *, domain_id: str, role_arn: str) -> sagemaker.CfnUserProfile:
+    """Make the profile of `user` below `scope`; what it does not say is the domain's."""
+    posix = None
+    if user.uid is not None:
+        posix = _Profile.CustomPosixUserConfigProperty(uid=user.uid, gid=user.uid if user.gid is None else user.gid)
+    return _Profile(
+        scope,
+        user.name,
+        domain_id=domain_id,
+        user_profile_name=user.name,
+        single_sign_on_user_identifier="UserName" if user.identity is not None else None,
+        single_sign_on_user_value=user.identity,
+        user_settings=_Profile.UserSettingsProperty(execution_role=role_arn, custom_posix_user_config=posix),
+    )
+
+
+def _jupyter_lab(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDomain.JupyterLabAppSettingsProperty:
+    repositories = [_Domain.CodeRepositoryProperty(repository_url=url) for url in settings.code_repositories]
+    return _Domain.JupyterLabAppSettingsProperty(
+        default_resource_spec=_resources(settings, script_arn),
+        lifecycle_config_arns=[script_arn],
+        code_repositories=repositories or None,
+        app_lifecycle_management=_idle(settings),
+    )
+
+
+def _code_editor(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDomain.CodeEditorAppSettingsProperty:
+    return _Domain.CodeEditorAppSettingsProperty(
+        default_resource_spec=_resources(settings, script_arn),
+        lifecycle_config_arns=[script_arn],
+        app_lifecycle_management=_idle(settings),
+    )
+
+
+def _resources(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDomain.ResourceSpecProperty:
+    return _Domain.ResourceSpecProperty(instance_type=settings.instance_type, lifecycle_config_arn=script_arn)
+
+
+def _idle(settings: StudioSettings) -> sagemaker.CfnDomain.AppLifecycleManagementProperty:
+    if settings.idle_minutes is None:
+        idle = _Domain.IdleSettingsProperty(lifecycle_management="DISABLED")
+    else:
+        # Who could choose a longer time would be shut down by nobody.
+        idle = _Domain.IdleSettingsProperty(
+            lifecycle_management="ENABLED",
+            idle_timeout_in_minutes=settings.idle_minutes,
+            min_idle_timeout_in_minutes=studio_facts().idle_minutes.minimum,
+            max_idle_timeout_in_minutes=settings.idle_minutes,
+        )
+    return _Domain.AppLifecycleManagementProperty(idle_settings=idle)
+
+
+def _file_systems(
+    settings: StudioSettings, file_system_id: str | None
+) -> list[sagemaker.CfnDomain.CustomFileSystemConfigProperty] | None:
+    if file_system_id is None:
+        return None
+    return [
+        _Domain.CustomFileSystemConfigProperty(
+            f_sx_lustre_file_system_config=_Domain.FSxLustreFileSystemConfigProperty(
+                file_system_id=file_system_id, file_system_path=settings.lustre_directory
+            )
+        )
+    ]
+
+
+def _hidden_types(settings: StudioSettings) -> list[str] | None:
+    """Return what is not allowed: the page offers the rest. The role is what refuses."""
+    facts, allowed = studio_facts(), settings.allowed_instance_types
+    if not allowed:
+        return None
+    others = [name for name in facts.instances if name not in allowed]
+    return [name for name in others if name.split(".")[1] not in facts.unknown_to_cloudformation]
