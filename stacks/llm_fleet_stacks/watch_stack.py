@@ -3,19 +3,27 @@
 from collections.abc import Mapping
 
 import aws_cdk as cdk
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.network.network import Network
+from llm_fleet.sagemaker.watch.followed_cluster import FollowedCluster
+from llm_fleet.sagemaker.watch.training_watch import TrainingWatch
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.watch_values import conditions_from, layout_from, restart_from, watched_jobs_from
 
 
 class WatchStack(cdk.Stack):
-    """Who starts training jobs again that failed, and tells what happens to clusters."""
+    """Who starts training jobs again that failed, and tells what happens to clusters.
+
+    It comes before the training jobs, which bring it the right to restart them, and after the clusters. Its record and
+    the key of it are kept when it goes.
+    """
 
     def __init__(
         self,
@@ -36,4 +44,44 @@ class WatchStack(cdk.Stack):
         description of an existing one, or none. `clusters`: those of the fleet, by their keys. `env`: default, the one
         that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(scope, id, env=env, tags=tags, stack_name=id)
+        super().__init__(
+            scope,
+            id,
+            env=env,
+            tags=tags,
+            description="Watch over the training jobs and clusters of an LLM fleet (llm-fleet)",
+            stack_name=id,
+        )
+        topic = sns.Topic.from_topic_arn(self, "Told", config.topic_arn) if config.topic_arn else None
+        self.watch = TrainingWatch(
+            self,
+            "Watch",
+            name=fleet.name,
+            restart=restart_from(config.restart),
+            conditions=conditions_from(config.conditions),
+            checkpoints=layout_from(config.checkpoints),
+            grace_minutes=config.grace_minutes,
+            clusters=_followed(config, clusters),
+            others=[watched_jobs_from(self, jobs) for jobs in config.others.values()],
+            topic=topic,
+        )
+        """The watch."""
+        cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="Who is told: subscribe to it")
+        cdk.CfnOutput(
+            self, "RecordTable", value=self.watch.record_table_name, description="What was decided, by training job"
+        )
+        cdk.CfnOutput(
+            self,
+            "PutAsideQueueUrl",
+            value=self.watch.queue.dead_letters.queue_url,
+            description="Events that could not be handled",
+        )
+
+
+def _followed(
+    config: WatchConfig, clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
+) -> list[FollowedCluster | str]:
+    """Return the HyperPod clusters that `config` names, or all of them."""
+    names = clusters if config.clusters is None else config.clusters
+    stacks = [clusters[name] for name in names]
+    return [stack.cluster for stack in stacks if isinstance(stack, HyperPodStack)]

@@ -11,6 +11,7 @@ from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.sagemaker.notebook_short_form import notebook_in_long_form
+from llm_fleet.config.sagemaker.watch_short_forms import watch_in_long_form
 from llm_fleet.config.services.short_forms import service_in_long_form
 from llm_fleet.config.training.short_form import training_in_long_form
 
@@ -22,7 +23,12 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
     read = _under(read, "notebooks", _each(notebook_in_long_form))
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
-    return _under(read, "jobs", _each(job_in_long_form))
+    read = _under(_under(read, "jobs", _each(job_in_long_form)), "watch", watch_in_long_form)
+    return _under(read, "training_jobs", _each(_training_job))
+
+
+def _training_job(job: Any) -> Any:
+    return _under(job, "watch", watch_in_long_form)
 
 
 def _cluster(cluster: Any) -> Any:

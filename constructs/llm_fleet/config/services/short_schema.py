@@ -8,24 +8,25 @@ from llm_fleet.rules.inference.terms import Capacity, ServerKind
 
 def or_text(schema: dict[str, Any]) -> None:
     """Let text stand for the mapping too."""
-    _also(schema, {"type": "string", "examples": ["s3://my-models/tanuki-8b", "meta-llama/Llama-3.1-8B-Instruct"]})
+    also(schema, {"type": "string", "examples": ["s3://my-models/tanuki-8b", "meta-llama/Llama-3.1-8B-Instruct"]})
 
 
 def or_kind(schema: dict[str, Any]) -> None:
     """Let the word of a kind stand for a server with its defaults."""
-    _also(schema, {"enum": [kind.value for kind in ServerKind]})
+    also(schema, {"enum": [kind.value for kind in ServerKind]})
 
 
 def or_capacity(schema: dict[str, Any]) -> None:
     """Let the word of a capacity stand for hosts with their defaults."""
-    _also(schema, {"enum": [capacity.value for capacity in Capacity]})
+    also(schema, {"enum": [capacity.value for capacity in Capacity]})
 
 
 def or_topic(schema: dict[str, Any]) -> None:
     """Let the ARN of a topic stand for alarms with their own thresholds."""
-    _also(schema, TOPIC_ARN.json_schema())
+    also(schema, TOPIC_ARN.json_schema())
 
 
-def _also(schema: dict[str, Any], short: dict[str, Any]) -> None:
+def also(schema: dict[str, Any], short: dict[str, Any]) -> None:
+    """Let `short` stand beside what `schema` says."""
     long = {key: schema.pop(key) for key in ("$ref", "allOf", "oneOf", "discriminator") if key in schema}
     schema["anyOf"] = [long, short]
