@@ -81,6 +81,10 @@ class SageMakerCode(AnyCode):
     TRAINING_TRACKING = "LF969", "a place for the record of an experiment that is none"
     TRAINING_ENDED = "LF970", "something of SageMaker training that has been ended"
     TRAINING_SETTING = "LF971", "a size, a count or a switch that a training job cannot have"
+    # LF972 to LF979 how a training job is run
+    TRAINING_SCHEDULE = "LF972", "a schedule that EventBridge Scheduler does not know"
+    TRAINING_CAPACITY = "LF973", "a number of further attempts, or a wait before one, that cannot be"
+    TRAINING_NO_SHELL = "LF974", "a shell in a job that has none"
 
     # LF985 to LF994 the watch
     WATCH_RESTARTS = "LF985", "a number of restarts, or a wait before one, that cannot be"

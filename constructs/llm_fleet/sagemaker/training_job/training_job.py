@@ -1,0 +1,279 @@
+"""A training job of SageMaker that can be started again and again."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from llm_fleet.iam.permission import Place
+from llm_fleet.network.network import Network
+from llm_fleet.rules.log_retention import check_retention_days
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.training_job import check_training_job_place
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries
+from llm_fleet.sagemaker.training_job.follows_jobs import FollowsJobs
+from llm_fleet.sagemaker.training_job.job_commands import list_command, shell_command, start_command, stop_command
+from llm_fleet.sagemaker.training_job.job_grants import JobGrants
+from llm_fleet.sagemaker.training_job.job_machine import JobMachine
+from llm_fleet.sagemaker.training_job.job_permissions import job_permissions
+from llm_fleet.sagemaker.training_job.job_place import JobPlace
+from llm_fleet.sagemaker.training_job.job_schedule import JobSchedule
+from llm_fleet.sagemaker.training_job.job_sight import JobSight, execution_metric
+from llm_fleet.sagemaker.training_job.job_surroundings import address_claims, job_features
+from llm_fleet.sagemaker.training_job.machine_of_job import machine_plan
+from llm_fleet.sagemaker.training_job.machine_permissions import MachineFeatures
+from llm_fleet.sagemaker.training_job.render_machine import render_machine
+from llm_fleet.sagemaker.training_job.render_request import render_request
+from llm_fleet.sagemaker.training_job.scheduled_start import ScheduledStart
+from llm_fleet.sagemaker.training_job.service_role import ServiceRole
+from llm_fleet.sagemaker.training_job.source_archive import SourceArchive
+from llm_fleet.sagemaker.training_job.training_job_forms import check_training_job_arguments
+from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+from llm_fleet.sagemaker.training_job.warm_pool_cap import WarmPoolCap
+from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
+
+
+class TrainingJob(Construct):
+    """A state machine that runs one training job from start to end, each time it is started: by a schedule or by hand.
+
+    CloudFormation starts no job: deploying costs nothing but the key. Each run has a name of its own,
+    `<name>-YYYYMMDD-HHMMSS-xxxx`, and a place for its checkpoints below that name; an execution's input may say
+    otherwise (`{"hyperparameters": {…}, "checkpoints": "s3://…", "name_suffix": "…"}`). Ending an execution does not
+    stop its job: `stop_command` does.
+
+    Jobs write to the log group `/aws/sagemaker/TrainingJobs`, which all training jobs of an account share; it is not
+    this construct's.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        job: TrainingJobSpec,
+        network: Network | None = None,
+        bucket: s3.IBucket | None = None,
+        encryption_key: kms.IKey | None = None,
+        schedule: JobSchedule | None = None,
+        capacity_retries: CapacityRetries | None = None,
+        watch: FollowsJobs | None = None,
+        watched: Any = None,
+        alarm_topic: sns.ITopic | None = None,
+        dashboard: bool = True,
+        log_retention_days: int = 90,
+    ) -> None:
+        """Make what runs `job`.
+
+        - `network`: where the job's instances get an interface; each takes two addresses. Default: SageMaker's own
+          network, from which it reaches the internet. A channel on FSx needs one.
+        - `bucket`: for results and checkpoints. Default: one of its own, which is retained.
+        - `encryption_key`: of volumes, the bucket that is made, and the log; its policy must let CloudWatch Logs use
+          it. Default: one of its own, retained.
+        - `schedule`: when it is started by itself. Default: never.
+        - `capacity_retries`: further jobs where there is no capacity. Default: five. None under a watch.
+        - `watch`: who starts failed jobs again; the machine then follows those. `watched`: what this job has otherwise
+          than the watch says (`JobWatch`).
+        - `alarm_topic`: who is told of failed runs, and of thresholds of `job.metrics`. Default nobody.
+        - `log_retention_days`: of the machine's log; the job's own is kept as the account's group says.
+
+        Raises `FleetError` with everything that is wrong with where it runs; the job itself was checked when it was
+        described.
+        """
+        subject = f"{scope.node.path}/{id}"
+        raise_problems(
+            check_training_job_arguments(
+                job=job, schedule=schedule, capacity_retries=capacity_retries, network=network
+            ),
+            subject=subject,
+        )
+        stack = cdk.Stack.of(scope)
+        region = None if is_unresolved(stack.region) else stack.region
+        problems = [
+            *check_training_job_place(
+                job, region=region, has_network=network is not None, internet=network.internet if network else None
+            ),
+            *check_retention_days(log_retention_days, SageMakerCode.TRAINING_TIME, "log_retention_days"),
+        ]
+        if network and not problems:
+            problems += network.reserve_addresses(address_claims(job, network, owner=subject))
+        raise_problems(problems, subject=subject)
+        super().__init__(scope, id)
+        self.job = job
+        """What is run."""
+        self.encryption_key: kms.IKey = encryption_key or FleetKey(
+            self, "Key", description=f"Encrypts volumes, results and the log of the training job {job.name}"
+        )
+        """Encrypts volumes, the bucket if it is its own, and the machine's log."""
+        self.bucket: s3.IBucket = bucket or cast(
+            s3.IBucket, DataBucket(self, "Bucket", encryption_key=self.encryption_key)
+        )
+        """Where results and checkpoints go, unless the job says otherwise."""
+        self._network = network
+        self._source = self._make_source()
+        self._place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        role = self._make_role()
+        self.role: iam.IRole = role.role
+        """What the job's containers act with, and SageMaker for them."""
+        tags = self._follow(watch, watched)
+        self._plan = machine_plan(
+            job,
+            render_request(job, self._job_place(tags)),
+            partition=stack.partition,
+            retries=capacity_retries or CapacityRetries(),
+            watch=watch,
+            topic_arn=alarm_topic.topic_arn if alarm_topic else None,
+        )
+        self.machine = JobMachine(
+            self,
+            "Machine",
+            features=MachineFeatures(
+                name=job.name,
+                role_arn=self.role.role_arn,
+                alarms=bool(self._plan.alarms),
+                table_arn=watch.record_table_arn if watch else None,
+                table_key_arn=watch.record_key_arn if watch else None,
+            ),
+            definition=render_machine(self._plan),
+            place=self._place,
+            log_retention_days=log_retention_days,
+            encryption_key=self.encryption_key,
+        )
+        """The state machine, its role and its log."""
+        self.machine.machine.node.add_dependency(role)
+        self.schedule = schedule and ScheduledStart(
+            self, "Schedule", schedule=schedule, name=job.name, state_machine_arn=self.state_machine_arn
+        )
+        """What starts it by itself; `None` when nothing does."""
+        self.sight = JobSight(
+            self,
+            "Sight",
+            name=job.name,
+            state_machine_arn=self.state_machine_arn,
+            metrics=[metric.name for metric in job.metrics],
+            stop_command=self.stop_command,
+            topic=alarm_topic,
+            dashboard=dashboard,
+        )
+        """Alarms on runs, and the dashboard."""
+        self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)
+        """A policy for people who start jobs of their own; `None` for a job without a warm pool."""
+        self.grants = JobGrants(self, self)
+        """What others may do with it."""
+
+    @property
+    def name(self) -> str:
+        """What the names of its jobs begin with; the state machine's name."""
+        return self.job.name
+
+    @property
+    def remote_debug(self) -> bool:
+        """Whether its containers let a shell be opened."""
+        return self.job.remote_debug
+
+    @property
+    def state_machine_arn(self) -> str:
+        """ARN of the machine that runs it, a token."""
+        return self.machine.arn
+
+    @property
+    def start_command(self) -> str:
+        """The line that starts it; a token."""
+        return start_command(self.state_machine_arn, self._place.region)
+
+    @property
+    def stop_command(self) -> str:
+        """The line that stops a job, with its name in place of JOB."""
+        return stop_command(self._place.region)
+
+    @property
+    def list_command(self) -> str:
+        """The line that lists its jobs."""
+        return list_command(self.name, self._place.region)
+
+    @property
+    def shell_command(self) -> str | None:
+        """The line that opens a shell in a job, with its name in place of JOB; `None` without `remote_debug`."""
+        return shell_command(self._place.region) if self.remote_debug else None
+
+    def grant_start(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` start it and see its runs; see `grants`."""
+        return self.grants.start(grantee)
+
+    def grant_debug(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` open a shell in its containers; see `grants`."""
+        return self.grants.debug(grantee)
+
+    def metric(self, kind: str) -> cloudwatch.IMetric:
+        """Return how many runs were of a kind, e.g. `ExecutionsFailed`, in five minutes."""
+        return execution_metric(self.state_machine_arn, kind).as_cloudwatch()
+
+    def _make_source(self) -> SourceArchive | None:
+        source = self.job.source
+        if source is None:
+            return None
+        return SourceArchive(self, "Source", folder=source.path, files=source.files or frozenset())
+
+    def _make_role(self) -> ServiceRole:
+        features = job_features(
+            self.job,
+            place=self._place,
+            bucket=self.bucket,
+            source=self._source,
+            key_arn=self.encryption_key.key_arn,
+            in_network=self._network is not None,
+        )
+        return ServiceRole(
+            self,
+            "Role",
+            service="sagemaker.amazonaws.com",
+            description=f"Containers of the training job {self.job.name}",
+            permissions=job_permissions(features, self._place),
+            # Whether SageMaker sends the account for training jobs, no document that we found says (unverified).
+            tells_account=False,
+        )
+
+    def _job_place(self, tags: Mapping[str, str]) -> JobPlace:
+        network = self._network
+        key = self.bucket.encryption_key
+        return JobPlace(
+            name=self.job.name,
+            region=self._place.region,
+            role_arn=self.role.role_arn,
+            output_uri=f"s3://{self.bucket.bucket_name}/output",
+            source_uri=self._source.uri if self._source else None,
+            checkpoint_uri=self._checkpoint_uri,
+            subnet_ids=tuple(subnet.subnet_id for subnet in network.compute_subnets.values()) if network else (),
+            security_group_ids=(network.security_group.security_group_id,) if network else (),
+            volume_key_arn=self.encryption_key.key_arn,
+            output_key_arn=key.key_arn if key else None,
+            tags={"llm-fleet:training-job": self.job.name, **tags},
+        )
+
+    @property
+    def _checkpoint_uri(self) -> str:
+        return f"s3://{self.bucket.bucket_name}/checkpoints/{self.job.name}"
+
+    def _follow(self, watch: FollowsJobs | None, watched: Any) -> Mapping[str, str]:
+        if watch is None:
+            return {}
+        checkpoints = self.job.checkpoints
+        own_key = self.bucket.encryption_key
+        return watch.follow(
+            self,
+            name=self.job.name,
+            role=self.role,
+            has_checkpoints=checkpoints is not None,
+            checkpoint_uri=(checkpoints.uri or self._checkpoint_uri) if checkpoints else None,
+            metrics=[metric.name for metric in self.job.metrics],
+            settings=watched,
+            keys=[own_key] if own_key is not None and checkpoints and checkpoints.uri is None else [],
+        )
