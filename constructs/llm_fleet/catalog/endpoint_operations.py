@@ -18,8 +18,6 @@ class CaptureFacts:
     uri: Limit
     json_content_types: tuple[str, ...]
     """What is written as JSON and not as base64."""
-    kept_days: int
-    """How long what was captured stays in a bucket of our own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +45,7 @@ class RolloutFacts:
     termination_wait_seconds: Limit
     timeout_seconds: Limit
     alarms: Limit
+    default_step_percent: Mapping[str, int]
     default_bake_seconds: int
     default_termination_wait_seconds: int
     shortest_bake_seconds: int

@@ -53,8 +53,9 @@ class Hosting:
         arn = self._arn(part, name)
         if arn is None:
             return "gone"
-        answer = _unless_gone(lambda: self._sagemaker.list_tags(ResourceArn=arn)) or {"Tags": []}
-        return "marked" if any(tag["Key"] == ENDED for tag in answer["Tags"]) else "not marked"
+        answer = _unless_gone(lambda: self._sagemaker.list_tags(ResourceArn=arn))
+        tags: list[dict[str, str]] = answer["Tags"] if answer else []
+        return "marked" if any(tag["Key"] == ENDED for tag in tags) else "not marked"
 
     def stop_scaling(self) -> None:
         """Take the endpoint's variant out of Application Auto Scaling, with its policy and that policy's alarms."""

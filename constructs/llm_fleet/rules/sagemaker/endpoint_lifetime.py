@@ -5,7 +5,7 @@ from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 
-PARTS = {"minutes": 60, "hours": 3600, "days": 86400}
+PARTS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 """Seconds of what a lifetime is told in."""
 
 
@@ -31,9 +31,9 @@ def check_time_to_live(seconds: int, *path: str) -> list[Problem]:
     ]
 
 
-def check_lifetime_parts(minutes: int, hours: int, days: int) -> list[Problem]:
+def check_lifetime_parts(*, seconds: int, minutes: int, hours: int, days: int) -> list[Problem]:
     """Return a problem for each part that is no whole number of 0 or more, else one for a wrong sum."""
-    parts = {"minutes": minutes, "hours": hours, "days": days}
+    parts = {"seconds": seconds, "minutes": minutes, "hours": hours, "days": days}
     wrong = [
         Problem(
             code=SageMakerCode.TIME_TO_LIVE,

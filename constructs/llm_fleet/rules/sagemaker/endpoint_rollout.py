@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from llm_fleet.catalog.endpoint_operations import rollout_facts
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
@@ -80,10 +81,15 @@ def termination_wait_seconds_of(rollout: EndpointRolloutLike) -> int:
     return rollout_facts().default_termination_wait_seconds if wait is None else wait
 
 
+def step_percent_of(rollout: EndpointRolloutLike) -> int | None:
+    """Return the size of a step in percent of the instances; `None` for all at once."""
+    return rollout_facts().default_step_percent.get(rollout.kind) if rollout.percent is None else rollout.percent
+
+
 def _check_step(rollout: EndpointRolloutLike) -> list[Problem]:
     limit = rollout_facts().step_percent.get(rollout.kind)
     if limit is None:
-        return []
+        return _unused(rollout, "percent", "a rollout all at once has no steps", "leave it out, or write another kind")
     return check_number(
         rollout.percent,
         limit,
@@ -115,7 +121,17 @@ def _check_waits(rollout: EndpointRolloutLike) -> list[Problem]:
             what="the time for the whole update",
         ),
     ]
+    if rollout.kind is RolloutKind.ROLLING:
+        why = "a rolling update keeps no old fleet: each batch takes the place of another"
+        found += _unused(rollout, "termination_wait_seconds", why, "leave it out")
     return found or _check_bake(rollout)
+
+
+def _unused(rollout: EndpointRolloutLike, attribute: str, why: str, remedy: str) -> list[Problem]:
+    value = getattr(rollout, attribute)
+    if value is None:
+        return []
+    return [Problem(code=Code.CONTRADICTION, path=(attribute,), value=value, message=why, remedy=remedy)]
 
 
 def _check_bake(rollout: EndpointRolloutLike) -> list[Problem]:
@@ -156,7 +172,7 @@ def _check_timeout(rollout: EndpointRolloutLike) -> list[Problem]:
 
 def waits_seconds(rollout: EndpointRolloutLike) -> int | None:
     """Return how long an update waits in all, beside the start of its instances; `None` where that is not known."""
-    bake, percent = bake_seconds_of(rollout), rollout.percent
+    bake, percent = bake_seconds_of(rollout), step_percent_of(rollout)
     rest = termination_wait_seconds_of(rollout)
     if is_unresolved(bake) or is_unresolved(rest) or is_unresolved(percent):
         return None

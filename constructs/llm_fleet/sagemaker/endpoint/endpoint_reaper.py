@@ -72,7 +72,7 @@ class EndpointReaper(Construct):
                 "ENDPOINT_NAME": endpoint_name,
                 "CONFIG_NAME": endpoint_config.attr_endpoint_config_name,
                 "MODEL_NAME": model.attr_model_name,
-                "TTL_SECONDS": str(time_to_live.seconds),
+                "TTL_SECONDS": str(time_to_live.total_seconds),
                 "RULE_NAME": rule_name,
                 **({"SCALED": scaled} if scaled else {}),
                 **({"TOPIC_ARN": topic.topic_arn} if topic else {}),

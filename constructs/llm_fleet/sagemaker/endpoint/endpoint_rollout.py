@@ -17,13 +17,14 @@ class EndpointRollout:
     all traffic back when they ring. `EndpointRollout()` is `EndpointRollout.all_at_once()`.
 
     Raises `FleetError` for a step of a size that SageMaker refuses (LF950), for waits out of range, too short for an
-    alarm or longer than the timeout (LF951), and for alarms that are none or too many (LF953).
+    alarm or longer than the timeout (LF951), for alarms that are none or too many (LF953), and for what its kind does
+    not have (LF117).
     """
 
     kind: RolloutKind = RolloutKind.ALL_AT_ONCE
     """In which steps."""
     percent: int | None = None
-    """Size of a step in percent of the instances; `None` for all at once."""
+    """Size of a step in percent of the instances. Default: 10 of a canary, 25 linear and rolling; none all at once."""
     bake_seconds: int | None = None
     """How long each step is looked at: 300 to 3600. Default: 600."""
     termination_wait_seconds: int | None = None
@@ -61,13 +62,13 @@ class EndpointRollout:
     def canary(
         cls,
         *,
-        percent: int = 10,
+        percent: int | None = None,
         bake_seconds: int | None = None,
         termination_wait_seconds: int | None = None,
         timeout_seconds: int | None = None,
         alarm_names: Sequence[str] = (),
     ) -> Self:
-        """Return a rollout whose new fleet takes `percent` (1 to 50) of the traffic first, and then the rest."""
+        """Return a rollout whose new fleet takes `percent` (1 to 50, default 10) of the traffic, then the rest."""
         return cls(
             kind=RolloutKind.CANARY,
             percent=percent,
@@ -81,13 +82,13 @@ class EndpointRollout:
     def linear(
         cls,
         *,
-        percent: int = 25,
+        percent: int | None = None,
         bake_seconds: int | None = None,
         termination_wait_seconds: int | None = None,
         timeout_seconds: int | None = None,
         alarm_names: Sequence[str] = (),
     ) -> Self:
-        """Return a rollout whose new fleet takes the traffic in steps of `percent` (10 to 50)."""
+        """Return a rollout whose new fleet takes the traffic in steps of `percent` (10 to 50, default 25)."""
         return cls(
             kind=RolloutKind.LINEAR,
             percent=percent,
@@ -101,12 +102,12 @@ class EndpointRollout:
     def rolling(
         cls,
         *,
-        percent: int = 25,
+        percent: int | None = None,
         bake_seconds: int | None = None,
         timeout_seconds: int | None = None,
         alarm_names: Sequence[str] = (),
     ) -> Self:
-        """Return a rollout that replaces `percent` (5 to 50) of the instances at a time.
+        """Return a rollout that replaces `percent` (5 to 50, default 25) of the instances at a time.
 
         It needs no second fleet: for instances that are hard to have.
         """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from llm_fleet.rules.sagemaker.endpoint_rollout import bake_seconds_of, termination_wait_seconds_of
+from llm_fleet.rules.sagemaker.endpoint_rollout import bake_seconds_of, step_percent_of, termination_wait_seconds_of
 from llm_fleet.rules.sagemaker.rollout_kind import RolloutKind
 from llm_fleet.sagemaker.endpoint.endpoint_rollout import EndpointRollout
 
@@ -44,4 +44,4 @@ def _blue_green(rollout: EndpointRollout) -> _Endpoint.BlueGreenUpdatePolicyProp
 
 
 def _step(rollout: EndpointRollout) -> _Endpoint.CapacitySizeProperty:
-    return _Endpoint.CapacitySizeProperty(type="CAPACITY_PERCENT", value=rollout.percent or 0)
+    return _Endpoint.CapacitySizeProperty(type="CAPACITY_PERCENT", value=step_percent_of(rollout) or 0)

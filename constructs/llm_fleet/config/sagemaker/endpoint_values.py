@@ -1,0 +1,25 @@
+"""The types of single values of an endpoint's operations."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from llm_fleet.config.quantity import Quantity
+
+_HOURS = Quantity(noun="time", units={"hours": 1, "hour": 1, "h": 1, "days": 24, "day": 24}, example="6 hours")
+_DOLLARS = Quantity(noun="sum of money", units={"USD": 1}, example="200 USD")
+_LIFETIME = Quantity(
+    noun="time",
+    units={"s": 1, "min": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600, "day": 86400, "days": 86400},
+    example="4 hours",
+    usual="hours",
+)
+
+Hours = Annotated[int, BeforeValidator(_HOURS.parse), WithJsonSchema(_HOURS.json_schema())]
+"""Whole hours, written as `6 hours`."""
+
+Dollars = Annotated[int, BeforeValidator(_DOLLARS.parse), WithJsonSchema(_DOLLARS.json_schema())]
+"""Whole US dollars, written as `200 USD`."""
+
+TimeToLiveSeconds = Annotated[int, BeforeValidator(_LIFETIME.parse), WithJsonSchema(_LIFETIME.json_schema())]
+"""Seconds, written as `4 hours`."""
