@@ -266,7 +266,6 @@ class TrainingJob(Construct):
         if watch is None:
             return {}
         checkpoints = self.job.checkpoints
-        own_key = self.bucket.encryption_key
         return watch.follow(
             self,
             name=self.job.name,
@@ -275,5 +274,15 @@ class TrainingJob(Construct):
             checkpoint_uri=(checkpoints.uri or self._checkpoint_uri) if checkpoints else None,
             metrics=[metric.name for metric in self.job.metrics],
             settings=watched,
-            keys=[own_key] if own_key is not None and checkpoints and checkpoints.uri is None else [],
+            keys=self._keys(),
         )
+
+    def _keys(self) -> list[kms.IKey]:
+        """Return the keys of the volumes and of the checkpoints, once each."""
+        checkpoints = self.job.checkpoints
+        keys = [self.encryption_key]
+        if checkpoints is not None and checkpoints.uri is None and self.bucket.encryption_key is not None:
+            keys.append(self.bucket.encryption_key)
+        if checkpoints is not None and checkpoints.key_arn is not None:
+            keys.append(kms.Key.from_key_arn(self, "CheckpointKey", checkpoints.key_arn))
+        return list({key.key_arn: key for key in keys}.values())
