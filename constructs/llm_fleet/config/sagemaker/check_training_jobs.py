@@ -1,11 +1,129 @@
 """Training jobs of a fleet file, judged by the rules that judge the construct."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.rules.problem import Problem
+from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.sagemaker.job_channel import JobChannelConfig
+from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
+from llm_fleet.config.sagemaker.training_job_view import TrainingJobView
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
+from llm_fleet.rules.terms import InternetAccess
 
 
 def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with training jobs of `fleet`, by attribute names."""
-    yield from ()
+    for name, job in fleet.training_jobs.items():
+        own = list(_check_own(job, fleet))
+        told = {problem.path for problem in own}
+        judged = [_in_file(problem, job, fleet) for problem in _judged(TrainingJobView(config=job, fleet=fleet))]
+        found = [*own, *(problem for problem in judged if problem.path not in told)]
+        yield from (problem.under("training_jobs", name) for problem in found)
+
+
+def _judged(view: TrainingJobView) -> list[Problem]:
+    network = view.fleet.network
+    internet: InternetAccess | None = network.internet if network is not None and network.vpc is None else None
+    place = check_training_job_place(view, region=view.fleet.region, has_network=network is not None, internet=internet)
+    return [*check_training_job(view), *place]
+
+
+def _check_own(job: TrainingJobConfig, fleet: Fleet) -> Iterator[Problem]:
+    """Return what is wrong with the keys that only a fleet file has."""
+    if job.source is not None:
+        yield from (problem.under("source") for problem in job.source.unread)
+    if job.bucket is not None:
+        yield from _bucket(job.bucket, fleet, "bucket")
+    for name, channel in job.channels.items():
+        yield from (problem.under("channels", name) for problem in _channel(channel, fleet))
+
+
+def _channel(channel: JobChannelConfig, fleet: Fleet) -> Iterator[Problem]:
+    places = {"s3_uri": channel.s3_uri, "bucket": channel.bucket, "fsx": channel.fsx}
+    told = [attribute for attribute, place in places.items() if place is not None]
+    if len(told) != 1:
+        yield Problem(
+            code=SageMakerCode.TRAINING_CHANNEL if not told else Code.CONTRADICTION,
+            message="a channel has one place" + (", and none is told" if not told else ", and two are told"),
+            remedy="write `s3`, `bucket` or `fsx`" if not told else "keep one of them",
+            path=(told[1],) if told else (),
+        )
+    if channel.bucket is not None:
+        yield from _bucket(channel.bucket, fleet, "bucket")
+    elif channel.prefix is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="a prefix is one of a bucket of the fleet's own",
+            remedy="write `bucket` beside it, or all of the place as `s3`",
+            path=("prefix",),
+            value=channel.prefix,
+        )
+    if channel.fsx is not None:
+        yield from _fsx(channel.fsx, fleet)
+
+
+def _fsx(folder: str, fleet: Fleet) -> Iterator[Problem]:
+    if fleet.storage.fsx is None:
+        yield Problem(
+            code=Code.UNKNOWN_REFERENCE,
+            message="the fleet has no FSx for Lustre",
+            remedy="add it, `storage: {fsx: {size: 1200 GiB}}`, or take the data from S3",
+            path=("fsx",),
+            value=folder,
+        )
+    elif {"..", "."} & set(folder.split("/")):
+        yield Problem(
+            code=SageMakerCode.TRAINING_CHANNEL,
+            message="a folder of the file system has no `.` or `..` in it",
+            remedy="write it from the file system's root, e.g. data/train",
+            path=("fsx",),
+            value=folder,
+        )
+
+
+def _bucket(name: str, fleet: Fleet, *path: str) -> Iterator[Problem]:
+    known = fleet.storage.buckets
+    if name not in known:
+        yield Problem(
+            code=Code.UNKNOWN_REFERENCE,
+            message="there is no such bucket under `storage.buckets`",
+            remedy=did_you_mean(name, known, otherwise="add it there, or write the place as `s3`"),
+            path=path,
+            value=name,
+            allowed=", ".join(known),
+        )
+
+
+def _in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Problem:
+    """Return a problem that a rule found of `job`, by its attributes in the file."""
+    match problem.path:
+        case ("channels", int(index), *rest):
+            channel = list(job.channels.values())[index]
+            return replace(_at_place(problem, channel, fleet), path=("channels", channel.name, *_place(rest, channel)))
+        case ("metrics", int(index), *rest):
+            return replace(problem, path=("metrics", list(job.metrics)[index], *rest))
+        case ("output_uri", *rest):
+            return replace(problem, path=("output", "uri", *rest))
+        case ("name", *_):
+            return replace(problem, remedy=f"shorten the job's key, or the fleet's name: {problem.remedy}")
+        case _:
+            return problem
+
+
+def _place(rest: list[PathPart], channel: JobChannelConfig) -> list[PathPart]:
+    """A place has another word in the file for each kind of it."""
+    words = {"uri": "s3_uri" if channel.bucket is None else "prefix", "file_system_id": "fsx", "directory": "fsx"}
+    return [words.get(str(rest[0]), rest[0]), *rest[1:]] if rest else []
+
+
+def _at_place(problem: Problem, channel: JobChannelConfig, fleet: Fleet) -> Problem:
+    if problem.code is SageMakerCode.NETWORK_NEEDED:
+        return replace(
+            problem, remedy=f"write `network: {network_of_services(fleet.region)}`, or take the data from S3"
+        )
+    return replace(problem, value=channel.prefix) if channel.bucket is not None and problem.value else problem

@@ -9,6 +9,7 @@ from llm_fleet.rules.sagemaker.training_job_distribution import check_distributi
 from llm_fleet.rules.sagemaker.training_job_image import check_image, check_image_region
 from llm_fleet.rules.sagemaker.training_job_instance import check_instances
 from llm_fleet.rules.sagemaker.training_job_metrics import check_metrics
+from llm_fleet.rules.sagemaker.training_job_network import check_mlflow_reached
 from llm_fleet.rules.sagemaker.training_job_places import check_places
 from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
 from llm_fleet.rules.sagemaker.training_job_source import check_requirements, check_source
@@ -49,6 +50,7 @@ def check_training_job_place(
         *check_image_region(job.image, region),
         *check_channel_network(job, has_network=has_network),
         *check_requirements(job, closed=closed),
+        *check_mlflow_reached(job, closed=closed),
     ]
 
 

@@ -33,9 +33,21 @@ def check_image(job: TrainingJobLike) -> list[Problem]:
 
 
 def check_image_region(image: TrainingImageLike, region: str | None) -> list[Problem]:
-    """Return why AWS does not offer the image in `region`, below `image`; an own one is where its address says."""
-    if region is None or is_unresolved(region) or image.kind is TrainingImageKind.OWN:
+    """Return why AWS does not offer the image in `region`, below `image`; an own one is where its address says.
+
+    A region that only the deployment knows has no image that could be named; `None` is not judged.
+    """
+    if region is None or image.kind is TrainingImageKind.OWN:
         return []
+    if is_unresolved(region):
+        return [
+            Problem(
+                code=_CODE,
+                message="AWS's image is in another registry in each region, and the stack's is not known",
+                remedy="give the stack `env` with a region, or name an image of your own",
+                path=("image",),
+            )
+        ]
     offered = smp_regions() if image.kind is TrainingImageKind.SMP else _family(image).regions
     if region in offered:
         return []
