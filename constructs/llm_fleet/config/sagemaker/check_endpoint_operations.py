@@ -72,7 +72,7 @@ class _Operations:
 
 
 def check_endpoint_operations(endpoint: OperatedEndpoint) -> Iterator[Problem]:
-    """Return what is wrong with the operations of `endpoint`, by its attributes; what does not fit only of right ones."""
+    """Return what is wrong with the operations of `endpoint`, by its attributes: parts, then how they fit."""
     found = list(_check_parts(endpoint))
     yield from found
     wrong = {problem.path[0] for problem in found}
