@@ -101,6 +101,10 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Backend as Backend
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
+    from llm_fleet.sagemaker.endpoint.endpoint_image import EndpointImage as EndpointImage
+    from llm_fleet.sagemaker.endpoint.endpoint_model import EndpointModel as EndpointModel
+    from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
+    from llm_fleet.sagemaker.endpoint.neuron_settings import NeuronSettings as NeuronSettings
     from llm_fleet.sagemaker.notebook.git_repository import GitRepository as GitRepository
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
@@ -213,6 +217,10 @@ _HOMES = {
     "rules.training.run.partition": ("TrainingPartition",),
     "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
     "rules.training.terms": ("EnvironmentUse",),
+    "sagemaker.endpoint.endpoint_image": ("EndpointImage",),
+    "sagemaker.endpoint.endpoint_model": ("EndpointModel",),
+    "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
+    "sagemaker.endpoint.neuron_settings": ("NeuronSettings",),
     "sagemaker.notebook.git_repository": ("GitRepository",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),

@@ -1,4 +1,4 @@
-"""The stack of one endpoint of SageMaker."""
+"""The stack of one endpoint of SageMaker. It comes and goes; network and storage stay, and the model where it is."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,16 @@ from constructs import Construct
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
+from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
 from llm_fleet.network.network import Network
+from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint
+from llm_fleet_stacks.endpoint_values import endpoint_image_from, endpoint_model_from, neuron_settings_from
+from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
 class EndpointStack(cdk.Stack):
-    """A model behind an endpoint of SageMaker."""
+    """A model behind an endpoint of SageMaker, in the network of its fleet where that has one."""
 
     def __init__(
         self,
@@ -33,4 +37,30 @@ class EndpointStack(cdk.Stack):
         description of an existing one, or none. `env`: default, the one that the CDK CLI is called with. `tags`:
         default, none.
         """
-        super().__init__(scope, id, env=env, tags=tags, stack_name=id)
+        super().__init__(
+            scope, id, env=env, tags=tags, description="Endpoint of an LLM fleet (llm-fleet)", stack_name=id
+        )
+        view = ConfiguredEndpoint(config=config, fleet=fleet)
+        self.endpoint = HuggingFaceEndpoint(
+            self,
+            "Endpoint",
+            model=endpoint_model_from(config.model, storage.buckets),
+            instance_type=config.instance_type,
+            instance_count=config.instance_count,
+            image=endpoint_image_from(config),
+            neuron=neuron_settings_from(config),
+            environment=config.environment,
+            inference_ami=config.inference_ami,
+            volume_gib=config.volume_gib,
+            download_timeout_seconds=config.download_timeout_seconds,
+            startup_timeout_seconds=config.startup_timeout_seconds,
+            network=network_for(self, network) if view.in_network else None,
+            network_isolation=config.network_isolation,
+            endpoint_name=view.name,
+            encryption_key=storage.key,
+            log_retention_days=config.log_retention_days,
+        )
+        """The endpoint."""
+        for key, value in config.tags.items():
+            cdk.Tags.of(self.endpoint).add(key, value)
+        self.endpoint.add_outputs()

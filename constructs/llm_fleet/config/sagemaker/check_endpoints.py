@@ -1,11 +1,122 @@
 """Endpoints of a fleet file, judged by the rules that judge the construct."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.sagemaker.endpoint import EndpointConfig
+from llm_fleet.config.sagemaker.endpoint_model import EndpointModelConfig
+from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.log_retention import check_retention_days
+from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.endpoint_check import check_endpoint
+
+_PLACES = ("hub_id", "s3_uri", "tarball_uri", "bucket")
+_ATTRIBUTES = {
+    attribute: model.key_of(attribute)
+    for model in (EndpointConfig, EndpointModelConfig)
+    for attribute in model.model_fields
+    if "_" in attribute and model.key_of(attribute) != attribute
+}
+_WORD = re.compile(rf"\b({'|'.join(sorted(_ATTRIBUTES, key=len, reverse=True))})\b")
 
 
 def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with endpoints of `fleet`, by attribute names."""
-    yield from ()
+    for endpoint in fleet.endpoints.values():
+        of_place = [*_check_place(endpoint.model, fleet)]
+        view = ConfiguredEndpoint(config=endpoint, fleet=fleet)
+        judged = check_endpoint(view, internet=view.internet, in_network=view.in_network)
+        if of_place:  # Of a place that is none nothing else can be told.
+            judged = [problem for problem in judged if problem.path[:1] != ("model",)]
+        found = [
+            *(problem.under("model") for problem in of_place),
+            *(_in_file(problem, endpoint) for problem in judged),
+            *_check_network(endpoint, fleet),
+            *check_retention_days(endpoint.log_retention_days, SageMakerCode.ENDPOINT_NUMBER, "log_retention_days"),
+            *check_tags(endpoint.tags),
+        ]
+        yield from (problem.under("endpoints", endpoint.name) for problem in found)
+
+
+def _in_file(problem: Problem, endpoint: EndpointConfig) -> Problem:
+    """Return `problem` where the user wrote what it is about, and in the file's words."""
+    path = () if problem.path == ("name",) else problem.path
+    if path == ("model", "location"):
+        model = endpoint.model
+        written = "key" if model.bucket is not None else next(one for one in _PLACES if getattr(model, one) is not None)
+        path = ("model", written)
+    return replace(problem, path=path, message=_translated(problem.message), remedy=_translated(problem.remedy))
+
+
+def _translated(text: str) -> str:
+    return _WORD.sub(lambda found: f"`{_ATTRIBUTES[found[0]]}`", text)
+
+
+def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
+    if endpoint.in_network is True and fleet.network is None:
+        yield Problem(
+            code=SageMakerCode.NETWORK_NEEDED,
+            path=("in_network",),
+            message="the endpoint is to stand in the fleet's network, and the fleet has none",
+            value=True,
+            remedy=f"write `network: {network_of_services(fleet.region)}` at the top, or leave it out here",
+        )
+
+
+def _check_place(model: EndpointModelConfig, fleet: Fleet) -> Iterator[Problem]:
+    keys = ", ".join(EndpointModelConfig.key_of(attribute) for attribute in _PLACES)
+    written = [attribute for attribute in _PLACES if getattr(model, attribute) is not None]
+    if not written:
+        yield Problem(
+            code=Code.MISSING_KEY,
+            message="nobody told where the model is",
+            allowed=f"one of {keys}",
+            remedy="add it, e.g. `hub: EleutherAI/gpt-j-6b`",
+        )
+        return
+    for attribute in written[1:]:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message=f"the model is in one place, and `{model.key_of(written[0])}` names another",
+            allowed=f"one of {keys}",
+            remedy="keep one of them",
+            path=(attribute,),
+            value=getattr(model, attribute),
+        )
+    yield from _check_bucket(model, fleet)
+
+
+def _check_bucket(model: EndpointModelConfig, fleet: Fleet) -> Iterator[Problem]:
+    names = list(fleet.storage.buckets)
+    if model.bucket is not None and model.bucket not in names:
+        yield Problem(
+            code=Code.UNKNOWN_REFERENCE,
+            message=f"there is no bucket {model.bucket!r} under `storage.buckets`",
+            remedy=did_you_mean(model.bucket, names, otherwise="add it there, or write `s3: s3://<bucket>/<folder>/`"),
+            path=("bucket",),
+            value=model.bucket,
+            allowed=", ".join(names),
+        )
+    if (model.key is None) != (model.bucket is None):
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="`key` is a folder or an archive in `bucket`, and one is told without the other",
+            remedy="write both, or the whole address after `s3` or `tarball`",
+            path=("key",) if model.key is not None else ("bucket",),
+            value=model.key or model.bucket,
+        )
+    if model.key_arn is not None and model.bucket is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="the bucket is the fleet's own, which knows its key",
+            remedy="remove `encryption_key`",
+            path=("key_arn",),
+            value=model.key_arn,
+        )

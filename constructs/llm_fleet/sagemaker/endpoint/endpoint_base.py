@@ -44,10 +44,8 @@ class EndpointBase(Construct):
 
     @property
     def endpoint_arn(self) -> str:
-        """Its ARN, from its name: no reference, so that what names it need not wait for it."""
-        return cdk.Stack.of(self).format_arn(
-            service="sagemaker", resource="endpoint", resource_name=self.endpoint_name.lower()
-        )
+        """Its ARN, a token."""
+        return self.endpoint.ref
 
     @property
     def grants(self) -> EndpointGrants:

@@ -73,7 +73,7 @@ def render_endpoint(
     plan: EndpointPlan,
     *,
     config_name: str,
-    rollout: sagemaker.CfnEndpoint.DeploymentConfigProperty,
+    rollout: sagemaker.CfnEndpoint.DeploymentConfigProperty | None,
     update: Mapping[str, Any],
 ) -> sagemaker.CfnEndpoint:
     """Make the endpoint, under the name that callers know."""
