@@ -9,9 +9,9 @@ from llm_fleet.catalog.endpoint_images import image_kinds
 from llm_fleet.catalog.inference_amis import inference_amis
 from llm_fleet.config.named import NamedModel
 from llm_fleet.config.sagemaker.endpoint_image import EndpointImageConfig
+from llm_fleet.config.sagemaker.endpoint_instance_name import EndpointInstanceName
 from llm_fleet.config.sagemaker.endpoint_model import EndpointModelConfig
 from llm_fleet.config.sagemaker.endpoint_neuron import EndpointNeuronConfig
-from llm_fleet.config.sagemaker.endpoint_instance_name import EndpointInstanceName
 from llm_fleet.config.services.short_schema import or_text
 from llm_fleet.config.values import Days, Gibibytes, Seconds
 
