@@ -11,6 +11,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
@@ -25,6 +26,7 @@ from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.sagemaker.notebook_addresses import notebook_claim
+from llm_fleet.rules.sagemaker.studio_place import studio_claims
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
@@ -102,6 +104,13 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             efa_with_address=view.efa_with_address,
         )
     yield from _claims_of_services(fleet)
+    if fleet.studio is not None:
+        yield from studio_claims(
+            len(fleet.studio.users),
+            zones=ConfiguredStudio(config=fleet.studio, fleet=fleet).zones,
+            home_efs=fleet.studio.home_efs,
+            owner="studio",
+        )
     for name, notebook in fleet.notebooks.items():
         yield notebook_claim(name, availability_zone_id=notebook.availability_zone_id)
 

@@ -89,8 +89,8 @@ def _check_id(attribute: str, number: int | None, limit: Limit) -> Iterator[Prob
 
 
 def _check_same(user: StudioUserLike, there: tuple[int, int] | None, cluster: str) -> Iterator[Problem]:
-    if there is None or user.uid is None:
-        return
+    if there is None or user.uid is None or not studio_facts().uid.holds(there[0]):
+        return  # No id of Studio's could be that one.
     here = (user.uid, user.uid if user.gid is None else user.gid)
     if is_unresolved(here) or here == there:
         return
