@@ -109,6 +109,19 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
     from llm_fleet.sagemaker.studio.studio_user import StudioUser as StudioUser
+    from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries as CapacityRetries
+    from llm_fleet.sagemaker.training_job.channel import Channel as Channel
+    from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints as Checkpoints
+    from llm_fleet.sagemaker.training_job.distribution import Distribution as Distribution
+    from llm_fleet.sagemaker.training_job.job_metric import JobMetric as JobMetric
+    from llm_fleet.sagemaker.training_job.job_schedule import JobSchedule as JobSchedule
+    from llm_fleet.sagemaker.training_job.source_bundle import SourceBundle as SourceBundle
+    from llm_fleet.sagemaker.training_job.spot import Spot as Spot
+    from llm_fleet.sagemaker.training_job.tracking import Tracking as Tracking
+    from llm_fleet.sagemaker.training_job.training_image import TrainingImage as TrainingImage
+    from llm_fleet.sagemaker.training_job.training_job import TrainingJob as TrainingJob
+    from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec as TrainingJobSpec
+    from llm_fleet.sagemaker.training_job.warm_pool import WarmPool as WarmPool
     from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
     from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
     from llm_fleet.sagemaker.watch.loss_spike import LossSpike as LossSpike
@@ -225,6 +238,19 @@ _HOMES = {
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),
     "sagemaker.studio.studio_user": ("StudioUser",),
+    "sagemaker.training_job.capacity_retries": ("CapacityRetries",),
+    "sagemaker.training_job.channel": ("Channel",),
+    "sagemaker.training_job.checkpoints": ("Checkpoints",),
+    "sagemaker.training_job.distribution": ("Distribution",),
+    "sagemaker.training_job.job_metric": ("JobMetric",),
+    "sagemaker.training_job.job_schedule": ("JobSchedule",),
+    "sagemaker.training_job.source_bundle": ("SourceBundle",),
+    "sagemaker.training_job.spot": ("Spot",),
+    "sagemaker.training_job.tracking": ("Tracking",),
+    "sagemaker.training_job.training_image": ("TrainingImage",),
+    "sagemaker.training_job.training_job": ("TrainingJob",),
+    "sagemaker.training_job.training_job_spec": ("TrainingJobSpec",),
+    "sagemaker.training_job.warm_pool": ("WarmPool",),
     "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
     "sagemaker.watch.job_watch": ("JobWatch",),
     "sagemaker.watch.loss_spike": ("LossSpike",),
