@@ -9,9 +9,11 @@ from llm_fleet.config.sagemaker.job_channel import JobChannelConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.sagemaker.training_job_view import TrainingJobView
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.rules.terms import InternetAccess
 
@@ -39,6 +41,11 @@ def _check_own(job: TrainingJobConfig, fleet: Fleet) -> Iterator[Problem]:
         yield from (problem.under("source") for problem in job.source.unread)
     if job.bucket is not None:
         yield from _bucket(job.bucket, fleet, "bucket")
+    if job.schedule is not None:
+        yield from (problem.under("schedule") for problem in check_job_schedule(job.schedule))
+    if job.capacity_retries is not None:
+        yield from (problem.under("capacity_retries") for problem in check_capacity_retries(job.capacity_retries))
+    yield from check_retention_days(job.log_retention_days, SageMakerCode.TRAINING_TIME, "log_retention_days")
     for name, channel in job.channels.items():
         yield from (problem.under("channels", name) for problem in _channel(channel, fleet))
 

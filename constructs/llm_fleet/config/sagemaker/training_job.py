@@ -8,12 +8,14 @@ from pydantic import Field, model_validator
 
 from llm_fleet.catalog.training_jobs import training_job_fact
 from llm_fleet.config.named import NamedModel, name_entries
+from llm_fleet.config.sagemaker.job_capacity_retries import JobCapacityRetriesConfig
 from llm_fleet.config.sagemaker.job_channel import JobChannelConfig
 from llm_fleet.config.sagemaker.job_checkpoints import JobCheckpointsConfig
 from llm_fleet.config.sagemaker.job_distribution import JobDistributionConfig
 from llm_fleet.config.sagemaker.job_image import TrainingImageConfig
 from llm_fleet.config.sagemaker.job_metric import JobMetricConfig
 from llm_fleet.config.sagemaker.job_output import JobOutputConfig
+from llm_fleet.config.sagemaker.job_schedule import JobScheduleConfig
 from llm_fleet.config.sagemaker.job_source import JobSourceConfig
 from llm_fleet.config.sagemaker.job_spot import JobSpotConfig
 from llm_fleet.config.sagemaker.job_tracking import JobTrackingConfig
@@ -23,6 +25,8 @@ from llm_fleet.config.sagemaker.training_job_schema import (
     or_flag,
     or_image,
     or_launcher,
+    or_number,
+    or_schedule,
     or_script,
     or_time,
     or_uri,
@@ -86,6 +90,13 @@ class TrainingJobConfig(NamedModel):
     """Whether the container can make no call at all. Default: no."""
     encrypt_between_nodes: bool | None = None
     """Whether what instances send each other is encrypted. Default: yes where there is more than one."""
+    schedule: JobScheduleConfig | None = Field(
+        default=None, examples=["cron(0 3 ? * SUN *)"], json_schema_extra=or_schedule
+    )
+    """When it is started by itself: `cron(0 3 ? * SUN *)`, `rate(7 days)`, or more about it. Default: never."""
+    capacity_retries: JobCapacityRetriesConfig | None = Field(default=None, json_schema_extra=or_number)
+    """Further jobs where there is no capacity: a number, or more about it. Default: five, waiting from 5 minutes to an
+    hour."""
     bucket: str | None = None
     """A name under `storage.buckets` for script, results and checkpoints. Default: a bucket of the job's own."""
     alarm_topic: TopicArn | None = None

@@ -43,6 +43,16 @@ def or_launcher(schema: dict[str, Any]) -> None:
     _also(schema, {"enum": [kind.value for kind in DistributionKind]})
 
 
+def or_schedule(schema: dict[str, Any]) -> None:
+    """Let an expression stand for a schedule."""
+    _also(schema, {"type": "string", "examples": ["cron(0 3 ? * SUN *)", "rate(7 days)"]})
+
+
+def or_number(schema: dict[str, Any]) -> None:
+    """Let a number stand for the mapping."""
+    _also(schema, {"type": "integer"})
+
+
 def _also(schema: dict[str, Any], short: dict[str, Any]) -> None:
     if "anyOf" in schema:
         schema["anyOf"] = [*schema["anyOf"], short]

@@ -51,6 +51,14 @@ def _distribution(written: Any) -> Any:
     return {"kind": written} if isinstance(written, str) else written
 
 
+def _schedule(written: Any) -> Any:
+    return {"when": written} if isinstance(written, str) else written
+
+
+def _capacity_retries(written: Any) -> Any:
+    return {"attempts": written} if isinstance(written, int) and not isinstance(written, bool) else written
+
+
 def _channels(written: Any) -> Any:
     """One place alone is the channel that the SDK calls `training` too."""
     if isinstance(written, str):
@@ -78,4 +86,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "output": _place,
     "metrics": _metrics,
     "distribution": _distribution,
+    "schedule": _schedule,
+    "capacity_retries": _capacity_retries,
 }

@@ -48,7 +48,7 @@ OF_TRAINING_JOB: Mapping[str, str] = {
     "variables": "write `environment`",
     "hyper_parameters": "write `hyperparameters`",
     "subnets": "leave it out: the job stands in the fleet's `network`",
-    "security_group_ids": "leave it out: the job has a security group of its own",
+    "security_group_ids": "leave it out: the job has the network's",
     "enable_network_isolation": "write `network_isolation`",
     "encrypt_inter_container_traffic": "write `encrypt_between_nodes`",
     "enable_remote_debug": "write `remote_debug`",
@@ -59,6 +59,7 @@ OF_TRAINING_JOB: Mapping[str, str] = {
     "base_job_name": "write the name as the job's key, in front of its colon",
     "name": "write the name as the job's key, in front of its colon",
     "cron": "write `schedule`",
+    "rate": "write `schedule`",
     # What has ended.
     "compiler_config": "leave it out: SageMaker Training Compiler has ended; call torch.compile in the script",
     "debugger_hook_config": _ENDED,
