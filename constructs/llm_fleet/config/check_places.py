@@ -12,6 +12,7 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
 from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
+from llm_fleet.config.sagemaker.training_job_view import TrainingJobView
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
@@ -27,6 +28,7 @@ from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.sagemaker.notebook_addresses import notebook_claim
 from llm_fleet.rules.sagemaker.studio_place import studio_claims
+from llm_fleet.rules.sagemaker.training_job_network import address_claim as training_job_claim
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:
@@ -111,6 +113,8 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             home_efs=fleet.studio.home_efs,
             owner="studio",
         )
+    for job in fleet.training_jobs.values():
+        yield _claim_of_training_job(TrainingJobView(config=job, fleet=fleet))
     for name, notebook in fleet.notebooks.items():
         yield notebook_claim(name, availability_zone_id=notebook.availability_zone_id)
 
@@ -120,6 +124,13 @@ def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
     for name, service in fleet.services.items():
         view = ServiceView(config=service, fleet=fleet)
         yield from service_address_claims(view.hosts, view.scaling, owner=name, zones=zones)
+
+
+def _claim_of_training_job(job: TrainingJobView) -> AddressClaim:
+    """With a channel on FSx it runs in that AZ; else in any, and the first must have room."""
+    on_fsx = any(channel.fsx is not None for channel in job.config.channels.values())
+    zone = zone_of_fsx(job.fleet) if on_fsx and job.fleet.storage.fsx is not None else None
+    return training_job_claim(job, owner=job.config.name, availability_zone_id=zone)
 
 
 def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:

@@ -22,10 +22,14 @@ def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with training jobs of `fleet`, by attribute names."""
     for name, job in fleet.training_jobs.items():
         own = list(_check_own(job, fleet))
-        told = {problem.path for problem in own}
         judged = [_in_file(problem, job, fleet) for problem in _judged(TrainingJobView(config=job, fleet=fleet))]
-        found = [*own, *(problem for problem in judged if problem.path not in told)]
+        found = [*own, *(problem for problem in judged if not _is_told(problem, own))]
         yield from (problem.under("training_jobs", name) for problem in found)
+
+
+def _is_told(problem: Problem, own: list[Problem]) -> bool:
+    """What is wrong with the place of a channel is told once, in the words of the file."""
+    return any(problem.path[:2] == each.path[:2] for each in own if each.path[0] == "channels")
 
 
 def _judged(view: TrainingJobView) -> list[Problem]:
