@@ -13,8 +13,8 @@ class PlatformFacts:
 
     name: str
     """As the service knows it, e.g. `notebook-al2023-v1`."""
-    jupyterlab: int | None
-    """Its major version; `None` where no document tells."""
+    jupyterlab: int
+    """Its major version."""
     ended: str | None
     """Since when no instance can be made or started on it, as ISO date; `None` of a living one."""
     successor: str | None
@@ -36,6 +36,8 @@ class NotebookFacts:
 
     platforms: Mapping[str, PlatformFacts]
     default_platform: str
+    undocumented_platforms: tuple[str, ...]
+    """Of which nothing but the name is known."""
     instance_types: Mapping[str, tuple[str, ...]]
     """The sizes of each family, smallest first."""
     retired_families: Mapping[str, str]
@@ -74,5 +76,5 @@ def notebook_facts() -> NotebookFacts:
     platforms = {name: PlatformFacts(name=name, **told) for name, told in facts.pop("platforms").items()}
     types = {family: tuple(sizes) for family, sizes in facts.pop("instance_types").items()}
     bounds = {name: Bounds(**facts.pop(name)) for name in ("volume_gib", "idle_minutes")}
-    lists = {name: tuple(facts.pop(name)) for name in ("default_pins", "sdk_name_prefixes")}
+    lists = {name: tuple(facts.pop(name)) for name in ("default_pins", "sdk_name_prefixes", "undocumented_platforms")}
     return NotebookFacts(platforms=platforms, instance_types=types, **bounds, **lists, **facts)

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.local_aws.resources import endpoint_cases as endpoints
+from tests.local_aws.resources import notebook_cases as notebooks
 from tests.local_aws.resources.machine_cases import MACHINE, MACHINE_TOLD, OTHER, ROLE, machine, make_role
+from tests.local_aws.resources.queue_cases import POISON, POLICY, QUEUE, TABLE, make_poison, queue, table
 from tests.local_aws.resources.support import Deployer, trust
 
 Told = Callable[[Any, str], dict[str, Any]]
@@ -99,6 +101,43 @@ LIFECYCLE_TOLD = {
 STATEMENT = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "kms:*", "Resource": "*"}
 
 CASES = (
+    Case(
+        type="AWS::SageMaker::NotebookInstance",
+        service="sagemaker",
+        properties=notebooks.NOTEBOOK,
+        told=notebooks.notebook,
+        expected={
+            "NotebookInstanceStatus": "InService",
+            "PlatformIdentifier": "notebook-al2023-v1",
+            "VolumeSizeInGB": 50,
+            "RootAccess": "Disabled",
+            "NotebookInstanceLifecycleConfigName": "pins",
+            "DefaultCodeRepository": "samples",
+            "InstanceMetadataServiceConfiguration": {"MinimumInstanceMetadataServiceVersion": "2"},
+            "tags": {"fleet", "kind"},
+        },
+        change={"InstanceType": "ml.g5.xlarge", "DefaultCodeRepository": None},
+        changed={"InstanceType": "ml.g5.xlarge", "NotebookInstanceStatus": "InService"},
+        before=notebooks.make_parts,
+    ),
+    Case(
+        type="AWS::SageMaker::NotebookInstanceLifecycleConfig",
+        service="sagemaker",
+        properties=notebooks.CONFIG,
+        told=notebooks.config,
+        expected={"OnStart": [{"Content": notebooks.SCRIPT}], "tags": {"fleet"}},
+        change={"OnStart": [{"Content": notebooks.LONGER}]},
+        changed={"OnStart": [{"Content": notebooks.LONGER}]},
+    ),
+    Case(
+        type="AWS::SageMaker::CodeRepository",
+        service="sagemaker",
+        properties=notebooks.REPOSITORY,
+        told=notebooks.repository,
+        expected={"GitConfig": notebooks.REPOSITORY["GitConfig"], "tags": {"fleet"}},
+        change={"Tags": [{"Key": "kind", "Value": "code"}]},
+        changed={"tags": {"fleet", "kind"}},
+    ),
     Case(
         type="AWS::SageMaker::Model",
         service="sagemaker",
@@ -349,5 +388,36 @@ CASES = (
         },
         change={"ImageTagMutability": "MUTABLE"},
         changed={"imageTagMutability": "MUTABLE"},
+    ),
+    Case(
+        type="AWS::SQS::Queue",
+        service="sqs",
+        before=make_poison,
+        properties=QUEUE | {"MessageRetentionPeriod": 1209600, "DelaySeconds": 5},
+        told=queue,
+        expected={
+            "VisibilityTimeout": "3600",
+            "MessageRetentionPeriod": "1209600",
+            "DelaySeconds": "5",
+            "redrive": {"deadLetterTargetArn": POISON, "maxReceiveCount": 5},
+            "tags": {"fleet": "test"},
+        },
+        change={"VisibilityTimeout": 900, "MessageRetentionPeriod": None, "RedrivePolicy": None, "DelaySeconds": None},
+        changed={"VisibilityTimeout": "900", "MessageRetentionPeriod": "345600", "redrive": None, "DelaySeconds": "0"},
+    ),
+    Case(
+        type="AWS::DynamoDB::Table",
+        service="dynamodb",
+        properties=TABLE,
+        told=table,
+        expected={
+            "billing": "PAY_PER_REQUEST",
+            "indexes": ["open"],
+            "restorable": "ENABLED",
+            "encrypted": "ENABLED",
+            "DeletionProtectionEnabled": False,
+        },
+        change={"PointInTimeRecoverySpecification": None, "DeletionProtectionEnabled": False},
+        changed={"restorable": "DISABLED"},
     ),
 )
