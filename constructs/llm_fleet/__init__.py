@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from llm_fleet.rules.problem import Problem as Problem
     from llm_fleet.rules.sagemaker.studio_terms import StudioInternet as StudioInternet
     from llm_fleet.rules.sagemaker.studio_terms import StudioSignIn as StudioSignIn
+    from llm_fleet.rules.sagemaker.training_job_terms import InputMode as InputMode
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
     from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
@@ -157,7 +158,6 @@ _HOMES = {
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
     "inference.alarm_thresholds": ("AlarmThresholds",),
-    "notifications.alarm_topic": ("AlarmTopic",),
     "inference.ec2_hosts": ("Ec2Hosts",),
     "inference.front": ("Front",),
     "inference.inference_service": ("InferenceService",),
@@ -190,6 +190,7 @@ _HOMES = {
     "named_files.deployed_configuration": ("DeployedConfiguration",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
+    "notifications.alarm_topic": ("AlarmTopic",),
     "parallelcluster.capacity_reservation": ("CapacityReservation",),
     "parallelcluster.compute_resource": ("ComputeResource",),
     "parallelcluster.dcv": ("Dcv",),
@@ -214,6 +215,7 @@ _HOMES = {
     ),
     "rules.problem": ("FleetError", "Problem"),
     "rules.sagemaker.studio_terms": ("StudioInternet", "StudioSignIn"),
+    "rules.sagemaker.training_job_terms": ("InputMode",),
     "rules.terms": (
         "DeepHealthCheck",
         "InternetAccess",
@@ -240,16 +242,26 @@ _HOMES = {
     "sagemaker.studio.studio_user": ("StudioUser",),
     "sagemaker.training_job.capacity_retries": ("CapacityRetries",),
     "sagemaker.training_job.channel": ("Channel",),
+    "sagemaker.training_job.channel": ("Channel",),
+    "sagemaker.training_job.checkpoints": ("Checkpoints",),
     "sagemaker.training_job.checkpoints": ("Checkpoints",),
     "sagemaker.training_job.distribution": ("Distribution",),
+    "sagemaker.training_job.distribution": ("Distribution",),
+    "sagemaker.training_job.job_metric": ("JobMetric",),
     "sagemaker.training_job.job_metric": ("JobMetric",),
     "sagemaker.training_job.job_schedule": ("JobSchedule",),
     "sagemaker.training_job.source_bundle": ("SourceBundle",),
+    "sagemaker.training_job.source_bundle": ("SourceBundle",),
+    "sagemaker.training_job.spot": ("Spot",),
     "sagemaker.training_job.spot": ("Spot",),
     "sagemaker.training_job.tracking": ("Tracking",),
+    "sagemaker.training_job.tracking": ("Tracking",),
+    "sagemaker.training_job.training_image": ("TrainingImage",),
     "sagemaker.training_job.training_image": ("TrainingImage",),
     "sagemaker.training_job.training_job": ("TrainingJob",),
     "sagemaker.training_job.training_job_spec": ("TrainingJobSpec",),
+    "sagemaker.training_job.training_job_spec": ("TrainingJobSpec",),
+    "sagemaker.training_job.warm_pool": ("WarmPool",),
     "sagemaker.training_job.warm_pool": ("WarmPool",),
     "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
     "sagemaker.watch.job_watch": ("JobWatch",),
