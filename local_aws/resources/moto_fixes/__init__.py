@@ -35,6 +35,8 @@ FIXES = (
     "ecs_task_definitions",
     "ecs_services",
     "scaling_policies",
+    "sagemaker_scaling",
+    "budgets",
     "wafv2_associations",
     "cloudwatch_alarms",
     "ssm_neuron_images",

@@ -1,4 +1,4 @@
-"""Scaling policies of ECS services: their alarms watch what the policy tracks, and a policy needs its target.
+"""Scaling policies of ECS services and endpoints of SageMaker: alarms on what is tracked, and a target for each.
 
 moto makes alarms of CPU whatever is tracked, takes a policy of nothing, and has no tags. The
 thresholds of the real alarms are the service's own affair; those here are the target and nine tenths of it.
@@ -19,6 +19,8 @@ _PREDEFINED = {
     "ECSServiceAverageCPUUtilization": ("AWS/ECS", "CPUUtilization"),
     "ECSServiceAverageMemoryUtilization": ("AWS/ECS", "MemoryUtilization"),
     "ALBRequestCountPerTarget": ("AWS/ApplicationELB", "RequestCountPerTarget"),
+    "SageMakerVariantInvocationsPerInstance": ("AWS/SageMaker", "InvocationsPerInstance"),
+    "SageMakerVariantConcurrentRequestsPerModelHighResolution": ("AWS/SageMaker", "ConcurrentRequestsPerModel"),
 }
 
 
@@ -106,9 +108,17 @@ def _alarms(self: Any) -> list[Any]:
     ]
 
 
+def _dimensions(resource: str) -> list[dict[str, str]]:
+    """Return the dimensions of `service/<cluster>/<service>` or `endpoint/<endpoint>/variant/<variant>`."""
+    if resource.startswith("endpoint/"):
+        _, endpoint, _, variant = resource.split("/")
+        return [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": variant}]
+    _, cluster, service = resource.split("/")
+    return [{"Name": "ClusterName", "Value": cluster}, {"Name": "ServiceName", "Value": service}]
+
+
 def _metric(self: Any, config: dict[str, Any]) -> dict[str, Any]:
-    _, cluster, service = self.resource_id.split("/")
-    dimensions = [{"Name": "ClusterName", "Value": cluster}, {"Name": "ServiceName", "Value": service}]
+    dimensions = _dimensions(self.resource_id)
     if custom := config.get("CustomizedMetricSpecification"):
         return {
             "namespace": custom.get("Namespace"),

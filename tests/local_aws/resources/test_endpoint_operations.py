@@ -1,0 +1,84 @@
+"""Scaling of endpoints, and budgets: their lives, and what goes with what."""
+
+from typing import Any
+
+import pytest
+
+from local_aws.resource_provider import ResourceFailed
+from tests.local_aws.resources.endpoint_cases import CONFIG, ENDPOINT, VARIANT, make_configs
+from tests.local_aws.resources.support import ACCOUNT, Deployer
+
+TARGET: dict[str, Any] = {
+    "ServiceNamespace": "sagemaker",
+    "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+    "ResourceId": "endpoint/gpt-j/variant/AllTraffic",
+    "MinCapacity": 1,
+    "MaxCapacity": 3,
+}
+METRIC = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
+POLICY: dict[str, Any] = {
+    "PolicyName": "load",
+    "PolicyType": "TargetTrackingScaling",
+    "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 5, "PredefinedMetricSpecification": METRIC},
+}
+BUDGET: dict[str, Any] = {
+    "BudgetType": "COST",
+    "TimeUnit": "MONTHLY",
+    "BudgetLimit": {"Amount": 200, "Unit": "USD"},
+    "CostFilters": {"Service": ["Amazon SageMaker"]},
+}
+NOTIFICATION = {"NotificationType": "ACTUAL", "ComparisonOperator": "GREATER_THAN", "Threshold": 80}
+READERS = [{"SubscriptionType": "EMAIL", "Address": "team@example.com"}]
+
+
+def alarms(deployer: Deployer) -> list[dict[str, Any]]:
+    return deployer.client("cloudwatch").describe_alarms()["MetricAlarms"]
+
+
+def scaled(deployer: Deployer) -> None:
+    make_configs(deployer)
+    deployer.create("AWS::SageMaker::Endpoint", **ENDPOINT)
+    target = deployer.create("AWS::ApplicationAutoScaling::ScalableTarget", **TARGET)
+    deployer.create("AWS::ApplicationAutoScaling::ScalingPolicy", **POLICY, ScalingTargetId=target.physical_id)
+
+
+def test_what_scales_an_endpoint_needs_its_variant_and_goes_with_it(deployer: Deployer) -> None:
+    with pytest.raises(ResourceFailed, match="no endpoint with a variant"):
+        deployer.create("AWS::ApplicationAutoScaling::ScalableTarget", **TARGET)
+    scaled(deployer)
+    assert {one["MetricName"] for one in alarms(deployer)} == {"ConcurrentRequestsPerModel"}
+    assert {one["Value"] for one in alarms(deployer)[0]["Dimensions"]} == {"gpt-j", "AllTraffic"}
+    deployer.client("sagemaker").delete_endpoint(EndpointName="gpt-j")
+    scaling = deployer.client("application-autoscaling")
+    assert scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"] == []
+    assert scaling.describe_scaling_policies(ServiceNamespace="sagemaker")["ScalingPolicies"] == []
+    assert alarms(deployer) == []
+
+
+def test_what_scales_keeps_its_instance_type(deployer: Deployer) -> None:
+    scaled(deployer)
+    other = VARIANT | {"InstanceType": "ml.inf2.8xlarge"}
+    changed = CONFIG | {"EndpointConfigName": "larger", "ProductionVariants": [other]}
+    deployer.create("AWS::SageMaker::EndpointConfig", **changed)
+    client = deployer.client("sagemaker")
+    with pytest.raises(client.exceptions.ClientError, match="deregister it before"):
+        client.update_endpoint(EndpointName="gpt-j", EndpointConfigName="larger")
+
+
+def test_a_budget_lives(deployer: Deployer) -> None:
+    properties: dict[str, Any] = {
+        "Budget": BUDGET,
+        "NotificationsWithSubscribers": [{"Notification": NOTIFICATION, "Subscribers": READERS}],
+    }
+    budget = deployer.create("AWS::Budgets::Budget", **properties)
+    client = deployer.client("budgets")
+    named = {"AccountId": ACCOUNT, "BudgetName": budget.physical_id}
+    told = client.describe_budget(**named)["Budget"]
+    assert (told["BudgetLimit"], told["CostFilters"]) == ({"Amount": "200", "Unit": "USD"}, BUDGET["CostFilters"])
+    assert client.describe_notifications_for_budget(**named)["Notifications"] == [NOTIFICATION]
+    assert client.describe_subscribers_for_notification(**named, Notification=NOTIFICATION)["Subscribers"] == READERS
+    more = properties | {"Budget": BUDGET | {"BudgetLimit": {"Amount": 99.5, "Unit": "USD"}}}
+    deployer.update("AWS::Budgets::Budget", budget, properties, more)
+    assert client.describe_budget(**named)["Budget"]["BudgetLimit"]["Amount"] == "99.5"
+    deployer.delete("AWS::Budgets::Budget", budget, **more)
+    assert client.describe_budgets(AccountId=ACCOUNT)["Budgets"] == []
