@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 
 from llm_fleet.catalog.endpoint_images import image_title
-from llm_fleet.catalog.endpoint_instances import EndpointInstance, endpoint_instance, endpoint_instance_names
+from llm_fleet.catalog.endpoint_instances import (
+    EndpointInstance,
+    endpoint_instance,
+    endpoint_instance_names,
+    family_of,
+)
 from llm_fleet.catalog.endpoint_settings import endpoint_settings
 from llm_fleet.rules.inference.memory import GIB, in_gib
 from llm_fleet.rules.inference.model_shape import known_shape
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_image import image_kind
+from llm_fleet.rules.sagemaker.endpoint_image import image_facts, image_kind
 from llm_fleet.rules.sagemaker.endpoint_instance import accelerator_of
 from llm_fleet.rules.sagemaker.endpoint_model import TARBALL_ENDING
 from llm_fleet.rules.sagemaker.endpoint_protocols import EndpointImageLike, EndpointModelLike
@@ -64,16 +69,26 @@ def _room(image: EndpointImageLike, instance: EndpointInstance) -> float | None:
 
 
 def _larger(weights: int, image: EndpointImageLike, instance: EndpointInstance) -> list[str]:
-    """Return the smallest types of the same family that would do, and of all families with the same accelerator."""
-    found: list[tuple[bool, float, str]] = []
-    for name in endpoint_instance_names():
-        other = endpoint_instance(name)
-        if other is None or accelerator_of(other) != accelerator_of(instance):
-            continue
-        room = _room(image, other)
-        if room is not None and room >= weights and other.architecture == instance.architecture:
-            found.append((other.family != instance.family, room, name))
-    return [name for _, _, name in sorted(found)[:4]]
+    """Return the smallest type of each family that would do on the same accelerator, its own family first."""
+    names = [name for name in endpoint_instance_names() if _would_do(name, weights, image, instance)]
+    smallest: dict[str, str] = {}
+    for name in names:  # the API lists the sizes of a family in their order
+        smallest.setdefault(family_of(name), name)
+    own = [name for family, name in smallest.items() if family == instance.family]
+    return [*own, *(name for name in smallest.values() if name not in own)][:4]
+
+
+def _would_do(name: str, weights: int, image: EndpointImageLike, instance: EndpointInstance) -> bool:
+    other = endpoint_instance(name)
+    if (
+        other is None
+        or accelerator_of(other) != accelerator_of(instance)
+        or other.architecture != instance.architecture
+    ):
+        return False
+    room, facts = _room(image, other), image_facts(image, other)
+    runs = facts is None or not facts.families or other.family in facts.families
+    return runs and room is not None and room >= weights
 
 
 def _who(image: EndpointImageLike, instance: EndpointInstance) -> str:

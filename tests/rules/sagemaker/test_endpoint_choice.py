@@ -1,0 +1,122 @@
+"""What an endpoint gets where its user told nothing."""
+
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.endpoint_instances import EndpointInstance, endpoint_instance
+from llm_fleet.rules.sagemaker.endpoint_ami import ami_for
+from llm_fleet.rules.sagemaker.endpoint_choice import download_seconds, startup_seconds, variables, volume_gib
+from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind
+from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, AModel, AnImage, SomeNeuron, endpoint
+
+VLLM, TGI, PIPELINES = EndpointImageKind.VLLM, EndpointImageKind.TGI, EndpointImageKind.HUGGING_FACE
+GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
+
+
+def instance(name: str) -> EndpointInstance:
+    facts = endpoint_instance(name)
+    assert facts is not None
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "expected"),
+    [
+        ("ml.g4dn.xlarge", AnImage(), GPU_4),  # CUDA 13.0
+        ("ml.g4dn.xlarge", AnImage(kind=TGI), GPU_3),  # CUDA 12.4
+        ("ml.g4dn.xlarge", AnImage(kind=VLLM, version="0.17.0"), GPU_4),  # CUDA 12.9
+        ("ml.p5.48xlarge", AnImage(uri=OWN, cuda="12.1"), None),  # what p5 boots with knows 12.2
+        ("ml.g4dn.xlarge", AnImage(uri=OWN, cuda="11.1"), None),
+        ("ml.g4dn.xlarge", AnImage(uri=OWN, cuda="12.1"), "al2-ami-sagemaker-inference-gpu-2"),
+        ("ml.g7e.2xlarge", AnImage(kind=TGI), GPU_4),  # no earlier driver knows Blackwell
+        ("ml.g4dn.xlarge", AnImage(uri=OWN), None),
+        (INF2, AnImage(), None),
+        ("ml.m7i.xlarge", AnImage(), None),
+    ],
+)
+def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: AnImage, expected: str | None) -> None:
+    chosen = ami_for(image, instance(name))
+    assert (chosen.name if chosen else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"model": AModel(revision="float16")},
+            {
+                "SM_VLLM_MODEL": "EleutherAI/gpt-j-6b",
+                "SM_VLLM_REVISION": "float16",
+                "SM_VLLM_TENSOR_PARALLEL_SIZE": "1",
+            },
+        ),
+        (
+            {"model": FILES, "instance_type": "ml.g5.12xlarge"},
+            {"SM_VLLM_MODEL": "/opt/ml/model", "SM_VLLM_TENSOR_PARALLEL_SIZE": "4"},
+        ),
+        (
+            {"image": AnImage(kind=TGI), "instance_type": "ml.g5.12xlarge"},
+            {"HF_MODEL_ID": "EleutherAI/gpt-j-6b", "SM_NUM_GPUS": "4", "USAGE_STATS": "off"},
+        ),
+        (
+            {"image": AnImage(kind=PIPELINES), "model": AModel(task="text-generation")},
+            {"HF_MODEL_ID": "EleutherAI/gpt-j-6b", "HF_TASK": "text-generation"},
+        ),
+        ({"image": AnImage(kind=PIPELINES), "model": FILES}, {}),
+        ({"image": AnImage(uri=OWN), "model": FILES}, {}),
+        ({"image": AnImage(uri=OWN)}, {"HF_MODEL_ID": "EleutherAI/gpt-j-6b"}),
+        ({"instance_type": INF2, "model": FILES}, {"SM_ON_MODEL": "/opt/ml/model"}),
+        (
+            {"instance_type": "ml.inf2.24xlarge", "neuron": SomeNeuron(batch_size=4, sequence_length=4096)},
+            {
+                "SM_ON_MODEL": "EleutherAI/gpt-j-6b",
+                "SM_ON_TENSOR_PARALLEL_SIZE": "12",
+                "SM_ON_BATCH_SIZE": "4",
+                "SM_ON_SEQUENCE_LENGTH": "4096",
+            },
+        ),
+        (
+            {"instance_type": INF2, "neuron": SomeNeuron(cores=2), "image": AnImage(kind=TGI), "model": FILES},
+            {
+                "HF_MODEL_ID": "/opt/ml/model",
+                "HF_NUM_CORES": "2",
+                "HF_AUTO_CAST_TYPE": "bf16",
+                "MAX_BATCH_SIZE": "1",
+                "MAX_TOTAL_TOKENS": "2048",
+                "USAGE_STATS": "off",
+            },
+        ),
+    ],
+)
+def test_the_image_is_told_in_its_own_words(changes: dict[str, Any], expected: dict[str, str]) -> None:
+    asked = endpoint(**changes)
+    assert variables(asked, instance(asked.instance_type)) == expected
+
+
+def test_waits_follow_the_size_within_the_services_bounds() -> None:
+    small, large = (endpoint(model=AModel(location="a/b", parameters=count)) for count in (1_000_000, 70_000_000_000))
+    gpu = instance("ml.p4d.24xlarge")
+    assert 60 <= startup_seconds(small, gpu) < startup_seconds(large, gpu) <= 3600
+    assert startup_seconds(endpoint(startup_timeout_seconds=700), gpu) == 700
+    assert download_seconds(small, gpu) is None  # on the Hub: the container downloads it
+    assert 60 <= (download_seconds(endpoint(model=FILES), gpu) or 0) <= 3600
+
+
+def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
+    unknown = endpoint(model=AModel(location="a/b"))
+    assert startup_seconds(unknown, instance("ml.g4dn.xlarge")) < startup_seconds(unknown, instance("ml.g5.48xlarge"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"instance_type": "ml.g4dn.xlarge"}, None),
+        ({"instance_type": INF2, "model": AModel(location="a/b")}, 64),
+        ({"instance_type": INF2, "volume_gib": 100}, 100),
+        ({"instance_type": "ml.inf2.48xlarge", "model": AModel(location="a/b", parameters=70_000_000_000)}, 291),
+    ],
+)
+def test_a_volume_only_where_there_are_no_disks(changes: dict[str, Any], expected: int | None) -> None:
+    asked = endpoint(**changes)
+    assert volume_gib(asked, instance(asked.instance_type)) == expected
