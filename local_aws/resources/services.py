@@ -13,7 +13,7 @@ from local_aws.resource_provider import ResourceFailed
 from local_aws.resources.shapes import model_problems
 
 _GONE = re.compile(
-    r"NotFound|NoSuch|NotExist|Nonexistent|Not_Found|^404$|InvalidRouteTableId|InvalidNetworkInterfaceID"
+    r"NotFound|NoSuch|NotExist|Non[Ee]xistent|Not_Found|^404$|InvalidRouteTableId|InvalidNetworkInterfaceID"
 )
 
 _SAGEMAKER_GONE = re.compile(r"Could not find|Requested resource not found|RecordNotFound")

@@ -19,6 +19,7 @@ FIXES = (
     "sagemaker_clusters",
     "sagemaker_endpoints",
     "sagemaker_notebooks",
+    "sagemaker_studio",
     "sagemaker_training_jobs",
     "state_machine_runs",
     "ec2_in_use",

@@ -8,7 +8,7 @@ from typing import Any
 from tests.local_aws.resources import endpoint_cases as endpoints
 from tests.local_aws.resources import notebook_cases as notebooks
 from tests.local_aws.resources.machine_cases import MACHINE, MACHINE_TOLD, OTHER, ROLE, machine, make_role
-from tests.local_aws.resources.queue_cases import POISON, POLICY, QUEUE, TABLE, make_poison, queue, table
+from tests.local_aws.resources.queue_cases import POISON, QUEUE, TABLE, make_poison, queue, table
 from tests.local_aws.resources.support import Deployer, trust
 
 Told = Callable[[Any, str], dict[str, Any]]

@@ -55,8 +55,11 @@ def function(aws: LocalAws) -> str:
 
 @pytest.fixture
 def queue(aws: LocalAws, function: str) -> Any:
-    url = aws.client("sqs").create_queue(QueueName="work", Attributes={"VisibilityTimeout": "60"})["QueueUrl"]
     arn = "arn:aws:sqs:us-west-2:123456789012:work"
+    let_in = {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [let_in | {"Resource": arn}]})
+    attributes = {"VisibilityTimeout": "60", "Policy": policy}
+    url = aws.client("sqs").create_queue(QueueName="work", Attributes=attributes)["QueueUrl"]
     mapped = aws.client("lambda").create_event_source_mapping(
         EventSourceArn=arn, FunctionName=function, BatchSize=10, FunctionResponseTypes=["ReportBatchItemFailures"]
     )
