@@ -22,9 +22,9 @@ from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop
 from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs
 
 
-def job_watch_from(config: JobWatchConfig | bool) -> JobWatch | None:
+def job_watch_from(config: JobWatchConfig | None) -> JobWatch | None:
     """Return what a training job has of its own; `None` for nothing."""
-    if isinstance(config, bool):
+    if config is None:
         return None
     return JobWatch(
         restart=None if config.restart is None else restart_from(config.restart),

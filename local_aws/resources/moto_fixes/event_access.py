@@ -1,7 +1,7 @@
 """A rule writes to a queue only when the queue's policy lets it, and the policy of the key that encrypts the queue.
 
-Where either does not, the real EventBridge tries for a day and then drops the event, or puts it into the second queue of
-the target: nothing fails at deployment, and nothing ever arrives. moto delivers whatever the policies say
+Where either does not, the real EventBridge tries for a day and then drops the event, or puts it into the target's own
+second queue: nothing fails at deployment, and nothing ever arrives. moto delivers whatever the policies say
 (docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html).
 """
 

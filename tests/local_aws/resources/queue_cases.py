@@ -61,9 +61,7 @@ def table(client: Any, name: str) -> dict[str, Any]:
         "indexes": [index["IndexName"] for index in found["GlobalSecondaryIndexes"]],
         "restorable": backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"],
         "encrypted": found.get("SSEDescription", {}).get("Status"),
-        "tags": {
-            tag["Key"]: tag["Value"] for tag in client.list_tags_of_resource(ResourceArn=found["TableArn"])["Tags"]
-        },
+        "tags": {tag["Key"]: tag["Value"] for tag in tags},
     }
 
 

@@ -14,7 +14,7 @@ from tests.local_aws.resources.support import ACCOUNT, REGION, Deployer, trust
 
 ARN = f"arn:aws:sqs:{REGION}:{ACCOUNT}:events"
 RULE_ARN = f"arn:aws:events:{REGION}:{ACCOUNT}:rule/failed"
-RULE = {
+RULE: dict[str, Any] = {
     "Name": "failed",
     "EventPattern": {"source": ["aws.sagemaker"]},
     "State": "ENABLED",
@@ -22,7 +22,7 @@ RULE = {
 }
 
 
-def policy(**condition: Any) -> dict[str, Any]:
+def policy(condition: dict[str, str]) -> dict[str, Any]:
     """A policy that lets EventBridge send, under `condition`."""
     (statement,) = POLICY["Statement"]
     return {**POLICY, "Statement": [{**statement, "Condition": {"ArnEquals": condition}}]}  # pyright: ignore
@@ -47,9 +47,9 @@ def arrived(deployer: Deployer, url: str) -> int:
     [
         (None, 0),
         (POLICY, 1),
-        (policy(**{"aws:SourceArn": RULE_ARN}), 1),
-        (policy(**{"aws:SourceArn": RULE_ARN + "-other"}), 0),
-        (policy(**{"aws:SourceAccount": ACCOUNT}), 1),
+        (policy({"aws:SourceArn": RULE_ARN}), 1),
+        (policy({"aws:SourceArn": RULE_ARN + "-other"}), 0),
+        (policy({"aws:SourceAccount": ACCOUNT}), 1),
     ],
     ids=["none", "any rule", "this rule", "another rule", "this account"],
 )

@@ -17,31 +17,33 @@ def check_followed_jobs(fleet: Fleet) -> Iterator[Problem]:
     """Return why the watch of `fleet` could not look after its training jobs, by attribute names."""
     for name, job in fleet.training_jobs.items():
         found = list(_check_own(fleet, job))
-        if fleet.watch is not None and job.watch is not False and not found:
+        if fleet.watch is not None and job.watched and not found:
             found = check_followed(_followed(job, fleet.watch))
         yield from (_in_file(problem, job).under("training_jobs", name) for problem in found)
 
 
 def _check_own(fleet: Fleet, job: TrainingJobConfig) -> Iterator[Problem]:
-    if not isinstance(job.watch, JobWatchConfig):
+    if job.watch is None:
         return
-    if fleet.watch is None:
+    if fleet.watch is None or not job.watched:
         yield Problem(
             code=Code.CONTRADICTION,
             path=("watch",),
-            message="the fleet has no watch that could do as this says",
-            remedy="write `watch: {}` beside `training_jobs`, or leave this out",
+            message="nobody watches over this job who could do as this says",
+            remedy="write `watch: {}` beside `training_jobs`, or leave this out"
+            if fleet.watch is None
+            else "leave `watched: false` out, or this",
         )
     yield from (problem.under("watch") for problem in check_watch_settings(job.watch))
 
 
 def _followed(job: TrainingJobConfig, watch: WatchConfig) -> FollowedJob:
-    own = job.watch if isinstance(job.watch, JobWatchConfig) else JobWatchConfig()
+    own = job.watch or JobWatchConfig()
     conditions = watch.conditions if own.conditions is None else own.conditions
     return FollowedJob(
         name=job.name,
         has_checkpoints=job.checkpoints is not None,
-        metrics=[metric.name for metric in job.metrics],
+        metrics=list(job.metrics),
         restarts=most_restarts(watch.restart if own.restart is None else own.restart),
         conditions=conditions.metrics,
     )
@@ -51,7 +53,7 @@ def _in_file(problem: Problem, job: TrainingJobConfig) -> Problem:
     """A condition of the fleet's watch is told of the job that lacks the metric: the watch may be right for others."""
     if problem.path[:1] != ("conditions",):
         return problem
-    if isinstance(job.watch, JobWatchConfig) and job.watch.conditions is not None:
+    if job.watch is not None and job.watch.conditions is not None:
         return problem.under("watch")
     return Problem(
         code=problem.code,

@@ -50,7 +50,7 @@ def _check_others(watch: WatchConfig) -> Iterator[Problem]:
 
 
 def _check_whole(fleet: Fleet, watch: WatchConfig) -> Iterator[Problem]:
-    followed = [name for name, job in fleet.training_jobs.items() if job.watch is not False]
+    followed = [name for name, job in fleet.training_jobs.items() if job.watched]
     prefixes = [*(jobs.prefix for jobs in watch.others.values()), *followed]
     clusters = fleet.hyperpod_clusters if watch.clusters is None else watch.clusters
     yield from check_room(prefixes)
