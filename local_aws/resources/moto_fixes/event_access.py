@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from moto.events.models import Rule
-from moto.kms import kms_backends
-from moto.sqs import sqs_backends
+from moto.kms.models import kms_backends
+from moto.sqs.models import sqs_backends
 
 _SERVICE = "events.amazonaws.com"
 _SENDING = ("sqs:SendMessage",)
