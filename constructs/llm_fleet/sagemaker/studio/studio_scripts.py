@@ -61,6 +61,9 @@ class StudioScripts(Construct):
             )
             for kind in _KINDS
         }
+        for resource in self._made.values():
+            # Another tag would be another configuration, too, and of the same name, which SageMaker refuses.
+            resource.add_property_deletion_override("Tags")
 
     def arn(self, kind: str) -> str:
         """Return the ARN of the configuration for `kind`, `JupyterLab` or `CodeEditor`."""
