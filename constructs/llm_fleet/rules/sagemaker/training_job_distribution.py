@@ -24,7 +24,7 @@ def check_distribution(job: TrainingJobLike) -> list[Problem]:
     instance = training_instances().get(job.instance_type)
     if instance is not None and instance.successor is not None:
         instance = None  # told as it is
-    found = [*_own_values(job), *_instance(job, instance), *_image(job)]
+    found = [*_own_values(job), *(list(_instance(job, instance)) or _image(job))]
     return [problem.under("distribution") for problem in [*found, *_smp(job, instance)]]
 
 
