@@ -1,6 +1,7 @@
 """CloudWatch: composite alarms, which moto tells of but cannot make, and dashboards with widgets and tags.
 
-The rule of a composite alarm must name alarms that exist (CloudWatch API reference, PutCompositeAlarm).
+The rule of a composite alarm must name alarms that exist (CloudWatch API reference, PutCompositeAlarm). An alarm that
+is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left unchanged").
 """
 
 import json
@@ -23,7 +24,20 @@ def install() -> None:
     if once(CloudWatchResponse, "composite"):
         CloudWatchResponse.put_composite_alarm = put_composite_alarm  # type: ignore[attr-defined]
         before(CloudWatchResponse, "put_dashboard", _check_body)
+        CloudWatchBackend.put_metric_alarm = _with_its_state(CloudWatchBackend.put_metric_alarm)  # type: ignore[method-assign]
         CloudWatchBackend.tag_resource = _with_dashboards(CloudWatchBackend.tag_resource)  # type: ignore[method-assign]
+
+
+def _with_its_state(as_moto_does: Any) -> Any:
+    def put_metric_alarm(self: Any, **given: Any) -> Any:
+        before_it = self.alarms.get(given["name"])
+        alarm = as_moto_does(self, **given)
+        for name in ("state_value", "state_reason", "state_reason_data", "state_updated_timestamp", "history"):
+            if before_it is not None:
+                setattr(alarm, name, getattr(before_it, name))
+        return alarm
+
+    return put_metric_alarm
 
 
 def _with_dashboards(as_moto_does: Any) -> Any:

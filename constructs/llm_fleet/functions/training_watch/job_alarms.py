@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from .onset import onset_of
 from .settings import JobSettings
 
 if TYPE_CHECKING:
@@ -125,10 +126,10 @@ class JobAlarms:
         """Return what is on for a job: kind to the time of the first bad datapoint, in seconds since 1970."""
         found: dict[str, float] = {}
         pages = self._cloudwatch.get_paginator("describe_alarms")
-        for page in pages.paginate(AlarmNamePrefix=f"{self._prefix}{job}/", StateValue="ALARM"):
+        for page in pages.paginate(AlarmNamePrefix=f"{self._prefix}{job}/"):
             for alarm in cast("list[dict[str, Any]]", page["MetricAlarms"]):
-                changed = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
-                found[alarm["AlarmName"].rpartition("/")[2]] = changed.timestamp() - _seen_for(alarm)
+                if alarm["StateValue"] == "ALARM":
+                    found[alarm["AlarmName"].rpartition("/")[2]] = onset_of(alarm)
         return found
 
     def delete(self, job: str) -> None:
@@ -145,10 +146,3 @@ class JobAlarms:
     def _names(self, prefix: str) -> list[str]:
         pages = self._cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
         return [alarm.get("AlarmName", "") for page in pages for alarm in page["MetricAlarms"]]
-
-
-def _seen_for(alarm: Mapping[str, Any]) -> int:
-    """Return for how many seconds it must have been bad for the alarm to go on."""
-    periods = [query["MetricStat"]["Period"] for query in alarm.get("Metrics", ()) if "MetricStat" in query]
-    period = max([alarm.get("Period") or 0, *periods])
-    return period * (alarm.get("DatapointsToAlarm") or alarm["EvaluationPeriods"])

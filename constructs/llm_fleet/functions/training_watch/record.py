@@ -1,6 +1,6 @@
 """The watch's memory: one item a job, written under conditions, so that what was decided is decided once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 OPEN_INDEX = "open"
+_AT_ONCE = 100
+"""Items that one BatchGetItem takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,18 @@ class Record:
             UpdateExpression="REMOVE #open",
             ExpressionAttributeNames={"#open": "open"},
         )
+
+    def known(self, jobs: Iterable[str]) -> set[str]:
+        """Return those of `jobs` that have an entry."""
+        found: set[str] = set()
+        asked: list[Any] = [{"job": {"S": job}} for job in dict.fromkeys(jobs)]
+        while asked:
+            wanted: Any = {"Keys": asked[:_AT_ONCE], "ConsistentRead": True, "ProjectionExpression": "job"}
+            answer: Any = self._dynamodb.batch_get_item(RequestItems={self._table: wanted})
+            found |= {item["job"]["S"] for item in answer["Responses"].get(self._table, ())}
+            left: Any = answer.get("UnprocessedKeys", {}).get(self._table, {"Keys": []})
+            asked = [*left["Keys"], *asked[_AT_ONCE:]]
+        return found
 
     def unfinished(self) -> Iterator[str]:
         """Yield the jobs with something left to do; a write of the last second may be missing."""

@@ -33,17 +33,18 @@ def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
     """Yield the watch's jobs that the table knows nothing of."""
     since = datetime.fromtimestamp(max(parts.now() - LOOK_BACK, _beginning(parts)), UTC)
     pages = parts.clients.sagemaker.get_paginator("list_training_jobs").paginate(LastModifiedTimeAfter=since)
-    for page in pages:
-        for summary in page["TrainingJobSummaries"]:
-            name = summary["TrainingJobName"]
-            if name in unfinished or parts.record.read(name) is not None:
-                continue
-            if parts.surroundings.watches(name, read_tags(parts.clients.sagemaker, summary["TrainingJobArn"])):
-                yield name
+    jobs = {job["TrainingJobName"]: job["TrainingJobArn"] for page in pages for job in page["TrainingJobSummaries"]}
+    # Others' jobs may be many, and their tags not the watch's to read: where names tell, only those are asked.
+    likely = {name for name in jobs if name.startswith(parts.surroundings.settings.prefixes or "")}
+    for name in sorted(likely - unfinished - parts.record.known(likely)):
+        if parts.surroundings.watches(name, read_tags(parts.clients.sagemaker, jobs[name])):
+            yield name
 
 
 def _beginning(parts: Parts) -> float:
     """Return when the watch swept first: what ended before that was nobody's to start again."""
-    parts.record.begin(_SINCE, {"since": int(parts.now())}, to_do=False)
     entry = parts.record.read(_SINCE)
+    if entry is None:
+        parts.record.begin(_SINCE, {"since": int(parts.now())}, to_do=False)
+        entry = parts.record.read(_SINCE)
     return (entry.number("since") if entry else None) or parts.now()

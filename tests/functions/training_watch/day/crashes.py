@@ -1,0 +1,84 @@
+"""Clients that die: before a call or after it, by chance; and others of the function that run in between."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+
+class Crash(BaseException):
+    """The end of the function's process: nothing of it runs any more."""
+
+
+@dataclass
+class Misfortune:
+    """What befalls one run: at its call number `at`, none for nothing."""
+
+    chance: random.Random
+    likely: float
+    between: Callable[[], None] = lambda: None
+    """What else of the function runs in the middle of a run."""
+    crashes: int = 0
+    meetings: int = 0
+    calls: int = 0
+    at: int | None = None
+    kind: str = ""
+    seen: dict[str, int] = field(default_factory=lambda: {})
+
+    def begin(self) -> None:
+        """A run begins: choose what befalls it and when."""
+        self.calls = 0
+        unlucky = self.chance.random() < self.likely
+        self.at = self.chance.choice((0, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 12)) if unlucky else None
+        self.kind = self.chance.choice(("before", "after", "after", "throttled", "meeting"))
+
+    def around(self, name: str, call: Callable[[], Any]) -> Any:
+        """Make a call, or die at it."""
+        here, kind = self.calls == self.at, self.kind
+        self.calls += 1
+        self.seen[name] = self.seen.get(name, 0) + 1
+        if not here:
+            return call()
+        self.at = None
+        if kind == "meeting":
+            self.meetings += 1
+            self.between()
+            return call()
+        self.crashes += 1
+        if kind == "throttled":
+            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}, name)
+        if kind == "after":
+            call()
+        raise Crash(name)
+
+
+class Mortal:
+    """A client whose calls a misfortune can end."""
+
+    def __init__(self, client: Any, misfortune: Misfortune) -> None:
+        self._client = client
+        self._misfortune = misfortune
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "get_paginator":
+            return self._paginator
+
+        def call(*words: Any, **request: Any) -> Any:
+            return self._misfortune.around(name, lambda: getattr(self._client, name)(*words, **request))
+
+        return call
+
+    def _paginator(self, operation: str) -> Any:
+        return _MortalPages(self._client.get_paginator(operation), operation, self._misfortune)
+
+
+@dataclass
+class _MortalPages:
+    pages: Any
+    operation: str
+    misfortune: Misfortune
+
+    def paginate(self, **request: Any) -> Iterator[Any]:
+        yield from self.misfortune.around(self.operation, lambda: list(self.pages.paginate(**request)))

@@ -1,0 +1,109 @@
+"""Lets the day pass: what is due happens, the function serves what waits, and dies as chance will have it."""
+
+import heapq
+import json
+import random
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from llm_fleet.functions.training_watch.handler import serve
+from llm_fleet.functions.training_watch.parts import Parts
+from llm_fleet.functions.training_watch.settings import Settings, Surroundings
+from tests.functions.training_watch.day.clock_and_queue import Clock, Queue
+from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
+from tests.functions.training_watch.day.script import LINES, MOST, Line
+from tests.functions.training_watch.day.world import METRICS, World
+
+DAWN = 1_800_000_000.0
+DAY = 24 * 3600
+TOPIC = "arn:aws:sns:us-west-2:123456789012:watch"
+_KINDS = {"loss-spike": {"factor": 2.0}, "throughput": {"fraction": 0.5}, "nan": {}, "stall": {}}
+_WINDOW = {"period": 60, "datapoints": 3, "periods": 30}
+SETTINGS = {
+    "prefixes": ["llama-", "frugal-", "prefixed-"],
+    "max_restarts": MOST,
+    "layout": "hugging-face",
+    "alarms": {kind: {"metric": METRICS[kind], **_WINDOW, **numbers} for kind, numbers in _KINDS.items()},
+    "jobs": {"frugal-": {"max_restarts": 1}},
+}
+SERVICES = ("sagemaker", "cloudwatch", "dynamodb", "s3", "sns")
+
+
+@dataclass
+class Day:
+    """A watch, its world, and what befell it."""
+
+    world: World
+    clock: Clock
+    queue: Queue
+    chance: random.Random
+    raw: Any
+    unlucky: float
+    sweep_every: float = 3600.0
+    runs: int = 0
+    crashes: int = 0
+    meetings: int = 0
+    calls: int = 0
+
+    def pass_by(self, *, until: float = DAY + 12 * 3600) -> None:
+        """Let the day pass, and the hours after it in which nothing new happens, with luck."""
+        self.world.open_the_day()
+        self._plan_sweeps(until)
+        self.world.at(22 * 3600, self.world.pad)
+        self.world.observe()
+        while (moment := self._next()) is not None and moment < DAWN + until:
+            self.clock.now = max(self.clock.now, moment)
+            while self.world.plan and self.world.plan[0][0] <= self.clock.now:
+                heapq.heappop(self.world.plan)[2]()
+                self.world.observe()
+            self._serve_next(self.unlucky if self.clock.now < DAWN + DAY else 0.0)
+            self.world.observe()
+
+    def _plan_sweeps(self, until: float) -> None:
+        for number in range(int(until // self.sweep_every)):
+            self.world.at(number * self.sweep_every, lambda: self.queue.put(json.dumps({"kind": "sweep"}), 0))
+
+    def _next(self) -> float | None:
+        times = [self.world.plan[0][0] if self.world.plan else None, self.queue.next_time()]
+        return min((time for time in times if time is not None), default=None)
+
+    def _serve_next(self, unlucky: float, *, nested: bool = False) -> None:
+        batch = self.queue.receive()
+        if batch is None:
+            return
+        between = (lambda: None) if nested else (lambda: self._serve_next(0.0, nested=True))
+        misfortune = Misfortune(self.chance, unlucky, between)
+        misfortune.begin()
+        self.runs += 1
+        try:
+            self.queue.done(batch, serve(self._parts(misfortune), batch))
+        except Crash:
+            pass
+        finally:
+            self.crashes += misfortune.crashes
+            self.meetings += misfortune.meetings
+            self.calls += misfortune.calls
+            self.clock.now += self.chance.choice((0.2, 1, 5))
+
+    def _parts(self, misfortune: Misfortune) -> Parts:
+        clients: Any = SimpleNamespace(**{name: Mortal(getattr(self.raw, name), misfortune) for name in SERVICES})
+        clients.sqs = Mortal(self.queue, misfortune)
+        surroundings = Surroundings(
+            watch="day",
+            table="record",
+            queue_url="https://queue",
+            topic_arn=TOPIC,
+            settings=Settings.read(json.dumps(SETTINGS)),
+        )
+        return Parts(surroundings=surroundings, clients=clients, now=self.clock, copy_threads=1)
+
+
+def new_day(
+    raw: Any, clock: Clock, *, seed: int, unlucky: float, sweep_every: float, lines: tuple[Line, ...] = LINES
+) -> Day:
+    """Return a day by chance; the same seed is the same day."""
+    chance = random.Random(seed)
+    queue = Queue(clock, chance)
+    world = World(lines, clock, queue, chance, raw, raw.jobs)
+    return Day(world, clock, queue, chance, raw, unlucky, sweep_every)

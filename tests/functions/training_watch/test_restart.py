@@ -1,0 +1,100 @@
+"""The restart's request holds everything that the service tells of the job, and is one that it takes."""
+
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.validate import validate_parameters
+from llm_fleet.functions.training_watch.job_facts import JobFacts
+from llm_fleet.functions.training_watch.restart import CARRIED, NameTaken, create, restart_request
+
+from tests.functions.training_watch.memory_aws import MemorySageMaker
+
+_ROLE = "arn:aws:iam::111122223333:role/trains"
+
+
+def _shape(name: str) -> Any:
+    session: Any = botocore.session.get_session()
+    return session.get_service_model("sagemaker").shape_for(name)
+
+
+def test_every_member_that_both_sides_know_is_carried_over() -> None:
+    asked, told = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
+    assert set(CARRIED) == set(asked) & set(told) - {"TrainingJobName"}
+
+
+def test_members_of_both_sides_are_of_one_shape() -> None:
+    asked, told = _shape("CreateTrainingJobRequest").members, _shape("DescribeTrainingJobResponse").members
+    assert all(asked[name].name == told[name].name for name in CARRIED)
+
+
+def _facts(**words: Any) -> JobFacts:
+    description: dict[str, Any] = {
+        "TrainingJobName": "job",
+        "TrainingJobArn": "arn:aws:sagemaker:us-west-2:111122223333:training-job/job",
+        "RoleArn": _ROLE,
+        "AlgorithmSpecification": {"TrainingImage": "image", "TrainingInputMode": "File"},
+        "OutputDataConfig": {"S3OutputPath": "s3://bucket/out"},
+        "ResourceConfig": {"InstanceCount": 1, "VolumeSizeInGB": 1, "KeepAlivePeriodInSeconds": 60},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 5},
+        "CheckpointConfig": {"S3Uri": "s3://bucket/base", "LocalPath": "/opt/ml/checkpoints"},
+        "HyperParameters": {},
+        "TrainingJobStatus": "Failed",
+        **words,
+    }
+    return JobFacts(description=description, tags={"team": "research", "aws:made-by": "x"})
+
+
+def test_the_request_is_one_that_the_service_takes() -> None:
+    request = restart_request(_facts(), "job-r1", None)
+    validate_parameters(request, _shape("CreateTrainingJobRequest"))
+    assert request["TrainingJobName"] == "job-r1"
+    assert request["CheckpointConfig"]["S3Uri"] == "s3://bucket/base"
+    assert "HyperParameters" not in request
+    assert "TrainingJobStatus" not in request
+
+
+def test_another_place_of_checkpoints_keeps_the_path_on_the_instance() -> None:
+    request = restart_request(_facts(), "job-r1", "s3://bucket/base/job-r1")
+    assert request["CheckpointConfig"] == {"S3Uri": "s3://bucket/base/job-r1", "LocalPath": "/opt/ml/checkpoints"}
+
+
+def test_what_the_service_only_tells_is_left_out() -> None:
+    chosen = {"InstanceCount": 1, "SelectedInstanceType": "ml.g5.xlarge", "SelectedInstanceCount": 1}
+    assert restart_request(_facts(ResourceConfig=chosen), "job-r1", None)["ResourceConfig"] == {"InstanceCount": 1}
+
+
+def _tags(facts: JobFacts) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in restart_request(facts, "job-r1", None)["Tags"]}
+
+
+def test_tags_go_with_it_and_tell_its_line() -> None:
+    assert _tags(_facts()) == {
+        "team": "research",
+        "llm-fleet:after": "job",
+        "llm-fleet:attempt": "1",
+        "llm-fleet:root": "job",
+    }
+
+
+def test_the_lines_own_tags_have_room() -> None:
+    facts = JobFacts(description=_facts().description, tags={f"tag-{n}": "x" for n in range(50)})
+    tags = _tags(facts)
+    assert len(tags) == 50
+    assert tags["llm-fleet:root"] == "job"
+
+
+def test_what_was_created_already_is_as_good() -> None:
+    sagemaker: Any = MemorySageMaker()
+    request = restart_request(_facts(), "job-r1", None)
+    create(sagemaker, _facts(), request)
+    create(sagemaker, _facts(), request)
+    assert list(sagemaker.jobs) == ["job-r1"]
+
+
+def test_somebody_elses_job_of_the_name_is_not_taken_for_it() -> None:
+    sagemaker: Any = MemorySageMaker()
+    request = restart_request(_facts(), "job-r1", None)
+    sagemaker.create_training_job(**{**request, "Tags": []})
+    with pytest.raises(NameTaken):
+        create(sagemaker, _facts(), request)

@@ -1,0 +1,108 @@
+"""A day of 200 events, doubled, reordered and late, and a function that dies between any two calls."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.functions.training_watch.day.clock_and_queue import Clock
+from tests.functions.training_watch.day.run_day import DAWN, Day, new_day
+from tests.functions.training_watch.day.script import LINES, Outcome, outcomes
+from tests.functions.training_watch.day.world import EVENTS, FILES
+from tests.functions.training_watch.memory_aws import memory_aws
+from tests.functions.training_watch.moto_aws import moto_aws
+
+_LONG = "llama-long-name-long-name-long-name-long-name-long-name-ends-it"
+LONG_NAMES = {f"{_LONG}-r1": "llama-long-name-long-name-long-name-long-name-long-ecb98554-r1"}
+"""A successor's name that finds no room: its digest by `sha256sum`."""
+HALF = (
+    "llama-nan",
+    "llama-unlucky",
+    "llama-own-fault",
+    "llama-stall",
+    "llama-early",
+    "llama-recovered",
+    "llama-unheard",
+    "llama-taken",
+    "frugal-model",
+    "prefixed-by-name",
+    "strangers-job",
+)
+SEEDS = range(1, 6)
+UNLUCKY = 0.5
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    logging.getLogger("llm_fleet.functions.training_watch").setLevel(logging.CRITICAL)
+    logging.getLogger("llm_fleet.functions.training_watch.handler").setLevel(logging.CRITICAL)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The day's clock, which SageMaker goes by as well."""
+    clock = Clock(DAWN)
+    monkeypatch.setattr("local_aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
+    return clock
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_job_goes_on_as_often_as_it_should_from_the_right_checkpoint(seed: int, clock: Clock) -> None:
+    raw = memory_aws(clock)
+    day = new_day(raw, clock, seed=seed, unlucky=UNLUCKY, sweep_every=3600)
+    day.pass_by()
+    check(day, raw)
+    assert day.crashes >= 40, "a day without crashes shows nothing"
+    assert day.meetings >= 5
+
+
+def test_the_day_is_the_same_on_the_embedded_aws(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the lines, with more of their events doubled, as each call takes moto some milliseconds."""
+    with moto_aws(clock, monkeypatch) as raw:
+        embedded = _day_of_half(raw, clock)
+    assert _day_of_half(memory_aws(clock), clock) == embedded
+
+
+def _day_of_half(raw: Any, clock: Clock) -> tuple[Any, ...]:
+    clock.now = DAWN
+    lines = tuple(line for line in LINES if line.root in HALF)
+    day = new_day(raw, clock, seed=0, unlucky=UNLUCKY, sweep_every=6 * 3600, lines=lines)
+    day.pass_by()
+    check(day, raw)
+    assert day.crashes >= 20
+    return dict(raw.items()), day.world.found, [(told["Subject"], told["Message"]) for told in raw.published()]
+
+
+def check(day: Day, raw: Any) -> None:
+    """Compare what is there in the end with what the script leads to."""
+    wanted = {outcome.job: outcome for line in day.world.lines for outcome in outcomes(line)}
+    strangers = {f"{line.root}-r1" for line in day.world.lines if line.name_taken}
+    assert set(day.world.jobs) == {_name(job) for job in wanted} | strangers
+    told = [tuple(message["MessageAttributes"][name]["StringValue"] for name in ("about", "what"))
+            for message in raw.published()]  # fmt: skip
+    items = raw.items()
+    for outcome in wanted.values():
+        _check_job(
+            day, outcome, items.get(_name(outcome.job)), {what for job, what in told if job == _name(outcome.job)}
+        )
+    assert items.keys() == {_name(job) for job, outcome in wanted.items() if outcome.decision} | {"watch/since"}
+    assert len(told) - len(set(told)) <= day.crashes + day.meetings, "told twice only after a crash"
+    assert not raw.alarms()
+    assert day.world.events == EVENTS
+
+
+def _check_job(day: Day, outcome: Outcome, item: Any, told: set[str]) -> None:
+    name = _name(outcome.job)
+    assert (item and item["decision"]["S"]) == outcome.decision, (name, item)
+    assert told == outcome.told, name
+    assert item is None or "open" not in item, name
+    if name in day.world.found:
+        assert day.world.began[name] == outcome.begins_at, name
+    if outcome.given is not None:
+        folder = outcome.given.split("/")[1]
+        there = {f"{folder}/{file}": f"{outcome.given}/{file}".encode() for file in FILES}
+        assert day.world.found[name] == there, name
+
+
+def _name(job: str) -> str:
+    return LONG_NAMES.get(job, job)
