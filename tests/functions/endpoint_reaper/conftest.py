@@ -1,0 +1,22 @@
+"""An account with two endpoints."""
+
+from collections.abc import Iterator
+
+import pytest
+from moto import mock_aws
+
+from local_aws.resources.moto_fixes import install_moto_fixes
+from tests.functions.endpoint_reaper.hosted import REGION, Hosted
+
+
+@pytest.fixture
+def hosted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "false")  # thousands, of which none is looked at
+    install_moto_fixes()
+    with mock_aws():
+        made = Hosted()
+        made.make()
+        yield made

@@ -1,0 +1,156 @@
+"""Two endpoints with all that belongs to them, in moto with the embedded AWS's corrections; and clients that crash."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import boto3
+
+from llm_fleet.functions.endpoint_reaper.reaper import Outcome, Reaper
+from llm_fleet.functions.endpoint_reaper.settings import Settings
+
+REGION, ACCOUNT = "us-west-2", "123456789012"
+IMAGE = f"763104351884.dkr.ecr.{REGION}.amazonaws.com/huggingface-vllm:0.27.1-transformers5.10.2-gpu-py312"
+DIMENSION = "sagemaker:variant:DesiredInstanceCount"
+TTL = 4 * 3600
+
+
+@cache
+def _client(service: str) -> Any:
+    """Made once: to make one takes longer than all its calls."""
+    client: Any = boto3.client  # pyright: ignore[reportUnknownMemberType]
+    return client(service, region_name=REGION)
+
+
+class Crash(BaseException):
+    """The function's process is gone."""
+
+
+@dataclass
+class Hosted:
+    """The account, and what a run of the function sees of it."""
+
+    crash_at: int = -1
+    """Before or after which of a run's calls it crashes; never."""
+    crash_after: bool = False
+    calls: list[str] = field(default_factory=list[str])
+    """What the run has called."""
+
+    def client(self, service: str) -> Any:
+        """A client that does all."""
+        return _client(service)
+
+    def make(self) -> None:
+        """The endpoint `chat`, which scales, with rule and topic; and `other` beside it."""
+        trust = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazonaws.com"},"Action":"sts:AssumeRole"}]}'  # noqa: E501
+        role = self.client("iam").create_role(RoleName="endpoint", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+        for name in ("chat", "other"):
+            self.host(name, role)
+        scaling = self.client("application-autoscaling")
+        where = {"ServiceNamespace": "sagemaker", "ResourceId": SETTINGS.scaled, "ScalableDimension": DIMENSION}
+        scaling.register_scalable_target(**where, MinCapacity=1, MaxCapacity=3)
+        metric = {"PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"}
+        scaling.put_scaling_policy(
+            **where,
+            PolicyName="load",
+            PolicyType="TargetTrackingScaling",
+            TargetTrackingScalingPolicyConfiguration={"TargetValue": 60, "PredefinedMetricSpecification": metric},
+        )
+        self.client("events").put_rule(Name=SETTINGS.rule, ScheduleExpression="rate(15 minutes)")
+        self.client("sns").create_topic(Name="pager")
+        self.client("sqs").create_queue(QueueName="told")
+        self.client("sns").subscribe(
+            TopicArn=SETTINGS.topic, Protocol="sqs", Endpoint=f"arn:aws:sqs:{REGION}:{ACCOUNT}:told"
+        )
+
+    def host(self, name: str, role: str) -> None:
+        """A model, its configuration and its endpoint."""
+        sagemaker = self.client("sagemaker")
+        container = {"Image": IMAGE, "Environment": {"SM_VLLM_MODEL": "EleutherAI/gpt-j-6b"}}
+        sagemaker.create_model(ModelName=f"{name}-model", ExecutionRoleArn=role, PrimaryContainer=container)
+        variant = {
+            "VariantName": "AllTraffic",
+            "ModelName": f"{name}-model",
+            "InstanceType": "ml.g4dn.xlarge",
+            "InitialInstanceCount": 1,
+        }
+        sagemaker.create_endpoint_config(EndpointConfigName=f"{name}-config", ProductionVariants=[variant])
+        sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=f"{name}-config")
+
+    def run(self, hours: float = 5, *, patience: Callable[[], float] = lambda: 100.0) -> Outcome:
+        """One run of the function, `hours` from now; raises `Crash` where it was told to."""
+        self.calls = []
+        reaper = Reaper(SETTINGS, self._watched, patience=patience, wait=lambda seconds: None)
+        return reaper.run(datetime.now(UTC) + timedelta(hours=hours))
+
+    def there(self) -> dict[str, Any]:
+        """All that the account has of what the function could touch."""
+        sagemaker, scaling = self.client("sagemaker"), self.client("application-autoscaling")
+        return {
+            "endpoints": {one["EndpointName"] for one in sagemaker.list_endpoints()["Endpoints"]},
+            "configs": {one["EndpointConfigName"] for one in sagemaker.list_endpoint_configs()["EndpointConfigs"]},
+            "models": {one["ModelName"] for one in sagemaker.list_models()["Models"]},
+            "targets": len(scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]),
+            "policies": len(scaling.describe_scaling_policies(ServiceNamespace="sagemaker")["ScalingPolicies"]),
+            "alarms": len(self.client("cloudwatch").describe_alarms()["MetricAlarms"]),
+            "rule": self.client("events").describe_rule(Name=SETTINGS.rule)["State"],
+        }
+
+    def told(self) -> int:
+        """How many messages the topic has sent since it was asked last."""
+        url = self.client("sqs").get_queue_url(QueueName="told")["QueueUrl"]
+        return len(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
+
+    def _watched(self, service: str) -> Any:
+        return _Watched(self, self.client(service))
+
+
+class _Watched:
+    def __init__(self, hosted: Hosted, client: Any) -> None:
+        self._hosted, self._client = hosted, client
+
+    def __getattr__(self, name: str) -> Any:
+        def call(**asked: Any) -> Any:
+            hosted = self._hosted
+            hosted.calls.append(name)
+            crashes = len(hosted.calls) - 1 == hosted.crash_at
+            if crashes and not hosted.crash_after:
+                raise Crash
+            try:
+                return getattr(self._client, name)(**asked)
+            finally:
+                if crashes:
+                    raise Crash
+
+        return call
+
+
+SETTINGS = Settings(
+    endpoint="chat",
+    config="chat-config",
+    model="chat-model",
+    ttl_seconds=TTL,
+    rule="chat-ttl",
+    scaled="endpoint/chat/variant/AllTraffic",
+    topic=f"arn:aws:sns:{REGION}:{ACCOUNT}:pager",
+)
+BEFORE = {
+    "endpoints": {"chat", "other"},
+    "configs": {"chat-config", "other-config"},
+    "models": {"chat-model", "other-model"},
+    "targets": 1,
+    "policies": 1,
+    "alarms": 2,
+    "rule": "ENABLED",
+}
+AFTER = {
+    "endpoints": {"other"},
+    "configs": {"other-config"},
+    "models": {"other-model"},
+    "targets": 0,
+    "policies": 0,
+    "alarms": 0,
+    "rule": "DISABLED",
+}

@@ -1,0 +1,154 @@
+"""The function that ends an endpoint: when, what, and what a crash changes."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from moto.sagemaker.models import sagemaker_backends
+
+from llm_fleet.catalog.endpoint_operations import time_to_live_facts
+from llm_fleet.functions.endpoint_reaper import handler as entry
+from llm_fleet.functions.endpoint_reaper.hosting import ENDED
+from tests.functions.endpoint_reaper.hosted import ACCOUNT, AFTER, BEFORE, REGION, SETTINGS, TTL, Crash, Hosted
+
+
+def status(hosted: Hosted, value: str) -> None:
+    backend: Any = sagemaker_backends[ACCOUNT][REGION]
+    backend.endpoints["chat"].endpoint_status = value
+
+
+def test_a_young_endpoint_is_left_alone(hosted: Hosted) -> None:
+    outcome = hosted.run(hours=3.9)
+    assert (outcome.state, outcome.deleted) == ("young", ())
+    assert datetime.fromisoformat(outcome.ends) > datetime.now(UTC) + timedelta(seconds=TTL - 60)
+    assert hosted.there() == BEFORE
+    assert hosted.calls == ["describe_endpoint"]
+
+
+def test_an_old_one_goes_with_what_is_its_own_and_nothing_else(hosted: Hosted) -> None:
+    assert hosted.there() == BEFORE
+    outcome = hosted.run(hours=4.1)
+    assert (outcome.state, outcome.deleted) == ("ended", ("chat", "chat-config", "chat-model"))
+    assert hosted.there() == AFTER
+    assert hosted.told() == 1
+    # Before the endpoint's deletion: SageMaker refuses it of who may not deregister its target.
+    assert hosted.calls.index("deregister_scalable_target") < hosted.calls.index("delete_endpoint")
+    assert hosted.run().state == "ended"  # a late event changes nothing, and tells nobody
+    assert (hosted.there(), hosted.told()) == (AFTER, 0)
+
+
+def test_what_sagemaker_would_not_delete_waits_for_the_next_run(hosted: Hosted) -> None:
+    for busy in time_to_live_facts().statuses_that_wait[:-1]:
+        status(hosted, busy)
+        assert hosted.run().state == "busy", busy
+        assert hosted.there() == BEFORE
+    status(hosted, "Failed")
+    assert hosted.run().state == "ended"
+    assert hosted.there() == AFTER
+
+
+def test_an_endpoint_that_somebody_else_deleted_keeps_its_configuration_and_model(hosted: Hosted) -> None:
+    hosted.client("sagemaker").delete_endpoint(EndpointName="chat")
+    assert hosted.run().state == "not-ours"
+    there = hosted.there()
+    assert (there["configs"], there["models"], there["rule"]) == (BEFORE["configs"], BEFORE["models"], "ENABLED")
+    # What is created again from them begins a life of its own.
+    hosted.client("sagemaker").create_endpoint(EndpointName="chat", EndpointConfigName="chat-config")
+    assert hosted.run(hours=1).state == "young"
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before the call", "after the call"])
+def test_a_crash_at_any_call_is_made_good_by_the_next_run(hosted: Hosted, after: bool) -> None:
+    dry = Hosted()
+    assert dry.run().state == "ended"  # to count the calls; what follows makes everything anew
+    role = f"arn:aws:iam::{ACCOUNT}:role/endpoint"
+    for step in range(len(dry.calls)):
+        hosted.client("events").enable_rule(Name=SETTINGS.rule)
+        hosted.host("chat", role)
+        hosted.told()
+        crashing = Hosted(crash_at=step, crash_after=after)
+        with pytest.raises(Crash):
+            crashing.run()
+        hosted.run()
+        assert hosted.there() == AFTER, f"after a crash at {dry.calls[step]}"
+        told = hosted.told()
+        assert told == 1 or (told == 2 and dry.calls[step] != "describe_endpoint"), dry.calls[step]
+
+
+def test_a_deletion_that_takes_long_is_finished_by_a_later_run(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend: Any = sagemaker_backends[ACCOUNT][REGION]
+    left = iter([60.0, 30.0, 9.0])
+
+    class Slow(Hosted):
+        def client(self, service: str) -> Any:
+            client = super().client(service)
+            if service == "sagemaker":
+                monkeypatch.setattr(client, "delete_endpoint", lambda **asked: status(self, "Deleting"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+            return client
+
+    outcome = Slow().run(patience=lambda: next(left))
+    assert (outcome.state, outcome.deleted) == ("deleting", ("chat",))
+    assert (hosted.there()["configs"], hosted.there()["models"]) == (BEFORE["configs"], BEFORE["models"])
+    assert Slow().run(patience=lambda: 0).state == "deleting"
+    del backend.endpoints["chat"]
+    assert hosted.run().state == "ended"
+    assert hosted.there() == AFTER
+
+
+def test_what_is_refused_is_not_taken_for_gone(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    denied = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}, "DeleteEndpoint")
+
+    class Denied(Hosted):
+        def client(self, service: str) -> Any:
+            client = super().client(service)
+            if service == "sagemaker":
+                monkeypatch.setattr(client, "delete_endpoint", _raising(denied))
+            return client
+
+    with pytest.raises(ClientError, match="not authorized"):
+        Denied().run()
+    there = hosted.there()
+    assert (there["endpoints"], there["configs"], there["rule"]) == (BEFORE["endpoints"], BEFORE["configs"], "ENABLED")
+
+
+def _raising(error: Exception) -> Any:
+    def call(**asked: Any) -> Any:
+        raise error
+
+    return call
+
+
+class Context:
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+def test_lambda_enters_with_the_rules_own_time(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {
+        "ENDPOINT_NAME": SETTINGS.endpoint,
+        "CONFIG_NAME": SETTINGS.config,
+        "MODEL_NAME": SETTINGS.model,
+        "TTL_SECONDS": str(TTL),
+        "RULE_NAME": SETTINGS.rule,
+    }
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    assert entry.handler({}, Context())["state"] == "young"
+    late = (datetime.now(UTC) + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert entry.handler({"time": late}, Context())["state"] == "ended"
+    logged = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["state"] for line in logged] == ["young", "ended"]
+    assert hosted.told() == 0  # nobody was named to be told
+
+
+def test_the_mark_is_a_tag_with_the_time(hosted: Hosted) -> None:
+    crashing = Hosted(crash_at=5)
+    with pytest.raises(Crash):
+        crashing.run()
+    config = hosted.client("sagemaker").describe_endpoint_config(EndpointConfigName="chat-config")
+    tags = hosted.client("sagemaker").list_tags(ResourceArn=config["EndpointConfigArn"])["Tags"]
+    assert [datetime.fromisoformat(tag["Value"]).tzinfo for tag in tags if tag["Key"] == ENDED] == [UTC]
