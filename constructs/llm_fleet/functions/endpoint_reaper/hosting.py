@@ -13,7 +13,7 @@ ENDED = "llm-fleet:ended"
 Found = Literal["gone", "marked", "not marked"]
 """What there is of a part."""
 _GONE = "Could not find"
-_IN_BETWEEN = frozenset({"Creating", "Updating", "SystemUpdating", "RollingBack"})
+IN_BETWEEN = frozenset({"Creating", "Updating", "SystemUpdating", "RollingBack"})
 """Statuses in which SageMaker refuses to delete an endpoint."""
 _SCALED = "sagemaker:variant:DesiredInstanceCount"
 
@@ -40,7 +40,7 @@ class Hosting:
 
     def can_be_deleted(self, endpoint: dict[str, Any]) -> bool:
         """Return whether SageMaker would take the endpoint's deletion now."""
-        return endpoint["EndpointStatus"] not in _IN_BETWEEN
+        return endpoint["EndpointStatus"] not in IN_BETWEEN
 
     def mark(self, part: Part, name: str, when: str) -> None:
         """Write on a part that its endpoint's end has begun, so that a later run may go on with it."""
