@@ -102,8 +102,14 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Backend as Backend
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
+    from llm_fleet.sagemaker.endpoint.data_capture import DataCapture as DataCapture
+    from llm_fleet.sagemaker.endpoint.endpoint_alarm_thresholds import EndpointAlarmThresholds as EndpointAlarmThresholds
+    from llm_fleet.sagemaker.endpoint.endpoint_budget import EndpointBudget as EndpointBudget
     from llm_fleet.sagemaker.endpoint.endpoint_image import EndpointImage as EndpointImage
     from llm_fleet.sagemaker.endpoint.endpoint_model import EndpointModel as EndpointModel
+    from llm_fleet.sagemaker.endpoint.endpoint_rollout import EndpointRollout as EndpointRollout
+    from llm_fleet.sagemaker.endpoint.endpoint_scaling import EndpointScaling as EndpointScaling
+    from llm_fleet.sagemaker.endpoint.endpoint_time_to_live import EndpointTimeToLive as EndpointTimeToLive
     from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
     from llm_fleet.sagemaker.endpoint.neuron_settings import NeuronSettings as NeuronSettings
     from llm_fleet.sagemaker.notebook.git_repository import GitRepository as GitRepository
@@ -232,8 +238,14 @@ _HOMES = {
     "rules.training.run.partition": ("TrainingPartition",),
     "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
     "rules.training.terms": ("EnvironmentUse",),
+    "sagemaker.endpoint.data_capture": ("DataCapture",),
+    "sagemaker.endpoint.endpoint_alarm_thresholds": ("EndpointAlarmThresholds",),
+    "sagemaker.endpoint.endpoint_budget": ("EndpointBudget",),
     "sagemaker.endpoint.endpoint_image": ("EndpointImage",),
     "sagemaker.endpoint.endpoint_model": ("EndpointModel",),
+    "sagemaker.endpoint.endpoint_rollout": ("EndpointRollout",),
+    "sagemaker.endpoint.endpoint_scaling": ("EndpointScaling",),
+    "sagemaker.endpoint.endpoint_time_to_live": ("EndpointTimeToLive",),
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
     "sagemaker.endpoint.neuron_settings": ("NeuronSettings",),
     "sagemaker.notebook.git_repository": ("GitRepository",),
