@@ -45,10 +45,19 @@ def with_training(whole: str, part: str) -> str:
 
 
 def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    whole, parallelcluster, service, training = samples("yaml")
+    whole, parallelcluster, service, training, without_cluster = samples("yaml")
     fleet, _, _ = whole.partition("clusters:\n")
     name_and_region = "fleet: chat\nregion: us-west-2\n"
-    for text in (whole, fleet + parallelcluster, name_and_region + service, with_training(whole, training)):
+    source = tmp_path / "train" / "train.py"
+    source.parent.mkdir()
+    source.touch()
+    for text in (
+        whole,
+        fleet + parallelcluster,
+        name_and_region + service,
+        with_training(whole, training),
+        name_and_region + "network: {az: usw2-az4}\n" + without_cluster,
+    ):
         in_folder(tmp_path, monkeypatch, text)
         assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
 
