@@ -103,7 +103,9 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
     from llm_fleet.sagemaker.endpoint.data_capture import DataCapture as DataCapture
-    from llm_fleet.sagemaker.endpoint.endpoint_alarm_thresholds import EndpointAlarmThresholds as EndpointAlarmThresholds
+    from llm_fleet.sagemaker.endpoint.endpoint_alarm_thresholds import (
+        EndpointAlarmThresholds as EndpointAlarmThresholds,
+    )
     from llm_fleet.sagemaker.endpoint.endpoint_budget import EndpointBudget as EndpointBudget
     from llm_fleet.sagemaker.endpoint.endpoint_image import EndpointImage as EndpointImage
     from llm_fleet.sagemaker.endpoint.endpoint_model import EndpointModel as EndpointModel
