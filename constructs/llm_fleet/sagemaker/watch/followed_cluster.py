@@ -1,5 +1,6 @@
 """A cluster whose events a watch takes."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from llm_fleet.rules.problem import Problem
@@ -16,12 +17,12 @@ class FollowedCluster(Protocol):
         ...
 
 
-def arns_of(clusters: tuple[FollowedCluster | str, ...]) -> list[str]:
+def arns_of(clusters: Sequence[FollowedCluster | str]) -> list[str]:
     """Return the ARNs of `clusters`, given as such or as constructs."""
     return [cluster if isinstance(cluster, str) else cluster.cluster_arn for cluster in clusters]
 
 
-def check_clusters(clusters: tuple[Any, ...]) -> list[Problem]:
+def check_clusters(clusters: Sequence[Any]) -> list[Problem]:
     """Return a problem for each of `clusters` that is no HyperPod cluster and no ARN of one."""
     return [
         problem

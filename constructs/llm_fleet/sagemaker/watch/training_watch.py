@@ -80,7 +80,6 @@ class TrainingWatch(Construct):
         anything twice.
         """
         super().__init__(scope, id)
-        clusters, others, conditions = tuple(clusters), tuple(others), tuple(conditions)
         check_watch(
             self.node.path,
             name=name,
@@ -95,11 +94,11 @@ class TrainingWatch(Construct):
         """Its physical name, which jobs bear as the value of the tag `llm-fleet:watch`."""
         self._everyone = JobWatch(
             restart=restart or RestartPolicy(),
-            conditions=conditions,
+            conditions=tuple(conditions),
             checkpoints=checkpoints or CheckpointLayout.any(),
             grace_minutes=training_watch_facts().grace_minutes if grace_minutes is None else grace_minutes,
         )
-        self._others = others
+        self._others = tuple(others)
         self._followed: dict[str, JobWatch] = {}
         self._clusters = arns_of(clusters)
         self.encryption_key: kms.IKey = encryption_key or FleetKey(
@@ -195,6 +194,7 @@ class TrainingWatch(Construct):
         prefix = f"{name}-"
         found = [*check_followed(job, followed=self._prefixes()), *check_room([*self._prefixes(), prefix])]
         raise_problems(found, subject=scope.node.path)
+        places = split_places([checkpoint_uri] if checkpoint_uri else [])
         self._followed[prefix] = own
         self.rules.bring_jobs(self._prefixes)
         attach_job_policy(
@@ -204,7 +204,7 @@ class TrainingWatch(Construct):
                 sid=statement_suffix(name),
                 prefix=prefix,
                 role_arns=[role.role_arn],
-                checkpoints=split_places([checkpoint_uri] if checkpoint_uri else []),
+                checkpoints=places,
                 key_arns=[key.key_arn for key in keys],
             ),
         )

@@ -1,5 +1,6 @@
 """Everything that can be wrong with the arguments of a watch."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from llm_fleet.rules.problem import raise_problems
@@ -20,11 +21,11 @@ def check_watch(
     *,
     name: str,
     restart: RestartPolicy | None,
-    conditions: tuple[WatchCondition, ...],
+    conditions: Sequence[WatchCondition],
     checkpoints: CheckpointLayout | None,
     grace_minutes: int | None,
-    clusters: tuple[Any, ...],
-    others: tuple[WatchedJobs, ...],
+    clusters: Sequence[Any],
+    others: Sequence[WatchedJobs],
 ) -> None:
     """Raise `FleetError` about `subject` with everything that is wrong with the arguments of `TrainingWatch`."""
     wrong = check_watch_forms(name=name, restart=restart, conditions=conditions, checkpoints=checkpoints, others=others)

@@ -1,0 +1,130 @@
+"""What stands in the templates of a watch and of the jobs that it follows."""
+
+import json
+
+from llm_fleet.catalog.training_watch import training_watch_facts
+from tests.sagemaker.watch.conftest import ALICE, CLUSTER, Body, Watched
+
+
+def as_text(value: object) -> str:
+    """An ARN as in the template, its parts joined."""
+    return "".join(map(str, value["Fn::Join"][1])) if isinstance(value, dict) else str(value)  # pyright: ignore
+
+
+def statements(document: Body) -> dict[str, Body]:
+    """Statements of a policy by their ids."""
+    return {one["Sid"]: one for one in document["PolicyDocument"]["Statement"]}
+
+
+def test_messages_are_hidden_for_six_runs_and_put_aside_after_five(watched: Watched) -> None:
+    queue = watched.only("AWS::SQS::Queue", "WatchQueueDE")
+    function = watched.only("AWS::Lambda::Function")
+    assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
+    aside = {"Fn::GetAtt": [watched.id_of("AWS::SQS::Queue", "DeadLetters"), "Arn"]}
+    assert queue["RedrivePolicy"] == {"deadLetterTargetArn": aside, "maxReceiveCount": 5}
+
+
+def test_lambda_takes_one_message_at_a_time_and_hears_which_failed(watched: Watched) -> None:
+    mapping = watched.only("AWS::Lambda::EventSourceMapping")
+    assert mapping["BatchSize"] == 1
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
+
+
+def test_every_rule_may_write_to_the_queue_and_to_what_is_put_aside(watched: Watched) -> None:
+    rules = {f"{name}" for name in watched.of_type("AWS::Events::Rule")}
+    assert len(rules) == 4
+    for policy in watched.of_type("AWS::SQS::QueuePolicy").values():
+        let_in = [one for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Allow"]
+        assert {one["Condition"]["ArnEquals"]["aws:SourceArn"]["Fn::GetAtt"][0] for one in let_in} == rules
+        (denied,) = [one for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Deny"]
+        assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_the_key_lets_events_and_alarms_and_logs_in(watched: Watched) -> None:
+    allowed = [str(one["Principal"]) for one in watched.only("AWS::KMS::Key")["KeyPolicy"]["Statement"]]
+    for service in ("events.amazonaws.com", "cloudwatch.amazonaws.com", "logs."):
+        assert any(service in principal for principal in allowed), service
+
+
+def test_only_what_is_watched_comes_through(watched: Watched) -> None:
+    rules = watched.of_type("AWS::Events::Rule").items()
+    patterns: dict[str, Body] = {name: rule.get("EventPattern", {}) for name, rule in rules}
+    (jobs,) = [pattern for name, pattern in patterns.items() if "Jobs" in name]
+    prefixes = [{"prefix": prefix} for prefix in ("Alice-", "llama-", "llama-large-")]
+    assert jobs["detail"] == {"TrainingJobName": prefixes}
+    (alarms,) = [pattern for name, pattern in patterns.items() if "Alarms" in name]
+    assert alarms["detail"] == {"alarmName": [{"prefix": "llm-fleet/fleet/"}]}
+    (clusters,) = [pattern for name, pattern in patterns.items() if "Clusters" in name]
+    assert clusters["resources"] == [CLUSTER]
+
+
+def test_the_sweep_comes_by_the_queue_too(watched: Watched) -> None:
+    sweep = watched.only("AWS::Events::Rule", "Sweep")
+    assert sweep["ScheduleExpression"] == f"rate({training_watch_facts().sweep_minutes} minutes)"
+    assert json.loads(sweep["Targets"][0]["Input"]) == {"kind": "sweep"}
+
+
+def test_the_record_is_kept_and_can_be_restored(watched: Watched) -> None:
+    (table,) = [one for one in watched.watch["Resources"].values() if one["Type"] == "AWS::DynamoDB::Table"]
+    assert table["DeletionPolicy"] == "RetainExceptOnCreate"
+    assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert [key["AttributeName"] for key in table["Properties"]["KeySchema"]] == ["job"]
+
+
+def test_the_watch_knows_no_job(watched: Watched) -> None:
+    text = json.dumps(watched.watch)
+    assert "Fn::ImportValue" not in text
+    assert "Fn::GetStackOutput" not in text
+
+
+def test_a_job_brings_the_right_to_itself_and_to_nothing_else(watched: Watched) -> None:
+    policies = watched.of_type("AWS::IAM::ManagedPolicy", of_jobs=True)
+    assert len(policies) == 2
+    ours = next(one for name, one in policies.items() if name.startswith("llamaWatch"))
+    by_id = statements(ours)
+    assert "WatchFunctionRole" in str(ours["Roles"])  # a reference to the watch's stack, which comes first
+    assert as_text(by_id["RestartLlama"]["Resource"]).endswith(":training-job/llama-*")
+    assert by_id["PassRoleLlama"]["Condition"] == {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}}
+    assert list(by_id["PassRoleLlama"]["Resource"]) == ["Fn::GetAtt"]
+    assert as_text(by_id["CopyCheckpointsLlama"]["Resource"]).endswith(":s3:::checkpoints/llama/*")
+    assert as_text(by_id["FindCheckpointsLlama"]["Resource"]).endswith(":s3:::checkpoints")
+    assert by_id["FindCheckpointsLlama"]["Condition"] == {"StringLike": {"s3:prefix": ["llama/*", "llama"]}}
+    assert by_id["LetSageMakerLlama"]["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    assert "s3:DeleteObject" not in json.dumps(ours)
+
+
+def test_jobs_of_others_have_their_policy_beside_the_watch(watched: Watched) -> None:
+    ours = next(one for name, one in watched.of_type("AWS::IAM::ManagedPolicy").items() if "Alice" in name)
+    by_id = statements(ours)
+    assert by_id["PassRoleAlice"]["Resource"] == ALICE
+    names = [as_text(one).rsplit("/", 1)[-1] for one in by_id["RestartAlice"]["Resource"]]
+    assert names == ["Alice-*", "alice-*"]  # SageMaker writes ARNs in small letters
+    assert {"CopyCheckpointsAlice", "CopyCheckpointsAlice1"} <= set(by_id)
+
+
+def test_nobody_may_do_everything(watched: Watched) -> None:
+    wide = [
+        one["Sid"]
+        for template, of_jobs in ((watched.watch, False), (watched.jobs, True))
+        for policy in watched.of_type("AWS::IAM::ManagedPolicy", of_jobs=of_jobs).values()
+        for one in policy["PolicyDocument"]["Statement"]
+        if one["Resource"] == "*" or any("*" in action for action in [one["Action"]] if isinstance(action, str))
+        if template
+    ]
+    assert wide == ["FindJobs"]
+
+
+def test_somebody_is_called_when_the_watch_itself_is_in_trouble(watched: Watched) -> None:
+    topic = [{"Ref": watched.id_of("AWS::SNS::Topic", "Topic")}]
+    alarms = watched.of_type("AWS::CloudWatch::Alarm")
+    assert {alarm["MetricName"] for alarm in alarms.values()} == {
+        "ApproximateNumberOfMessagesVisible",
+        "ApproximateAgeOfOldestMessage",
+        "Errors",
+        "Invocations",
+    }
+    assert all(alarm["AlarmActions"] == topic for alarm in alarms.values())
+    (asleep,) = [alarm for alarm in alarms.values() if alarm["MetricName"] == "Invocations"]
+    assert asleep["TreatMissingData"] == "breaching"
+    assert asleep["Period"] * asleep["EvaluationPeriods"] > 2 * 60 * training_watch_facts().sweep_minutes
