@@ -74,6 +74,14 @@ def _channel(channel: JobChannelConfig, fleet: Fleet) -> Iterator[Problem]:
             path=("prefix",),
             value=channel.prefix,
         )
+    if channel.bucket is not None and channel.key_arn is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="the key of the fleet's own bucket is known",
+            remedy="leave it out",
+            path=("key_arn",),
+            value=channel.key_arn,
+        )
     if channel.fsx is not None:
         yield from _fsx(channel.fsx, fleet)
 
