@@ -29,7 +29,8 @@ find_python() {
 check_pins() {
   local told pip="$conda/python3/bin/pip" constraints="$root/etc/llm-fleet/constraints.txt"
   [[ -s $constraints && -x $pip ]] || return 0
-  told="$(runuser -u ec2-user -- "$pip" config get install.constraint)" || true
+  # Not `config get`, which looks at the user's own file alone.
+  told="$(runuser -u ec2-user -- "$pip" config list | grep '^install.constraint=')" || true
   [[ $told == *"$constraints"* ]] ||
     refuse "pip does not take the pins, but ${told:-none}: its environment has a configuration of its own"
 }
@@ -38,7 +39,7 @@ cd "$home"
 python3 -m notebook_instance.prepare || refuse "pins and configuration cannot be written"
 check_pins
 
-if grep -q '"idle_minutes":null' "$settings"; then
+if grep -q '"idle_minutes":0[,}]' "$settings"; then
   echo "llm-fleet: ready; nothing stops this instance when it is idle"
   exit 0
 fi

@@ -22,8 +22,7 @@ def main() -> int:
     settings = json.loads(at(SETTINGS).read_text(encoding="utf-8"))
     if settings["pins"]:
         pin(settings["pins"])
-    if settings["bucket"]:
-        tell_sdk(settings["bucket"])
+    tell_sdk(settings["bucket"])
     return 0
 
 

@@ -64,7 +64,8 @@ def install() -> None:
     for operation, handler in handlers.items():
         install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
     if once(SageMakerModelBackend, "notebook_tags"):
-        SageMakerModelBackend._get_resource_from_arn = _with_parts(SageMakerModelBackend._get_resource_from_arn)
+        backend: Any = SageMakerModelBackend
+        backend._get_resource_from_arn = _with_parts(backend._get_resource_from_arn)
 
 
 def _with_parts(as_moto_does: Any) -> Any:

@@ -34,7 +34,8 @@ def test_an_instance_in_a_network_is_told_with_it(deployer: Deployer) -> None:
     make_parts(deployer)
     network = Network(deployer)
     placed = {"SubnetId": network.subnet, "SecurityGroupIds": [network.group], "DirectInternetAccess": "Disabled"}
-    deployer.create(TYPE, **NOTEBOOK | placed)
+    properties: dict[str, Any] = NOTEBOOK | placed
+    deployer.create(TYPE, **properties)
     told = deployer.client("sagemaker").describe_notebook_instance(NotebookInstanceName="lab")
     assert (told["SubnetId"], told["SecurityGroups"]) == (network.subnet, [network.group])
     assert told["DirectInternetAccess"] == "Disabled"
@@ -44,7 +45,7 @@ def test_an_instance_is_changed_and_deleted_only_when_it_is_stopped(deployer: De
     make_parts(deployer)
     created = deployer.create(TYPE, **NOTEBOOK)
     client = deployer.client("sagemaker")
-    name = {"NotebookInstanceName": "lab"}
+    name: dict[str, Any] = {"NotebookInstanceName": "lab"}
     for call in (
         lambda: client.update_notebook_instance(**name, VolumeSizeInGB=60),
         lambda: client.delete_notebook_instance(**name),
@@ -75,8 +76,9 @@ def test_a_platform_is_changed_by_another_instance_only(deployer: Deployer) -> N
 
 
 def test_scripts_are_base64_and_stay_while_an_instance_has_them(deployer: Deployer) -> None:
+    plain: dict[str, Any] = CONFIG | {"OnStart": [{"Content": "#!"}]}
     with pytest.raises(ResourceFailed, match="not base64"):
-        deployer.create("AWS::SageMaker::NotebookInstanceLifecycleConfig", **CONFIG | {"OnStart": [{"Content": "#!"}]})
+        deployer.create("AWS::SageMaker::NotebookInstanceLifecycleConfig", **plain)
     make_parts(deployer)
     deployer.create(TYPE, **NOTEBOOK)
     client = deployer.client("sagemaker")

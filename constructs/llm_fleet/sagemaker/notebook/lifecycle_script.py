@@ -19,9 +19,11 @@ _HOME = "opt/llm-fleet"
 _PROGRAMS = "usr/local/bin/"
 
 
-def notebook_settings(*, pins: Sequence[str], bucket: str | None, idle_minutes: int | None) -> dict[str, Any]:
-    """Return what the instance is told. `bucket` may be a token."""
-    return {"pins": list(pins), "bucket": bucket, "idle_minutes": idle_minutes}
+def notebook_settings(*, pins: Sequence[str], bucket: str, idle_minutes: int | None) -> dict[str, Any]:
+    """Return what the instance is told. `bucket` may be a token. No minutes at all are told as 0: the CDK leaves out
+    what is `None`.
+    """
+    return {"pins": list(pins), "bucket": bucket, "idle_minutes": idle_minutes or 0}
 
 
 def lifecycle_script(scope: Construct, settings: Mapping[str, Any], *, files: Mapping[str, str]) -> str:

@@ -1,0 +1,70 @@
+"""When an instance is idle: kernels, terminals, a server that is silent, and clocks that are wrong."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from notebook_instance.idleness import Activity, Seen, Verdict, judge
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+IDLE = timedelta(minutes=60)
+
+
+def ago(minutes: float) -> datetime:
+    return NOW - timedelta(minutes=minutes)
+
+
+def kernel(minutes: float, *, busy: bool = False) -> Activity:
+    return Activity("kernel python3", busy, ago(minutes))
+
+
+def terminal(minutes: float) -> Activity:
+    return Activity("terminal 1", busy=False, last=ago(minutes))
+
+
+def verdict(*activities: Activity, started: float = 600, answered: float | None = 5) -> Verdict:
+    told = None if answered is None else ago(answered)
+    return judge(Seen(activities), now=NOW, started=ago(started), answered=told, idle=IDLE)
+
+
+def silence(*, started: float = 600, answered: float | None = 5) -> Verdict:
+    told = None if answered is None else ago(answered)
+    return judge(Seen(None, "refused"), now=NOW, started=ago(started), answered=told, idle=IDLE)
+
+
+@pytest.mark.parametrize(
+    ("activities", "stop", "reason"),
+    [
+        ((), True, "no kernel and no terminal"),
+        ((kernel(59),), False, "kernel python3 was the last"),
+        ((kernel(60),), True, "60 minutes ago; the limit is 60"),
+        ((kernel(61), terminal(10)), False, "terminal 1 was the last"),
+        ((kernel(10), terminal(61)), False, "kernel python3 was the last"),
+        ((kernel(300, busy=True), terminal(300)), False, "kernel python3 is busy"),
+        ((kernel(61), terminal(61)), True, "61 minutes ago"),
+        # Stamps of a clock that was years ahead would keep it running for years.
+        ((kernel(-60 * 24 * 365),), True, "no kernel"),
+        ((kernel(-60 * 24 * 365), terminal(61)), True, "terminal 1"),
+        ((kernel(-4),), False, "0 minutes ago"),
+    ],
+)
+def test_what_was_done_last_counts(activities: tuple[Activity, ...], stop: bool, reason: str):
+    told = verdict(*activities)
+    assert (told.stop, reason in told.reason) == (stop, True), told
+
+
+def test_nothing_counts_as_idle_before_it_was_there():
+    assert not verdict(started=59).stop
+    assert verdict(started=60).stop
+    assert not verdict(kernel(600), started=30).stop, "a stamp from before the start"
+
+
+def test_a_silent_server_stops_nothing_at_once_and_keeps_nothing_for_ever():
+    assert not silence(answered=5).stop
+    assert "Jupyter does not answer (refused), 5 minutes ago" in silence(answered=5).reason
+    assert silence(answered=60).stop
+    assert not silence(started=30, answered=None).stop
+    assert silence(started=60, answered=None).stop
+    # A clock that was set back: what it says of the future is not believed, and what follows is bounded.
+    assert not silence(answered=-600).stop
+    assert not silence(started=-5, answered=None).stop
