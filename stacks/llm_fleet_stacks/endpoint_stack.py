@@ -11,6 +11,7 @@ from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
 from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint
+from llm_fleet_stacks.endpoint_operations import operations_of
 from llm_fleet_stacks.endpoint_values import endpoint_image_from, endpoint_model_from, neuron_settings_from
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -59,6 +60,7 @@ class EndpointStack(cdk.Stack):
             endpoint_name=view.name,
             encryption_key=storage.key,
             log_retention_days=config.log_retention_days,
+            **operations_of(self, config),
         )
         """The endpoint."""
         for key, value in config.tags.items():

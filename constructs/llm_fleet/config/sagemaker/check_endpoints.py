@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network_example import network_of_services
+from llm_fleet.config.sagemaker.check_endpoint_operations import check_endpoint_operations
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.config.sagemaker.endpoint_model import EndpointModelConfig
 from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
@@ -39,6 +40,7 @@ def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
             *(problem.under("model") for problem in of_place),
             *(_in_file(problem, endpoint) for problem in judged),
             *_check_network(endpoint, fleet),
+            *check_endpoint_operations(endpoint),
             *check_retention_days(endpoint.log_retention_days, SageMakerCode.ENDPOINT_NUMBER, "log_retention_days"),
             *check_tags(endpoint.tags),
         ]

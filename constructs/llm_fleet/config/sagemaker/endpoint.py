@@ -8,10 +8,17 @@ from pydantic import Field
 from llm_fleet.catalog.endpoint_images import image_kinds
 from llm_fleet.catalog.inference_amis import inference_amis
 from llm_fleet.config.named import NamedModel
+from llm_fleet.config.sagemaker.endpoint_alarms import EndpointAlarmsConfig
+from llm_fleet.config.sagemaker.endpoint_budget import EndpointBudgetConfig
+from llm_fleet.config.sagemaker.endpoint_data_capture import EndpointDataCaptureConfig
 from llm_fleet.config.sagemaker.endpoint_image import EndpointImageConfig
 from llm_fleet.config.sagemaker.endpoint_instance_name import EndpointInstanceName
 from llm_fleet.config.sagemaker.endpoint_model import EndpointModelConfig
 from llm_fleet.config.sagemaker.endpoint_neuron import EndpointNeuronConfig
+from llm_fleet.config.sagemaker.endpoint_operations_short_form import or_rollout, or_sum, or_topic, or_uri
+from llm_fleet.config.sagemaker.endpoint_rollout import EndpointRolloutConfig
+from llm_fleet.config.sagemaker.endpoint_scaling import EndpointScalingConfig
+from llm_fleet.config.sagemaker.endpoint_values import TimeToLiveSeconds
 from llm_fleet.config.services.short_schema import or_text
 from llm_fleet.config.values import Days, Gibibytes, Seconds
 
@@ -74,6 +81,18 @@ class EndpointConfig(NamedModel):
     """Whether the instances stand in the fleet's network. Default: they do where the fleet has one."""
     network_isolation: bool = Field(default=False, alias="isolated")
     """Whether the container has no network at all. Default: no."""
+    data_capture: EndpointDataCaptureConfig | None = Field(default=None, json_schema_extra=or_uri)
+    """What is kept of requests and answers: `s3://…`, or more about it. Default: nothing."""
+    scaling: EndpointScalingConfig | None = None
+    """Between how many instances their number follows the load. Default: always `count`."""
+    rollout: EndpointRolloutConfig = Field(default=EndpointRolloutConfig(), json_schema_extra=or_rollout)
+    """In which steps an update takes over: `all-at-once`, `canary`, `linear` or `rolling`, or more about it."""
+    time_to_live_seconds: TimeToLiveSeconds | None = Field(default=None, alias="time_to_live", examples=["4 hours"])
+    """After how long the endpoint is deleted, with its configuration and its model. Default: it stays, and costs."""
+    budget: EndpointBudgetConfig | None = Field(default=None, json_schema_extra=or_sum)
+    """What SageMaker may cost in a month before somebody is told: `200 USD`, or more about it. Default: none."""
+    alarms: EndpointAlarmsConfig = Field(default=EndpointAlarmsConfig(), json_schema_extra=or_topic)
+    """Who is called, and from when on: the ARN of an SNS topic, or more about it. Default: nobody."""
     log_retention_days: Days = Field(default=30, alias="logs")
     """How long logs are kept. Default: `30 days`."""
     tags: Mapping[str, str] = {}

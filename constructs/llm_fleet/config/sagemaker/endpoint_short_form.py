@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from llm_fleet.config.sagemaker.endpoint_operations_short_form import endpoint_operations_in_long_form
 from llm_fleet.rules.sagemaker.endpoint_model import TARBALL_ENDING
 from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind
 
@@ -10,7 +11,7 @@ def endpoint_in_long_form(endpoint: Any) -> Any:
     """Return `endpoint` with each short form written out; what is of another form stays as it is."""
     if not isinstance(endpoint, dict):
         return endpoint
-    written = cast("dict[str, Any]", endpoint)
+    written = cast("dict[str, Any]", endpoint_operations_in_long_form(endpoint))
     readers = {"model": _model, "image": _image}
     return {key: readers[key](value) if key in readers else value for key, value in written.items()}
 
