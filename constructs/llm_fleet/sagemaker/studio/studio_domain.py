@@ -93,7 +93,8 @@ class StudioDomain(Construct):
         - `clusters`: on whose nodes people open shells (`cluster-shell`) and submit jobs. Default: none.
         - `encryption_key`: of volumes, home directories and the bucket. Default: one of its own, which is retained.
         - `domain_name`: default, made of the construct's path. Another name or key is another domain.
-        - `removal_policy`: default, it goes with the stack; with `home_efs` it stays.
+        - `removal_policy`: default, it goes with the stack; with `home_efs` it stays, with all that it works with and
+          what of the network it stands in.
 
         Raises `FleetError` (LF900 to LF903, LF920 to LF929; LF220 and LF221 where addresses do not suffice).
         """
@@ -188,8 +189,7 @@ class StudioDomain(Construct):
         }
         """The L1s of the users' profiles, by name."""
         kept = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if home_efs else cdk.RemovalPolicy.DESTROY
-        for resource in (self.resource, *self.profiles.values()):
-            resource.apply_removal_policy(removal_policy or kept)
+        self._apply(removal_policy or kept, network)
 
     @property
     def domain_id(self) -> str:
@@ -225,3 +225,12 @@ class StudioDomain(Construct):
         cdk.CfnOutput(
             self, "BucketName", value=self.buckets[0].bucket_name, description="Default bucket of the SageMaker SDK"
         )
+
+    def _apply(self, policy: cdk.RemovalPolicy, network: Network) -> None:
+        """Have the domain go with its stack, or stay, with what it works with and stands in."""
+        stays = policy != cdk.RemovalPolicy.DESTROY
+        for child in self.node.find_all() if stays else (self.resource, *self.profiles.values()):
+            if isinstance(child, cdk.CfnResource):
+                child.apply_removal_policy(policy)
+        if stays:
+            network.keep()

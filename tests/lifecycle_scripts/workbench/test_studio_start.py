@@ -1,0 +1,86 @@
+"""Studio's lifecycle script, run as it is on a throwaway root, with a `sudo` that runs what it is given."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from llm_fleet.lifecycle.packed_files import packed
+from tools.synth_environment import ROOT
+
+SCRIPTS = ROOT / "lifecycle_scripts"
+MODULES = ("__init__", "places", "prepare")
+MOUNTS = "mnt/custom-file-systems/fsx_lustre"
+SUDO = '#!/bin/bash\n[[ $1 == -n ]] || exit 9\nshift\nexec "$@"\n'
+
+
+def script() -> str:
+    files = {f"opt/llm-fleet/notebook_instance/{one}.py": (SCRIPTS / f"notebook_instance/{one}.py") for one in MODULES}
+    held = {path: file.read_bytes() for path, file in files.items()} | {"usr/local/bin/cluster-shell": b"#!/bin/sh\n"}
+    settings = json.dumps({"pins": ["sagemaker<3"], "bucket": "our-bucket"})
+    text = (SCRIPTS / "studio/on_start.sh").read_text(encoding="utf-8")
+    return text.replace("@FILES@", packed(held, executable=frozenset({"usr/local/bin/cluster-shell"}))).replace(
+        "@SETTINGS@", settings
+    )
+
+
+def start(root: Path, *, sudo: str = SUDO) -> subprocess.CompletedProcess[str]:
+    programs = root / "programs"
+    programs.mkdir(exist_ok=True)
+    (programs / "sudo").write_text(sudo)
+    (programs / "sudo").chmod(0o755)
+    environment = {**os.environ, "LLM_FLEET_ROOT": str(root), "PATH": f"{programs}:{os.environ['PATH']}"}
+    return subprocess.run(
+        ["bash"], input=script(), env=environment, capture_output=True, text=True, check=False, cwd=root
+    )
+
+
+def mount(root: Path, *ids: str) -> None:
+    for one in ids:
+        (root / MOUNTS / one).mkdir(parents=True)
+
+
+def test_everything_is_laid_down_and_twice_is_as_once(tmp_path: Path):
+    mount(tmp_path, "fs-1")
+    for _ in range(2):
+        done = start(tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert "constraint = " + str(tmp_path / "etc/llm-fleet/constraints.txt") in (tmp_path / "etc/pip.conf").read_text()
+    assert (tmp_path / "etc/llm-fleet/constraints.txt").read_text() == "sagemaker<3\n"
+    assert "our-bucket" in (tmp_path / "etc/xdg/sagemaker/config.yaml").read_text()
+    assert os.access(tmp_path / "usr/local/bin/cluster-shell", os.X_OK)
+    assert (tmp_path / "fsx").resolve() == tmp_path / MOUNTS / "fs-1"
+
+
+@pytest.mark.parametrize(("ids", "told"), [((), "attach it to the space"), (("fs-1", "fs-2"), "none is /fsx")])
+def test_no_or_several_file_systems_are_no_reason_not_to_start(tmp_path: Path, ids: tuple[str, ...], told: str):
+    mount(tmp_path, *ids)
+    done = start(tmp_path)
+    assert done.returncode == 0
+    assert told in done.stdout
+    assert not (tmp_path / "fsx").exists()
+
+
+def test_another_file_system_takes_the_place_of_the_one_before(tmp_path: Path):
+    mount(tmp_path, "fs-1")
+    start(tmp_path)
+    (tmp_path / MOUNTS / "fs-1").rmdir()
+    mount(tmp_path, "fs-2")
+    start(tmp_path)
+    assert (tmp_path / "fsx").resolve().name == "fs-2"
+
+
+def test_something_at_fsx_is_left_and_told(tmp_path: Path):
+    mount(tmp_path, "fs-1")
+    (tmp_path / "fsx").mkdir()
+    done = start(tmp_path)
+    assert done.returncode == 1
+    assert "/fsx is something of this image" in done.stderr
+
+
+def test_an_image_without_sudo_is_told(tmp_path: Path):
+    done = start(tmp_path, sudo="#!/bin/bash\nexit 1\n")
+    assert done.returncode == 1
+    assert "take an image of SageMaker Distribution" in done.stderr
