@@ -12,8 +12,6 @@ JOB = """
     instance: ml.g5.12xlarge
     checkpoints: true
     metrics: {loss: "loss=([0-9.]+)"}"""
-WATCH = "{restart: 2}"
-"""A watch without a mistake."""
 
 BOTH: tuple[tuple[str, Callable[[], Any]], ...] = (
     ("{restart: {max: 101}}", lambda: RestartPolicy(maximum=101)),
