@@ -29,6 +29,13 @@ LONG = "gpt2-with-a-name-that-no-state-machine-is-given"
 SMP = SmpConfiguration(hybrid_shard_degree=8)
 
 
+def script(name: str) -> Callable[[Path], SourceBundle]:
+    def bundle(directory: Path) -> SourceBundle:
+        return SourceBundle(directory / "train", entry_point=name)
+
+    return bundle
+
+
 def metric(regex: str, **alarm: Any) -> dict[str, Any]:
     return {"metrics": (JobMetric(name="loss", regex=regex, **alarm),)}
 
@@ -120,28 +127,28 @@ BAD: dict[str, tuple[tuple[str, ...], dict[str, Any], str, str, str]] = {
     "no script": (("    source: train/train.py\n", ""), {"source": None}, "LF961", "source", "the folder"),
     "a script that runs nowhere": (
         ("train/train.py", "{folder: train, entry_point: ../train.py}"),
-        {"source": lambda at: SourceBundle(at / "train", entry_point="../train.py")},
+        {"source": script("../train.py")},
         "LF961",
         "source.entry_point",
         "train.py",
     ),
     "an absolute script": (
         ("train/train.py", "{folder: train, entry_point: /train.py}"),
-        {"source": lambda at: SourceBundle(at / "train", entry_point="/train.py")},
+        {"source": script("/train.py")},
         "LF961",
         "source.entry_point",
         "from the folder",
     ),
     "a script that is not there": (
         ("train/train.py", "train/trian.py"),
-        {"source": lambda at: SourceBundle(at / "train", entry_point="trian.py")},
+        {"source": script("trian.py")},
         "LF961",
         "source.entry_point",
         "'train.py'",
     ),
     "torchrun of a shell script": (
         ("train/train.py", "train/prepare.sh"),
-        {"source": lambda at: SourceBundle(at / "train", entry_point="prepare.sh")},
+        {"source": script("prepare.sh")},
         "LF961",
         "source.entry_point",
         ".py",
@@ -395,7 +402,7 @@ def test_the_good_ones_are_good(directory: Path):
 def test_refused_by_the_file_and_by_python_alike(
     edits: tuple[str, ...], changes: dict[str, Any], code: str, path: str, remedy: str, directory: Path
 ):
-    made = {name: value(directory) if isinstance(value, Callable) else value for name, value in changes.items()}
+    made: dict[str, Any] = {name: value(directory) if callable(value) else value for name, value in changes.items()}
     of_file = told(in_file.problems(*edits, directory=directory), code)
     of_python = told(in_python.problems(directory, made), code)
     assert of_file, in_file.problems(*edits, directory=directory)
