@@ -184,6 +184,13 @@ class LocalAws:
         self.client("events", region).put_events(Entries=[event])
         return detail
 
+    def refuse_training_jobs(self, code: str, *, times: int = 1, made: bool = False) -> None:
+        """Let the next `times` requests for a training job fail with an error of the service, e.g. `ResourceInUse`.
+
+        `made`: whether the job is there nevertheless, as when only the answer is lost.
+        """
+        self._steer({"refusals": {"code": code, "times": times, "made": made}})
+
     def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         request = Request(  # noqa: S310 - our own loopback URL
             f"{self.endpoint}{OWN_PATH}steer", data=json.dumps(asked).encode(), method="POST"

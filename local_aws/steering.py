@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job
+from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
 from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
 
 
@@ -15,9 +15,12 @@ class Steering:
         self._account = account
 
     def steer(self, asked: str) -> dict[str, Any]:
-        """Do one request (JSON: `waits`, in seconds, or `job` with `region`); return what came of it."""
+        """Do one request (JSON: `waits` in seconds, `refusals`, or `job` with `region`); return what came of it."""
         request: dict[str, Any] = json.loads(asked)
         if "waits" in request:
             shorten_waits(float(request["waits"]))
+            return {}
+        if "refusals" in request:
+            refuse_training_jobs(request["refusals"])
             return {}
         return move_training_job(self._account, request["region"], request["job"])

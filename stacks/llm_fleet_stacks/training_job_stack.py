@@ -1,20 +1,28 @@
 """The stack of one training job of SageMaker."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.network.network import Network
+from llm_fleet.sagemaker.training_job.training_job import TrainingJob
+from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.storage_stack import StorageStack
+from llm_fleet_stacks.training_job_spec import spec_of
+from llm_fleet_stacks.training_job_values import capacity_retries_from, schedule_from
 from llm_fleet_stacks.watch_stack import WatchStack
+from llm_fleet_stacks.watch_values import job_watch_from
 
 
 class TrainingJobStack(cdk.Stack):
-    """A training job that can be started again and again."""
+    """A training job that can be started again and again. Deploying it starts none."""
 
     def __init__(
         self,
@@ -35,4 +43,51 @@ class TrainingJobStack(cdk.Stack):
         description of an existing one, or none. `watch`: the fleet's, if it has one. `env`: default, the one that the
         CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(scope, id, env=env, tags=tags, stack_name=id)
+        super().__init__(
+            scope,
+            id,
+            env=env,
+            tags=tags,
+            description="A training job of SageMaker that can be started again and again (llm-fleet)",
+            stack_name=id,
+        )
+        followed = watch.watch if watch and config.watched else None
+        self.job = TrainingJob(
+            self,
+            "Job",
+            job=spec_of(config, fleet, storage),
+            network=network_for(self, network),
+            bucket=cast(s3.IBucket, storage.buckets[config.bucket]) if config.bucket else None,
+            encryption_key=storage.key,  # pyright: ignore[reportArgumentType]
+            schedule=schedule_from(config.schedule),
+            capacity_retries=capacity_retries_from(config.capacity_retries),
+            watch=followed,
+            watched=job_watch_from(config.watch) if followed and config.watch else None,
+            alarm_topic=sns.Topic.from_topic_arn(self, "Told", config.alarm_topic) if config.alarm_topic else None,
+            dashboard=config.dashboard,
+            log_retention_days=config.log_retention_days,
+        )
+        """The job."""
+        self._add_outputs()
+
+    def _add_outputs(self) -> None:
+        job = self.job
+        outputs = {
+            "StateMachineArn": (job.state_machine_arn, "What runs the job"),
+            "BucketName": (job.bucket.bucket_name, "Where results and checkpoints go"),
+            "StartCommand": (
+                job.start_command,
+                "Starts the job; --input takes hyperparameters, checkpoints, name_suffix",
+            ),
+            "ListCommand": (job.list_command, "Lists its jobs, the newest first"),
+            "StopCommand": (job.stop_command, "Stops a job, by its name in place of JOB; ending an execution does not"),
+        }
+        if job.shell_command:
+            outputs["ShellCommand"] = (job.shell_command, "Opens a shell in a running job, by its name in place of JOB")
+        if job.warm_pool_cap:
+            outputs["WarmPoolCapArn"] = (
+                job.warm_pool_cap.policy.managed_policy_arn,
+                "Caps warm pools of people who start jobs: attach it to their roles",
+            )
+        for name, (value, description) in outputs.items():
+            cdk.CfnOutput(self, name, value=value, description=description)

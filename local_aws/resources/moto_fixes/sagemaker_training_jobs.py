@@ -16,6 +16,8 @@ from local_aws.resources.moto_fixes.json_api import Refused, install_operation, 
 
 _INVALID = "ValidationException"
 _OVER = ("Completed", "Failed", "Stopped")
+_refusals: list[dict[str, Any]] = []
+"""What CreateTrainingJob answers next, in place of what it would."""
 
 
 def install() -> None:
@@ -77,6 +79,11 @@ def move_training_job(account: str, region: str, asked: dict[str, Any]) -> dict[
     return job.describe()
 
 
+def refuse_training_jobs(asked: dict[str, Any]) -> None:
+    """Let CreateTrainingJob answer with the error `asked["code"]`, `asked["times"]` times; `made`: but make the job."""
+    _refusals.extend([asked] * asked["times"])
+
+
 def _jobs(response: Any) -> dict[str, Any]:
     return response.sagemaker_backend.training_jobs
 
@@ -90,8 +97,13 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if found is None or "sagemaker.amazonaws.com" not in str(found.assume_role_policy_document):
         raise Refused(_INVALID, f"Could not assume role {params['RoleArn']}. Please ensure that the role exists and "
                       "allows principal 'sagemaker.amazonaws.com' to assume the role.")  # fmt: skip
+    refusal = _refusals.pop(0) if _refusals else None
+    if refusal and not refusal["made"]:
+        raise Refused(refusal["code"], f"{name} was not made: a test wants it so")
     job = TrainingJob(params, FakeTrainingJob.arn_formatter(name, account, region))
     _jobs(response)[name] = job
+    if refusal:
+        raise Refused(refusal["code"], f"{name} was made, and the answer lost: a test wants it so")
     return {"TrainingJobArn": job.arn}
 
 
@@ -113,7 +125,7 @@ def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     part, status = params.get("NameContains", ""), params.get("StatusEquals")
     jobs = [
         job.describe()
-        for name, job in reversed(_jobs(response).items())
+        for name, job in reversed(list(_jobs(response).items()))  # others may make some meanwhile
         if part in name and status in (None, job.told["TrainingJobStatus"])
     ]
     return {"TrainingJobSummaries": [known_members("sagemaker", "TrainingJobSummary", job) for job in jobs]}

@@ -8,6 +8,7 @@ gives every execution without a name the same one. Waits and back-offs take thei
 import time
 import uuid
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import boto3
@@ -30,6 +31,7 @@ _ERROR_NAMES = {"sagemaker": "SageMaker", "cloudwatch": "CloudWatch", "dynamodb"
 """As the AWS SDK for Java has them, whose exceptions Step Functions tells; DynamoDb is moto's own."""
 _NAME_LENGTH = 64
 _longest_wait = [float("inf")]
+_session: Any = boto3.session.Session()
 
 
 def install() -> None:
@@ -67,18 +69,23 @@ def _sign_as_the_machine(task: Any, module: Any) -> None:
 
 
 def _client(region: str, service: str, state_credentials: Any = None) -> Any:
-    session: Any = boto3.session.Session()
-    endpoint = f"http://localhost:{moto_server_port()}"
+    return _client_as(state_credentials.role_arn, region, service, moto_server_port())
+
+
+@cache
+def _client_as(role_arn: str, region: str, service: str, port: str) -> Any:
+    """Return a client that acts as a role; one each, for to make it takes longer than what it is asked for."""
+    endpoint = f"http://localhost:{port}"
     settings = Config(parameter_validation=False, retries={"max_attempts": 0})
     # Not asked by IAM: who may take the role was asked when the machine was made.
-    given = session.client(
+    given = _session.client(
         "sts",
         region_name=region,
         endpoint_url=endpoint,
         aws_access_key_id="testing",
         aws_secret_access_key="testing",  # noqa: S106 - a dummy
-    ).assume_role(RoleArn=state_credentials.role_arn, RoleSessionName="states")["Credentials"]
-    return session.client(
+    ).assume_role(RoleArn=role_arn, RoleSessionName="states")["Credentials"]
+    return _session.client(
         service,
         region_name=region,
         endpoint_url=endpoint,
