@@ -55,7 +55,7 @@ def watch_permissions(place: Place, around: WatchSurroundings) -> tuple[Permissi
         ),
         Permission(
             sid="KeepRecord",
-            actions=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+            actions=("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
             resources=(around.table,),
             reason="each decision is written down before it is carried out",
         ),
