@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -40,7 +40,7 @@ def made(directory: Path, *edits: str) -> TrainingJobSpec:
 
 
 def values(described: TrainingJobSpec) -> dict[str, Any]:
-    return cast("dict[str, Any]", asdict(described))
+    return asdict(described)
 
 
 def test_the_file_makes_what_python_makes(directory: Path):
