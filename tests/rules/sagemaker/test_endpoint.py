@@ -109,6 +109,14 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
             ("image", "uri"),
             "5.5.3",
         ),
+        ({"image": AnImage(uri=OWN, version="1")}, Code.CONTRADICTION, ("image", "version"), "leave it out"),
+        (
+            {"image": AnImage(uri=OWN, kind=EndpointImageKind.VLLM)},
+            Code.CONTRADICTION,
+            ("image", "kind"),
+            "leave it out",
+        ),
+        ({"image": AnImage(cuda="12.4")}, Code.CONTRADICTION, ("image", "cuda"), "image of your own"),
         ({"image": AnImage(version="9.9")}, SageMakerCode.ENDPOINT_IMAGE, ("image", "version"), "newest"),
         (
             {"instance_type": "ml.m7i.xlarge", "image": AnImage(kind=EndpointImageKind.VLLM), "model": FILES},

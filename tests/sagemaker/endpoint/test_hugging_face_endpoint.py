@@ -289,6 +289,9 @@ def test_all_is_told_at_once_and_nothing_is_made() -> None:
         {"instance_type": 4},
         {"network_isolation": "true"},
         {"rollout": "canary"},
+        {"inference_ami": 4},
+        {"endpoint_name": 5},
+        {"log_retention_days": "30"},
     ],
 )
 def test_values_of_another_class_are_told(changes: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from llm_fleet.catalog.endpoint_images import (
     retired_image,
 )
 from llm_fleet.catalog.endpoint_instances import EndpointInstance
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_instance import accelerator_of
@@ -59,7 +60,10 @@ def check_endpoint_image(
 
 
 def check_image_alone(image: EndpointImageLike) -> list[Problem]:
-    """Return a problem for a version that is retired or that there is none of, whatever the instance."""
+    """Return a problem for a version that is retired, and for what does not go together, whatever the instance."""
+    twice = [*_said_twice(image)]
+    if twice:
+        return twice
     if image.uri is not None:
         found = _RETIRED.search(image.uri)
         successor = retired_image(EndpointImageKind.HUGGING_FACE, found["version"]) if found else None
@@ -68,6 +72,27 @@ def check_image_alone(image: EndpointImageLike) -> list[Problem]:
         return []
     successor = retired_image(image.kind, image.version)
     return [] if successor is None else [_retired(image.version, successor, image.version, "version")]
+
+
+def _said_twice(image: EndpointImageLike) -> Iterator[Problem]:
+    if image.uri is not None:
+        for name, value in {"kind": image.kind, "version": image.version}.items():
+            if value is not None:
+                yield Problem(
+                    code=Code.CONTRADICTION,
+                    path=("image", name),
+                    message="the image is named by its URI, which says what it is and in which version",
+                    value=str(value),
+                    remedy="leave it out, or the URI",
+                )
+    elif image.cuda is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            path=("image", "cuda"),
+            message="which CUDA AWS's images were built for is known",
+            value=image.cuda,
+            remedy="leave it out: it is for an image of your own",
+        )
 
 
 def _retired(version: str, successor: str, value: str, field: str) -> Problem:

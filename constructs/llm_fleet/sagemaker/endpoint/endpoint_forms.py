@@ -37,6 +37,16 @@ _FORMS: Mapping[str, Form] = {
         remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az2"]), or leave it out',
     ),
     "instance_type": Form(wanted="a text", types=(str,), remedy='write the type in quotes, e.g. "ml.g4dn.xlarge"'),
+    "inference_ami": Form(
+        wanted="a text", types=(str,), optional=True, remedy="write the AMI's name in quotes, or leave it out"
+    ),
+    "endpoint_name": Form(
+        wanted="a text", types=(str,), optional=True, remedy='write the name in quotes, e.g. "gpt-j", or leave it out'
+    ),
+    "log_retention_days": Form(wanted="a whole number", types=(int,), remedy="write a number of days, e.g. 30"),
+    "encryption_key": Form(
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+    ),
     "network_isolation": Form(wanted="True or False", types=(bool,), remedy="write True or False, without quotes"),
 }
 

@@ -135,6 +135,10 @@ class HuggingFaceEndpoint(EndpointBase):
             environment=environment,
             network=network,
             instance_type=instance_type,
+            inference_ami=inference_ami,
+            endpoint_name=endpoint_name,
+            log_retention_days=log_retention_days,
+            encryption_key=encryption_key,
             network_isolation=network_isolation,
         )
         raise_problems([*of_arguments, *check_operation_forms(operations)], subject=self.node.path)
