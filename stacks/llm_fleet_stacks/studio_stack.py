@@ -68,7 +68,7 @@ class StudioStack(cdk.Stack):
             volume_gib=config.volume_gib,
             maximum_volume_gib=config.maximum_volume_gib,
             home_efs=config.home_efs,
-            lustre=storage.lustre if view.mounts_lustre else None,
+            lustre=storage.lustre if config.mount_fsx else None,
             lustre_directory=config.lustre_directory,
             code_repositories=config.code_repositories,
             buckets=[storage.buckets[key] for key in config.bucket_keys] or None,

@@ -1,0 +1,48 @@
+"""The page about Studio tells of every parameter with its default, and of every code."""
+
+import inspect
+import re
+from typing import Any
+
+from llm_fleet import StudioDomain
+from llm_fleet.catalog.studio import studio_facts
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from tools.synth_environment import ROOT
+
+PAGE = (ROOT / "docs/constructs/studio.md").read_text(encoding="utf-8")
+
+
+def parameters_told() -> dict[str, list[str]]:
+    section = PAGE.split("## Parameters\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    return {cells[0].strip("`"): cells[1:] for cells in rows[2:]}
+
+
+def test_every_parameter_has_its_default_and_its_why():
+    told, parameters = parameters_told(), inspect.signature(StudioDomain.__init__).parameters
+    wanted = [name for name in parameters if name not in ("self", "scope", "id")]
+    assert list(told) == wanted
+    assert all(len(cells) == 2 and all(cells) for cells in told.values())
+    for name in wanted:
+        default: Any = parameters[name].default
+        if default is inspect.Parameter.empty:
+            assert len(told[name][0]) == 1, "a dash: nobody can leave it out"
+        elif name in ("sign_in", "internet"):
+            assert f"{type(default).__name__}.{default.name}" in told[name][0]
+        else:
+            # A default of several texts is told text by text.
+            texts = re.findall(r"'([^']+)'", str(default)) if isinstance(default, tuple) else []
+            assert all(text in told[name][0] for text in texts or [str(default)]), name
+
+
+def test_every_code_is_told():
+    codes = [code.value for code in SageMakerCode if code.name.startswith("STUDIO_")]
+    assert len(codes) == 10
+    assert set(codes) <= set(re.findall(r"LF\d{3}", PAGE))
+
+
+def test_numbers_are_those_of_the_catalog():
+    facts = studio_facts()
+    assert f"from {facts.uid.minimum} to {facts.uid.maximum}, groups from {facts.gid.minimum}" in PAGE
+    assert facts.addresses_per_user == 4
+    assert "Four for each user" in PAGE
