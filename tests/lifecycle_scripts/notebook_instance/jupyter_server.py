@@ -51,7 +51,7 @@ class JupyterServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: JupyterServer
+    server: JupyterServer  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)

@@ -1,0 +1,58 @@
+"""IAM judges calls of SageMaker and CloudWatch Logs by what they are about, too.
+
+moto knows the resource of S3's calls alone; every other call is judged as one on `*`, so that a statement that names
+what it allows would allow nothing. A call that names nothing that is known here is judged as before.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from moto.logs.responses import LogsResponse
+from moto.sagemaker.responses import SageMakerResponse
+
+_PARTITION = "aws"
+_KINDS = {
+    "NotebookInstanceName": "notebook-instance",
+    "TrainingJobName": "training-job",
+    "EndpointName": "endpoint",
+    "EndpointConfigName": "endpoint-config",
+    "ModelName": "model",
+    "ClusterName": "cluster",
+}
+"""By the member of the input that names it, in the order in which they count: the last part of its ARN."""
+
+
+def install() -> None:
+    """Give moto's calls of both their resources."""
+    _judge(SageMakerResponse, _of_sagemaker)
+    _judge(LogsResponse, _of_logs)
+
+
+def _judge(responses: Any, resource: Callable[[Any, dict[str, Any]], str]) -> None:
+    def determine(self: Any) -> str:
+        return resource(self, json.loads(self.body or "{}"))
+
+    responses._determine_resource = determine
+
+
+def _of_sagemaker(response: Any, asked: dict[str, Any]) -> str:
+    if "ResourceArn" in asked:
+        return str(asked["ResourceArn"])
+    for member, kind in _KINDS.items():
+        if member in asked:
+            name = str(asked[member])
+            return name if name.startswith("arn:") else _arn(response, "sagemaker", f"{kind}/{name}")
+    return "*"
+
+
+def _of_logs(response: Any, asked: dict[str, Any]) -> str:
+    if "logGroupName" not in asked:
+        return "*"
+    stream = asked.get("logStreamName")
+    group = f"log-group:{asked['logGroupName']}"
+    return _arn(response, "logs", f"{group}:log-stream:{stream}" if stream else group)
+
+
+def _arn(response: Any, service: str, resource: str) -> str:
+    return f"arn:{_PARTITION}:{service}:{response.region}:{response.current_account}:{resource}"
