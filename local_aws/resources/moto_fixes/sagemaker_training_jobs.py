@@ -121,12 +121,13 @@ def _stop(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Tell of jobs, the newest first, by name and status; without pages."""
+    """Tell of jobs, the newest first, by name, status and last change; without pages."""
     part, status = params.get("NameContains", ""), params.get("StatusEquals")
+    after = params.get("LastModifiedTimeAfter", 0)
     jobs = [
         job.describe()
         for name, job in reversed(list(_jobs(response).items()))  # others may make some meanwhile
-        if part in name and status in (None, job.told["TrainingJobStatus"])
+        if part in name and status in (None, job.told["TrainingJobStatus"]) and job.told["LastModifiedTime"] >= after
     ]
     return {"TrainingJobSummaries": [known_members("sagemaker", "TrainingJobSummary", job) for job in jobs]}
 

@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
 
 BUCKET = "checkpoints-of-ours"
+EVER = datetime.fromtimestamp(0, UTC)
 Clock = Callable[[], float]
 
 
@@ -124,9 +125,12 @@ class MemorySageMaker(Paged):
             raise refused("ValidationException", "The request was rejected")
         job.move("Stopping", "Stopping", "")
 
-    def list_training_jobs(self, *, LastModifiedTimeAfter: datetime) -> Mapping[str, Any]:
+    def list_training_jobs(
+        self, *, StatusEquals: str | None = None, LastModifiedTimeAfter: datetime = EVER
+    ) -> Mapping[str, Any]:
         jobs = [told_by(job) for job in self.jobs.values()]
-        return {"TrainingJobSummaries": [job for job in jobs if job["LastModifiedTime"] >= LastModifiedTimeAfter]}
+        lately = [job for job in jobs if job["LastModifiedTime"] >= LastModifiedTimeAfter]
+        return {"TrainingJobSummaries": [job for job in lately if StatusEquals in (None, job["TrainingJobStatus"])]}
 
     def _job(self, name: str) -> TrainingJob:
         if name not in self.jobs:

@@ -6,6 +6,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.validate import validate_parameters
+
 from llm_fleet.functions.training_watch.job_alarms import (
     KINDS,
     JobAlarms,
@@ -15,7 +16,6 @@ from llm_fleet.functions.training_watch.job_alarms import (
 )
 from llm_fleet.functions.training_watch.onset import onset_of
 from llm_fleet.functions.training_watch.settings import JobSettings
-
 from tests.functions.training_watch.memory_aws import MemoryCloudWatch, moment
 
 PREFIX = "llm-fleet/watch/"

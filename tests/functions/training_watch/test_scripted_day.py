@@ -8,7 +8,7 @@ import pytest
 from tests.functions.training_watch.day.clock_and_queue import Clock
 from tests.functions.training_watch.day.run_day import DAWN, Day, new_day
 from tests.functions.training_watch.day.script import LINES, Outcome, outcomes
-from tests.functions.training_watch.day.world import EVENTS, FILES
+from tests.functions.training_watch.day.world import BUCKET, EVENTS, FILES
 from tests.functions.training_watch.memory_aws import memory_aws
 from tests.functions.training_watch.moto_aws import moto_aws
 
@@ -88,6 +88,7 @@ def check(day: Day, raw: Any) -> None:
     assert items.keys() == {_name(job) for job, outcome in wanted.items() if outcome.decision} | {"watch/since"}
     assert len(told) - len(set(told)) <= day.crashes + day.meetings, "told twice only after a crash"
     assert not raw.alarms()
+    assert len(day.decided) == len(set(day.decided)), "what is decided is decided once"
     assert day.world.events == EVENTS
 
 
@@ -96,12 +97,29 @@ def _check_job(day: Day, outcome: Outcome, item: Any, told: set[str]) -> None:
     assert (item and item["decision"]["S"]) == outcome.decision, (name, item)
     assert told == outcome.told, name
     assert item is None or "open" not in item, name
+    _check_request(day, name, outcome)
     if name in day.world.found:
         assert day.world.began[name] == outcome.begins_at, name
     if outcome.given is not None:
         folder = outcome.given.split("/")[1]
         there = {f"{folder}/{file}": f"{outcome.given}/{file}".encode() for file in FILES}
         assert day.world.found[name] == there, name
+
+
+def _check_request(day: Day, name: str, outcome: Outcome) -> None:
+    job = day.world.jobs[name]
+    tags = {tag["Key"]: tag["Value"] for tag in job.tags}
+    assert tags["team"] == "research"
+    assert job.asked.get("CheckpointConfig", {"S3Uri": f"s3://{BUCKET}/{outcome.place}"})["S3Uri"] == (
+        f"s3://{BUCKET}/{outcome.place}"
+    )
+    if "llm-fleet:after" in tags:
+        ended = day.world.jobs[tags["llm-fleet:after"]].told["TrainingEndTime"]
+        waited = job.told["CreationTime"] - ended
+        assert waited >= 60 * 2 ** (int(tags["llm-fleet:attempt"]) - 1) - 1, "before its back-off was over"
+    found = day.world.line_of(name)
+    if name in day.world.stopping and found and found[1].kind != "nan":
+        assert day.world.stopping[name] - job.told["TrainingStartTime"] >= 1800, "an alarm was believed too soon"
 
 
 def _name(job: str) -> str:

@@ -30,10 +30,11 @@ def sweep(parts: Parts) -> None:
 
 
 def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
-    """Yield the watch's jobs that the table knows nothing of."""
+    """Yield the watch's jobs that the table knows nothing of: those that run, and those that ended lately."""
     since = datetime.fromtimestamp(max(parts.now() - LOOK_BACK, _beginning(parts)), UTC)
-    pages = parts.clients.sagemaker.get_paginator("list_training_jobs").paginate(LastModifiedTimeAfter=since)
-    jobs = {job["TrainingJobName"]: job["TrainingJobArn"] for page in pages for job in page["TrainingJobSummaries"]}
+    pages = parts.clients.sagemaker.get_paginator("list_training_jobs")
+    both = (*pages.paginate(StatusEquals="InProgress"), *pages.paginate(LastModifiedTimeAfter=since))
+    jobs = {job["TrainingJobName"]: job["TrainingJobArn"] for page in both for job in page["TrainingJobSummaries"]}
     # Others' jobs may be many, and their tags not the watch's to read: where names tell, only those are asked.
     likely = {name for name in jobs if name.startswith(parts.surroundings.settings.prefixes or "")}
     for name in sorted(likely - unfinished - parts.record.known(likely)):

@@ -3,7 +3,7 @@
 import heapq
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +31,17 @@ SERVICES = ("sagemaker", "cloudwatch", "dynamodb", "s3", "sns")
 
 
 @dataclass
+class _Seen:
+    """DynamoDB, of which one operation is seen."""
+
+    client: Any
+    update_item: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+
+@dataclass
 class Day:
     """A watch, its world, and what befell it."""
 
@@ -45,6 +56,8 @@ class Day:
     crashes: int = 0
     meetings: int = 0
     calls: int = 0
+    decided: list[str] = field(default_factory=lambda: [])
+    """A job's name for each time that a decision on it was written."""
 
     def pass_by(self, *, until: float = DAY + 12 * 3600) -> None:
         """Let the day pass, and the hours after it in which nothing new happens, with luck."""
@@ -72,8 +85,10 @@ class Day:
         batch = self.queue.receive()
         if batch is None:
             return
-        between = (lambda: None) if nested else (lambda: self._serve_next(0.0, nested=True))
-        misfortune = Misfortune(self.chance, unlucky, between)
+        # What meets a run is another of the same message, or of any: two of the function run at a time.
+        twin = self.chance.random() < 0.7
+        other = (lambda: self._serve_twin(batch)) if twin else (lambda: self._serve_next(0.0, nested=True))
+        misfortune = Misfortune(self.chance, unlucky, (lambda: None) if nested else other)
         misfortune.begin()
         self.runs += 1
         try:
@@ -86,9 +101,19 @@ class Day:
             self.calls += misfortune.calls
             self.clock.now += self.chance.choice((0.2, 1, 5))
 
+    def _serve_twin(self, batch: dict[str, Any]) -> None:
+        serve(self._parts(Misfortune(self.chance, 0.0)), batch)
+
+    def _update(self, **request: Any) -> Any:
+        answer = self.raw.dynamodb.update_item(**request)
+        if ":decided" in request.get("ExpressionAttributeValues", {}):
+            self.decided.append(request["Key"]["job"]["S"])
+        return answer
+
     def _parts(self, misfortune: Misfortune) -> Parts:
         clients: Any = SimpleNamespace(**{name: Mortal(getattr(self.raw, name), misfortune) for name in SERVICES})
         clients.sqs = Mortal(self.queue, misfortune)
+        clients.dynamodb = Mortal(_Seen(self.raw.dynamodb, self._update), misfortune)
         surroundings = Surroundings(
             watch="day",
             table="record",

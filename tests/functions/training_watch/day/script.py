@@ -54,6 +54,8 @@ class Outcome:
     job: str
     begins_at: int
     """Step that its program goes on from."""
+    place: str
+    """Where its checkpoints are, below the bucket."""
     given: str | None
     """The only checkpoint that it finds, as `job of origin/folder`; none: what its predecessors left."""
     decision: str | None
@@ -64,19 +66,20 @@ class Outcome:
 def outcomes(line: Line) -> Iterator[Outcome]:
     """Yield each job of a line that must be there, in their order."""
     most = 1 if line.root.startswith("frugal-") else MOST
-    begins, given = 0, None
+    begins, given, place = 0, None, f"runs/{line.root}"
     whole: list[tuple[int, str]] = []
     for attempt, fate in enumerate(line.fates):
         name = f"{line.root}-r{attempt}" if attempt else line.root
         steps = range(begins + EVERY, begins + fate.minute, EVERY) if line.checkpoints else range(0)
         whole += [(step, f"{name}/checkpoint-{step}") for step in steps]
         decision, told = _decision(line, fate, attempt, most, bool(whole))
-        yield Outcome(job=name, begins_at=begins, given=given, decision=decision, told=told)
+        yield Outcome(job=name, begins_at=begins, place=place, given=given, decision=decision, told=told)
         if decision != "restart":
             return
         begins, origin = max(whole, default=(0, ""))
         if fate.kind in SICK:
             given, whole = origin, [(begins, origin)]
+            place = f"runs/{line.root}/{line.root}-r{attempt + 1}"
         elif given:
             given = None
 

@@ -37,7 +37,8 @@ class World:
     raw: Any
     jobs: dict[str, Any]
     known: set[str] = field(default_factory=lambda: set())
-    stopping: set[str] = field(default_factory=lambda: set())
+    stopping: dict[str, float] = field(default_factory=lambda: {})
+    """When each job was asked to stop."""
     sick: dict[str, tuple[str, float]] = field(default_factory=lambda: {})
     found: dict[str, dict[str, bytes]] = field(default_factory=lambda: {})
     began: dict[str, int] = field(default_factory=lambda: {})
@@ -62,7 +63,7 @@ class World:
             self._begin(name)
         for name, job in self.jobs.items():
             if job.told["TrainingJobStatus"] == "Stopping" and name not in self.stopping:
-                self.stopping.add(name)
+                self.stopping[name] = self.clock.now
                 self._changed(name)
                 self.at(110, lambda name=name: self._end(name, ("Stopped", "Stopped", "")))
         for name, (kind, since) in list(self.sick.items()):

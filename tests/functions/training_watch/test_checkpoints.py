@@ -1,0 +1,175 @@
+"""Which checkpoint is the one before, and its copy to another place."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.functions.training_watch.checkpoints import StoredFile, choose, split_uri
+from llm_fleet.functions.training_watch.copying import CheckpointCopy, CheckpointGone
+from llm_fleet.functions.training_watch.layouts import Layout
+from llm_fleet.functions.training_watch.successor_name import base_of, successor_name
+from tests.functions.training_watch.memory_aws import BUCKET, MemoryS3
+
+HUGGING_FACE = Layout.of("hugging-face")
+
+
+def _files(*rows: tuple[str, float]) -> list[StoredFile]:
+    return [StoredFile(path=path, size=1, saved=saved) for path, saved in rows]
+
+
+def _whole(step: int, saved: float) -> list[StoredFile]:
+    return _files((f"checkpoint-{step}/model", saved), (f"checkpoint-{step}/trainer_state.json", saved + 1))
+
+
+def _chosen(files: list[StoredFile], before: float, layout: Layout = HUGGING_FACE) -> str | None:
+    found = choose(files, layout, before=before)
+    return found.folder if found else None
+
+
+def test_the_newest_of_those_before_is_chosen() -> None:
+    files = [*_whole(20, 100), *_whole(40, 200), *_whole(60, 300)]
+    assert _chosen(files, 1000) == "checkpoint-60"
+    assert _chosen(files, 250) == "checkpoint-40"
+    assert _chosen(files, 50) is None
+    assert _chosen([], 1000) is None
+
+
+def test_one_with_any_file_from_after_is_not_from_before() -> None:
+    files = [*_whole(20, 100), *_whole(40, 200), *_files(("checkpoint-40/late-shard", 500))]
+    assert _chosen(files, 400) == "checkpoint-20"
+
+
+def test_one_without_its_marker_is_not_whole() -> None:
+    assert _chosen([*_whole(20, 100), *_files(("checkpoint-40/model", 200))], 400) == "checkpoint-20"
+
+
+def test_what_is_beside_the_checkpoints_is_none() -> None:
+    files = _files(("events.log", 10), ("best/trainer_state.json", 20), ("checkpoint-x/trainer_state.json", 30),
+                   ("job-r1/checkpoint-80/trainer_state.json", 40))  # fmt: skip
+    assert _chosen(files, 400) is None
+
+
+def test_newer_is_what_was_saved_later_and_then_the_higher_step() -> None:
+    assert _chosen([*_whole(900, 100), *_whole(40, 200)], 400) == "checkpoint-40"
+    assert _chosen([*_whole(900, 100), *_whole(1000, 100)], 400) == "checkpoint-1000"
+
+
+def test_our_own_programs_layout_is_its_own() -> None:
+    layout, scripts = Layout.of("llm-fleet"), Path("lifecycle_scripts/llm_fleet_training/checkpoints")
+    assert f'FOLDER = re.compile(r"{layout.folder}")' in (scripts / "checkpoints.py").read_text()
+    assert f'NAME = "{layout.marker}"' in (scripts / "record.py").read_text()
+
+
+@pytest.mark.parametrize(("name", "folder", "step"), [("neuronx-distributed", "step_100", 100), ("llm-fleet", "step_00000020", 20)])  # fmt: skip # noqa: E501
+def test_layouts_by_name(name: str, folder: str, step: int) -> None:
+    assert Layout.of(name).step(folder) == step
+    assert Layout.of(name).step(f".{folder}.1.part") is None
+
+
+def test_a_layout_of_ones_own() -> None:
+    layout = Layout.of({"folder": r"global_step(\d+)", "marker": "done", "pointer": "latest"})
+    files = _files(("global_step7/done", 1), ("global_step9/x", 2), ("latest", 3))
+    assert _chosen(files, 10, layout) == "global_step7"
+
+
+def test_without_a_layout_all_of_that_time_is_the_checkpoint() -> None:
+    files = _files(("model", 1), ("optimizer", 2), ("model-2", 300), ("job-r1/model", 1))
+    found = choose(files, Layout.of("any"), before=100)
+    assert found is not None
+    assert (found.folder, found.saved) == ("", 2)
+
+
+@pytest.mark.parametrize(
+    ("uri", "parts"),
+    [
+        ("s3://bucket/a/b", ("bucket", "a/b/")),
+        ("s3://bucket/a/b/", ("bucket", "a/b/")),
+        ("s3://bucket", ("bucket", "")),
+    ],
+)
+def test_a_prefix_ends_in_a_slash(uri: str, parts: tuple[str, str]) -> None:
+    assert split_uri(uri) == parts
+
+
+class _Stored:
+    """A bucket with two checkpoints, and a copy of the first."""
+
+    def __init__(self, **words: Any) -> None:
+        self.now = 0.0
+        self.s3 = MemoryS3(lambda: self.now)
+        for step in (20, 40):
+            self.now = step
+            for file in ("model", "deep/optimizer", "trainer_state.json"):
+                self.s3.write(f"base/checkpoint-{step}/{file}", f"{step} {file}".encode())
+        self.now = 1000.0
+        s3: Any = self.s3
+        source, target = f"s3://{BUCKET}/base", f"s3://{BUCKET}/base/job-r1"
+        layout = Layout.of({"folder": r"checkpoint-(\d+)", **words})
+        self.copy = CheckpointCopy(s3, source=source, target=target, layout=layout, threads=words.pop("threads", 1))
+
+    def there(self) -> dict[str, bytes]:
+        return self.s3.below("base/job-r1/")
+
+
+def _always() -> bool:
+    return True
+
+
+def test_the_copy_is_of_exactly_the_one() -> None:
+    stored = _Stored()
+    assert stored.copy.run("checkpoint-20", before=30, in_time=_always)
+    assert stored.there() == {
+        f"checkpoint-20/{file}": f"20 {file}".encode() for file in ("model", "deep/optimizer", "trainer_state.json")
+    }
+
+
+def test_many_at_a_time_copy_the_same() -> None:
+    stored = _Stored(threads=4)
+    assert stored.copy.run("checkpoint-20", before=30, in_time=_always)
+    assert len(stored.there()) == 3
+
+
+def test_a_copy_goes_on_where_the_time_ran_out() -> None:
+    stored = _Stored()
+    left = iter((True, True, False))
+    assert not stored.copy.run("checkpoint-20", before=30, in_time=lambda: next(left))
+    assert len(stored.there()) == 2
+    copied: list[str] = []
+    as_it_does = stored.s3.copy
+    stored.s3.copy = lambda source, bucket, key, **_: (copied.append(key), as_it_does(source, bucket, key))  # type: ignore[method-assign] # pyright: ignore[reportAttributeAccessIssue, reportUnknownLambdaType]
+    assert stored.copy.run("checkpoint-20", before=30, in_time=_always)
+    assert len(copied) == 1
+    assert len(stored.there()) == 3
+
+
+def test_the_pointer_names_the_copy_once_it_is_whole() -> None:
+    stored = _Stored(pointer="latest")
+    assert not stored.copy.run("checkpoint-20", before=30, in_time=lambda: False)
+    assert "latest" not in stored.there()
+    assert stored.copy.run("checkpoint-20", before=30, in_time=_always)
+    assert stored.there()["latest"] == b"checkpoint-20"
+
+
+def test_what_is_gone_is_told() -> None:
+    with pytest.raises(CheckpointGone, match="checkpoint-99"):
+        _Stored().copy.run("checkpoint-99", before=math.inf, in_time=_always)
+
+
+def test_names_are_worked_out_and_fit() -> None:
+    assert successor_name("job", 1) == "job-r1"
+    assert successor_name("j" * 60, 9) == "j" * 60 + "-r9"
+    long = [successor_name("j" * 61 + end, 1) for end in "ab"]
+    assert len(set(long)) == 2
+    assert all(len(name) == 63 and name.startswith("jjj") and name.endswith("-r1") for name in long)
+    assert len(successor_name("j" * 63, 100)) == 63
+    assert "--" not in successor_name("a-" * 31, 1)
+
+
+def test_the_first_jobs_place_is_found_again() -> None:
+    assert base_of("s3://bucket/base", "job", 0) == "s3://bucket/base"
+    assert base_of("s3://bucket/base/job-r1", "job", 2) == "s3://bucket/base"
+    assert base_of("s3://bucket/base/job-r2", "job", 2) == "s3://bucket/base"
+    assert base_of("s3://bucket/base/job-r3", "job", 2) == "s3://bucket/base/job-r3"
+    assert base_of("s3://bucket/base/other-r1", "job", 2) == "s3://bucket/base/other-r1"

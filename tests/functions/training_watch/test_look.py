@@ -1,0 +1,255 @@
+"""One job's way through the watch: each step once, wherever a run dies, with and without the sweep."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from llm_fleet.functions.training_watch.handler import serve
+from llm_fleet.functions.training_watch.parts import Parts
+from llm_fleet.functions.training_watch.start_successor import MOST_TRIES
+from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_event
+from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
+from tests.functions.training_watch.day.run_day import DAWN, Day, new_day
+from tests.functions.training_watch.day.script import Fate, Line
+from tests.functions.training_watch.memory_aws import memory_aws, refused
+
+JOB = "llama-job"
+
+
+class Watch:
+    """A watch with one job, which has trained for two hours and saved checkpoints of its first 100 minutes."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.clock = Clock(DAWN)
+        patch.setattr("local_aws.resources.moto_fixes.sagemaker_training_jobs.time", self.clock)
+        self.raw = memory_aws(self.clock)
+        self.line = Line(JOB, (Fate("complete", 100),))
+        self.day: Day = new_day(self.raw, self.clock, seed=1, unlucky=0, sweep_every=1e9, lines=(self.line,))
+        self.day.world.open_the_day()
+        self.day.world.plan.pop()[2]()
+        self.job = self.raw.jobs[JOB]
+        self.job.move("InProgress", "Training", "")
+        for minute in range(20, 120, 20):
+            self.clock.now = DAWN + minute * 60
+            for file in ("model", "trainer_state.json"):
+                self.raw.put(f"runs/{JOB}/checkpoint-{minute}/{file}", str(minute).encode())
+        self.clock.now = DAWN + 7200
+
+    @property
+    def queue(self) -> Queue:
+        return self.day.queue
+
+    def parts(self, misfortune: Misfortune | None = None) -> Parts:
+        return self.day._parts(misfortune or Misfortune(random.Random(0), 0))  # pyright: ignore[reportPrivateUsage]
+
+    def look(self, misfortune: Misfortune | None = None) -> None:
+        serve(self.parts(misfortune), {"kind": "look", "job": JOB})
+
+    def sweep(self) -> list[str]:
+        before = set(self.queue.messages)
+        serve(self.parts(), {"kind": "sweep"})
+        sent = [json.loads(message.body) for name, message in self.queue.messages.items() if name not in before]
+        return [document["job"] for document in sent]
+
+    def alarm(self, kind: str, *, minutes_ago: int) -> None:
+        self.look()
+        now, self.clock.now = self.clock.now, self.clock.now - minutes_ago * 60
+        self.raw.cloudwatch.set_alarm_state(
+            AlarmName=f"llm-fleet/day/{JOB}/{kind}", StateValue="ALARM", StateReason="", StateReasonData="{}"
+        )
+        self.clock.now = now
+
+    def item(self, job: str = JOB) -> dict[str, str]:
+        return {name: next(iter(value.values())) for name, value in self.raw.items().get(job, {}).items()}
+
+    def told(self) -> list[str]:
+        return [message["MessageAttributes"]["what"]["StringValue"] for message in self.raw.published()]
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    return Watch(monkeypatch)
+
+
+def test_alarms_come_with_training_and_go_with_the_job(watch: Watch) -> None:
+    watch.look()
+    assert {name.rpartition("/")[2] for name in watch.raw.alarms()} == {"loss-spike", "stall", "nan", "throughput"}
+    watch.job.move("Completed", "Completed", "")
+    watch.look()
+    assert not watch.raw.alarms()
+    assert (watch.item()["decision"], watch.item()["cause"]) == ("leave", "completed")
+
+
+def test_what_does_not_train_yet_has_no_alarms(watch: Watch) -> None:
+    watch.job.move("InProgress", "Downloading", "")
+    watch.look()
+    assert not watch.raw.alarms()
+    assert watch.item()["open"] == "day"
+
+
+def test_a_metric_that_the_job_does_not_define_is_told_once(watch: Watch) -> None:
+    watch.job.asked["AlgorithmSpecification"]["MetricDefinitions"].pop()
+    watch.look()
+    watch.look()
+    assert watch.told() == ["notice"]
+    assert len(watch.raw.alarms()) == 3
+
+
+def _stopped_for_nan(watch: Watch) -> None:
+    watch.alarm("nan", minutes_ago=45)
+    watch.look()
+    assert watch.job.told["TrainingJobStatus"] == "Stopping"
+    watch.job.move("Stopped", "Stopped", "")
+
+
+def test_nan_is_stopped_and_goes_on_from_the_checkpoint_before(watch: Watch) -> None:
+    _stopped_for_nan(watch)
+    watch.look()
+    assert watch.item()["checkpoint"] == "checkpoint-60"
+    assert f"{JOB}-r1" not in watch.raw.jobs
+    watch.clock.now += 60
+    watch.look()
+    assert watch.raw.read(f"runs/{JOB}/{JOB}-r1/") == {
+        "checkpoint-60/model": b"60",
+        "checkpoint-60/trainer_state.json": b"60",
+    }
+    assert watch.raw.jobs[f"{JOB}-r1"].asked["CheckpointConfig"]["S3Uri"].endswith(f"/runs/{JOB}/{JOB}-r1")
+    assert watch.told() == ["stop", "restart"]
+
+
+@pytest.mark.parametrize("kind", ["before", "after"])
+def test_wherever_a_run_dies_the_end_is_the_same(watch: Watch, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = _end_of_nan(watch, None, kind)
+    for number in range(80):
+        misfortune = Misfortune(random.Random(0), 0)
+        ended = _end_of_nan(Watch(monkeypatch), (misfortune, number), kind)
+        assert {**ended, "told": set(ended["told"])} == {**wanted, "told": set(wanted["told"])}, number
+        if misfortune.crashes == 0:
+            assert number > 30
+            return
+    raise AssertionError("no end of the calls")
+
+
+def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) -> dict[str, Any]:
+    """Return what is there after a divergence, when one call of all dies and each run is tried again."""
+    calls = 0
+
+    def look() -> None:
+        nonlocal calls
+        while True:
+            misfortune = dies[0] if dies else Misfortune(random.Random(0), 0)
+            misfortune.calls = 0
+            misfortune.at = dies[1] - calls if dies and misfortune.crashes == 0 else None
+            misfortune.kind = kind
+            try:
+                watch.look(misfortune)
+            except Crash:
+                continue
+            calls += misfortune.calls
+            return
+
+    look()
+    if f"llm-fleet/day/{JOB}/nan" in watch.raw.alarms():
+        watch.alarm("nan", minutes_ago=45)
+    look()
+    watch.job.move("Stopped", "Stopped", "")
+    look()
+    watch.clock.now = DAWN + 9000
+    look()
+    item = {name: value for name, value in watch.item().items()}
+    return {"item": item, "jobs": sorted(watch.raw.jobs), "told": watch.told(), "copy": watch.raw.read(f"runs/{JOB}/")}
+
+
+def test_a_lost_look_is_found_by_the_sweep(watch: Watch) -> None:
+    assert watch.sweep() == [JOB]
+    watch.job.move("Failed", "Failed", "InternalServerError")
+    watch.look()
+    watch.queue.messages.clear()
+    watch.clock.now += 3600
+    assert watch.sweep() == [JOB]
+    watch.look()
+    assert f"{JOB}-r1" in watch.raw.jobs
+    assert watch.sweep() == [f"{JOB}-r1"]
+
+
+def test_what_ended_before_the_watch_was_there_is_not_started_again(watch: Watch) -> None:
+    watch.job.move("Failed", "Failed", "InternalServerError")
+    watch.clock.now += 60
+    assert watch.sweep() == []
+
+
+def test_the_sweep_deletes_alarms_that_a_late_run_made(watch: Watch) -> None:
+    watch.job.move("Completed", "Completed", "")
+    watch.look()
+    watch.raw.cloudwatch.put_metric_alarm(AlarmName=f"llm-fleet/day/{JOB}/nan")
+    watch.raw.cloudwatch.put_metric_alarm(AlarmName=f"llm-fleet/other/{JOB}/nan")
+    watch.sweep()
+    assert list(watch.raw.alarms()) == [f"llm-fleet/other/{JOB}/nan"]
+
+
+def test_a_back_off_is_waited_for_in_the_queue(watch: Watch) -> None:
+    watch.job.move("Failed", "Failed", "InternalServerError")
+    watch.look()
+    message = next(iter(watch.queue.messages.values()))
+    assert message.visible == watch.clock.now + 60
+    assert json.loads(message.body) == {"kind": "look", "job": JOB, "again": True}
+
+
+def _refuse(watch: Watch, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch.job.move("Failed", "Failed", "InternalServerError")
+    watch.look()
+    watch.clock.now += 60
+
+    def create(**_: Any) -> None:
+        raise refused(code)
+
+    monkeypatch.setattr(watch.raw.sagemaker, "create_training_job", create)
+
+
+def test_a_quota_is_waited_for_and_in_the_end_given_up(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    _refuse(watch, "ResourceLimitExceeded", monkeypatch)
+    due: list[int] = []
+    while watch.item()["decision"] == "restart":
+        watch.look()
+        due.append(int(watch.item()["due"]))
+        watch.clock.now = due[-1]
+    assert len(due) == MOST_TRIES + 1
+    assert (due[1] - due[0], due[2] - due[1], due[10] - due[9]) == (120, 240, 3600)
+    assert watch.told() == ["restart", "give_up"]
+
+
+def test_what_no_later_try_changes_is_given_up_at_once(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    _refuse(watch, "ValidationException", monkeypatch)
+    watch.look()
+    assert watch.item()["decision"] == "give_up"
+    assert "ValidationException" in watch.item()["reason"]
+    assert "open" not in watch.item()
+
+
+def test_a_permission_may_come_a_little_later(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    _refuse(watch, "AccessDeniedException", monkeypatch)
+    for _ in range(5):
+        watch.look()
+        assert watch.item()["decision"] == "restart"
+        watch.clock.now = int(watch.item()["due"])
+    watch.look()
+    assert watch.item()["decision"] == "give_up"
+
+
+def test_one_failed_message_of_a_batch_is_the_only_one_that_comes_again(watch: Watch) -> None:
+    event = as_event("SageMaker Training Job State Change", "", {"TrainingJobName": JOB})
+    bodies = (event, "no JSON", "[]", '{"detail-type": "Other", "detail": {}}', '{"kind": "look"}', event)
+    records = [{"messageId": f"m{number}", "body": body} for number, body in enumerate(bodies)]
+    misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
+    answer = serve(watch.parts(misfortune), {"Records": records})
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert watch.item()["open"] == "day"
+
+
+def test_a_message_by_itself_fails_as_a_whole(watch: Watch) -> None:
+    client: Any = Mortal(watch.raw.dynamodb, Misfortune(random.Random(0), 0))
+    assert client.get_item(Key={"job": {"S": "none"}}) == {}
+    with pytest.raises(Exception, match="Rate exceeded"):
+        watch.look(Misfortune(random.Random(0), 0, at=0, kind="throttled"))
