@@ -82,19 +82,11 @@ class JobGrants:
                 remedy="write remote_debug=True into its TrainingJobSpec, or leave the grant out",
             )
             raise_problems([problem], subject=self._scope.node.path)
-        opened = iam.Grant.add_to_principal(
+        return iam.Grant.add_to_principal(
             grantee=grantee,
-            actions=["ssm:StartSession"],
+            actions=["ssm:ResumeSession", "ssm:StartSession", "ssm:TerminateSession"],
             resource_arns=["*"],
             conditions={"StringLike": {_TARGET: [f"sagemaker-training-job:{self._job.name}-*"]}},
-        )
-        return opened.combine(
-            iam.Grant.add_to_principal(
-                grantee=grantee,
-                actions=["ssm:ResumeSession", "ssm:TerminateSession"],
-                resource_arns=["*"],
-                conditions={"StringLike": {_TARGET: [f"sagemaker-training-job:{self._job.name}-*"]}},
-            )
         )
 
     @property

@@ -30,7 +30,7 @@ class WarmPoolCap(Construct):
                     effect=iam.Effect.DENY,
                     actions=["sagemaker:CreateTrainingJob", "sagemaker:UpdateTrainingJob"],
                     resources=[jobs],
-                    conditions={"NumericGreaterThan": {"sagemaker:KeepAlivePeriod": cap_seconds}},
+                    conditions={"NumericGreaterThan": {"sagemaker:KeepAlivePeriod": str(cap_seconds)}},
                 )
             ],
         )
