@@ -305,11 +305,11 @@ BAD: dict[str, tuple[tuple[str, ...], dict[str, Any], str, str, str]] = {
         "greater",
     ),
     "SMDDP on g5": (
-        (LAUNCHER, "distribution: smddp"),
-        {"distribution": Distribution.smddp()},
+        (LAUNCHER, "distribution: smddp", IMAGE, "image: smp"),
+        {"distribution": Distribution.smddp(), "image": TrainingImage.smp()},
         "LF968",
         "distribution",
-        "t",
+        "ml.p4d.24xlarge or ml.p4de.24xlarge",
     ),
     "SMDDP without its library": (
         (LAUNCHER, "distribution: smddp", TYPE, "ml.p4d.24xlarge"),

@@ -245,6 +245,12 @@ def test_optional_parts_in_all_combinations(directory: Path, count: int):
             assert ("InputDataConfig" in request) == ("channels" not in names)
 
 
+def test_a_file_system_is_only_read_unless_told(directory: Path):
+    asked = spec(directory, channels=(Channel.lustre("a", "fs-0123456789abcdef0", directory="/fsx"),))
+    (channel,) = render_request(asked, IN_VPC)["InputDataConfig"]
+    assert channel["DataSource"]["FileSystemDataSource"]["FileSystemAccessMode"] == "ro"
+
+
 def test_the_same_job_is_the_same_request(directory: Path):
     first, second = (json.dumps(render_request(spec(directory), IN_VPC)) for _ in range(2))
     assert first == second
