@@ -6,6 +6,7 @@ it. Nothing boots, downloads or answers here.
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from local_aws.client import LocalAws
 from tests.deployment.conftest import synthesize
+from tests.deployment.what_is_there import what_is_there
 from tools.synth_environment import ROOT
 
 EXAMPLE = ROOT / "examples" / "sagemaker-endpoint.yaml"
@@ -156,3 +158,84 @@ def test_a_number_of_instances_alone_leaves_the_model(deployed: Deployed) -> Non
     assert report.succeeded, report
     assert deployed.names()["models"] == before["models"]
     assert deployed.endpoint["ProductionVariants"][0]["CurrentInstanceCount"] == 2
+
+
+MORE = (
+    *('SM_VLLM_MAX_MODEL_LEN: "2048"', 'SM_VLLM_MAX_MODEL_LEN: "1024"'),
+    *(
+        "instance: ml.g4dn.xlarge",
+        "instance: ml.g4dn.xlarge\n    count: 2\n    scaling: {max: 3}\n    data_capture: {}",
+    ),
+)
+
+
+def everything(aws: LocalAws) -> dict[str, set[str]]:
+    """All that the account has, by name; of rules, whether they are on."""
+    scaling = aws.client("application-autoscaling")
+    policies = scaling.describe_scaling_policies(ServiceNamespace="sagemaker")["ScalingPolicies"]
+    targets = scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]
+    rules = aws.client("events").list_rules()["Rules"]
+    budgets = aws.client("budgets").describe_budgets(AccountId=aws.account)["Budgets"]
+    others = {kind: set(names) for kind, names in what_is_there(aws).items()}
+    return others | {
+        "rules": {f"{one['Name']} {one['State']}" for one in rules},
+        "scaling": {one["ResourceId"] for one in targets} | {one["PolicyName"] for one in policies},
+        "budgets": {one["BudgetName"] for one in budgets},
+    }
+
+
+def at_the_rules_time(deployed: Deployed, hours: float) -> dict[str, Any]:
+    """Run the function as its rule does, this long after the endpoint's creation, with the rights of its role."""
+    functions = deployed.aws.client("lambda").list_functions()["Functions"]
+    (name,) = [one["FunctionName"] for one in functions if one["Handler"].startswith("endpoint_reaper")]
+    time = (deployed.endpoint["CreationTime"] + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    run = deployed.aws.invoke(name, {"source": "aws.events", "detail-type": "Scheduled Event", "time": time})
+    assert run["ended_well"], run["log"]
+    return run["returned"]
+
+
+def test_its_end_takes_endpoint_configuration_and_model_and_nothing_else(deployed: Deployed) -> None:
+    """It scales by now, and its requests are kept."""
+    aws = deployed.aws
+    assert (report := deployed.deploy("scaling", *MORE)).succeeded, report
+    sagemaker, container = aws.client("sagemaker"), deployed.model["PrimaryContainer"]
+    sagemaker.create_model(
+        ModelName="other", ExecutionRoleArn=deployed.model["ExecutionRoleArn"], PrimaryContainer=container
+    )
+    variant = {**deployed.variant, "ModelName": "other"}
+    sagemaker.create_endpoint_config(EndpointConfigName="other", ProductionVariants=[variant])
+    sagemaker.create_endpoint(EndpointName="other", EndpointConfigName="other")
+    names, before = deployed.names(), everything(aws)
+
+    assert at_the_rules_time(deployed, hours=3.9)["state"] == "young"
+    assert (deployed.names(), everything(aws)) == (names, before)
+
+    returned = at_the_rules_time(deployed, hours=4.1)
+    (mine,) = ({kind: set(have) - {"other"} for kind, have in names.items()},)
+    assert {kind: len(have) for kind, have in mine.items()} == {"models": 1, "configurations": 1, "endpoints": 1}
+    assert set(returned["deleted"]) == set[str]().union(*mine.values())
+    assert deployed.names() == {kind: ["other"] for kind in names}
+    after = everything(aws)
+    changed = {kind: (before[kind] - after[kind], after[kind] - before[kind]) for kind in before}
+    scaled = f"endpoint/{NAME}/variant/AllTraffic"
+    alarms, none = changed.pop("alarms")
+    assert none == set()
+    assert {name.rsplit("-Alarm", 1)[0] for name in alarms} == {f"TargetTracking-{scaled}"}  # of its scaling policy
+    assert changed.pop("scaling") == ({scaled, f"{NAME}-load"}, set())
+    assert changed.pop("rules") == ({f"{NAME}-ttl ENABLED"}, {f"{NAME}-ttl DISABLED"})
+    assert {kind: change for kind, change in changed.items() if change != (set(), set())} == {}
+
+
+def test_after_its_end_the_stack_goes_and_leaves_what_was_captured(deployed: Deployed) -> None:
+    aws = deployed.aws
+    assert NAME not in deployed.names()["endpoints"]
+    before = everything(aws)
+    report = aws.destroy(deployed.folder / "scaling")
+    assert report.succeeded, report
+    after = everything(aws)
+    for kind in ("functions", "alarms", "rules", "budgets", "dashboards", "roles", "policies", "log groups", "scaling"):
+        assert not [name for name in after[kind] if NAME in name or "GptJ" in name], kind
+    kept = [name for name in before["buckets"] & after["buckets"] if name.startswith(STACK)]
+    assert len(kept) == 1
+    assert "capture" in kept[0]
+    assert deployed.names()["endpoints"] == ["other"]

@@ -28,6 +28,7 @@ FIXES = (
     "lambda_settings",
     "event_delivery",
     "event_access",
+    "judged_messages",
     "rds_changes",
     "ec2_launch_templates",
     "autoscaling_groups",

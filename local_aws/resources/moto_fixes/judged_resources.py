@@ -1,4 +1,4 @@
-"""IAM judges calls of SageMaker and CloudWatch Logs by what they are about, too.
+"""IAM judges calls of SageMaker, CloudWatch Logs, EventBridge and Application Auto Scaling by what they are about, too.
 
 moto knows the resource of S3's calls alone; every other call is judged as one on `*`, so that a statement that names
 what it allows would allow nothing. A call that names nothing that is known here is judged as before.
@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from moto.applicationautoscaling.responses import ApplicationAutoScalingResponse
+from moto.events.responses import EventsHandler
 from moto.logs.responses import LogsResponse
 from moto.sagemaker.responses import SageMakerResponse
 
@@ -24,9 +26,11 @@ _KINDS = {
 
 
 def install() -> None:
-    """Give moto's calls of both their resources."""
+    """Give moto's calls of these their resources."""
     _judge(SageMakerResponse, _of_sagemaker)
     _judge(LogsResponse, _of_logs)
+    _judge(EventsHandler, _of_events)
+    _judge(ApplicationAutoScalingResponse, _of_scaling)
 
 
 def _judge(responses: Any, resource: Callable[[Any, dict[str, Any]], str]) -> None:
@@ -52,6 +56,18 @@ def _of_logs(response: Any, asked: dict[str, Any]) -> str:
     stream = asked.get("logStreamName")
     group = f"log-group:{asked['logGroupName']}"
     return _arn(response, "logs", f"{group}:log-stream:{stream}" if stream else group)
+
+
+def _of_events(response: Any, asked: dict[str, Any]) -> str:
+    """A rule of the default bus, where a call names one."""
+    return _arn(response, "events", f"rule/{asked['Name']}") if "Name" in asked and "EventBusName" not in asked else "*"
+
+
+def _of_scaling(response: Any, asked: dict[str, Any]) -> str:
+    """The target that a call is about; of one that is not there, any."""
+    targets = response.applicationautoscaling_backend.targets.get(asked.get("ScalableDimension"), {})
+    target = targets.get(asked.get("ResourceId"))
+    return target.arn if target else _arn(response, "application-autoscaling", "scalable-target/none")
 
 
 def _arn(response: Any, service: str, resource: str) -> str:
