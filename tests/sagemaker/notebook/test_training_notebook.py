@@ -1,0 +1,143 @@
+"""A notebook instance in a stack: what it is made of, what it may do, what is refused."""
+
+from typing import Any, cast
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_iam as iam
+from aws_cdk.assertions import Template
+
+from llm_fleet import DataBucket, FleetNetwork, GitRepository, TrainingNotebook
+from llm_fleet.rules.problem import FleetError
+from tests.clean import nag_findings
+
+TYPE = "AWS::SageMaker::NotebookInstance"
+
+
+def made(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    return TrainingNotebook(stack, "Notebook", network=network, **arguments)
+
+
+def properties(stack: cdk.Stack) -> dict[str, Any]:
+    (only,) = Template.from_stack(stack).find_resources(TYPE).values()
+    return only["Properties"]
+
+
+def statements(stack: cdk.Stack) -> dict[str, dict[str, Any]]:
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::ManagedPolicy").values()
+    return {one["Sid"]: one for policy in policies for one in policy["Properties"]["PolicyDocument"]["Statement"]}
+
+
+def test_defaults_are_private_encrypted_and_stopped_when_idle(stack: cdk.Stack):
+    made(stack)
+    told = properties(stack)
+    assert (told["DirectInternetAccess"], told["RootAccess"]) == ("Disabled", "Disabled")
+    assert (told["InstanceType"], told["PlatformIdentifier"]) == ("ml.t3.medium", "notebook-al2023-v1")
+    assert told["InstanceMetadataServiceConfiguration"] == {"MinimumInstanceMetadataServiceVersion": "2"}
+    assert {"KmsKeyId", "SubnetId", "SecurityGroupIds", "LifecycleConfigName", "NotebookInstanceName"} <= set(told)
+    (bucket,) = Template.from_stack(stack).find_resources("AWS::S3::Bucket").values()
+    assert bucket["UpdateReplacePolicy"] == "Retain"
+    assert {"Itself", "TrainingJobs", "Endpoints", "PassItself"} <= set(statements(stack))
+    assert "sagemaker:StopNotebookInstance" in statements(stack)["Itself"]["Action"]
+
+
+def test_no_action_is_a_wildcard_and_no_policy_is_awss_full_access(stack: cdk.Stack):
+    made(stack, repositories=[GitRepository(url="https://git-codecommit.us-west-2.amazonaws.com/v1/repos/lab")])
+    for sid, one in statements(stack).items():
+        assert "*" not in str(one["Action"]), sid
+        if one["Resource"] == "*":
+            assert sid in {"ImageRegistry", "Lists", "Metrics", "InterfacesLookup"}, sid
+    assert statements(stack)["PassItself"]["Condition"] == {
+        "StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}
+    }
+    assert ":codecommit:us-west-2:111122223333:lab" in str(statements(stack)["Repository0"]["Resource"])
+    assert "FullAccess" not in str(Template.from_stack(stack).to_json())
+
+
+def test_names_are_those_of_the_prefixes_alone(stack: cdk.Stack):
+    made(stack, name_prefixes=["my-team-"], idle_minutes=None)
+    assert str(statements(stack)["TrainingJobs"]["Resource"]).count(":training-job/") == 1
+    assert "my-team-*" in str(statements(stack)["Endpoints"]["Resource"])
+    assert statements(stack)["Itself"]["Action"] == "sagemaker:DescribeNotebookInstance"
+
+
+def test_a_repository_with_a_secret_is_made_for_it(stack: cdk.Stack):
+    secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:git-AbCdEf"
+    made(
+        stack,
+        repositories=[
+            GitRepository(url="https://github.com/a/open.git"),
+            GitRepository(url="https://github.com/a/ours.git", branch="main", secret_arn=secret),
+        ],
+    )
+    told = properties(stack)
+    assert told["DefaultCodeRepository"] == "https://github.com/a/open.git"
+    assert "CodeRepositoryName" in str(told["AdditionalCodeRepositories"])
+    (repository,) = Template.from_stack(stack).find_resources("AWS::SageMaker::CodeRepository").values()
+    assert repository["Properties"]["GitConfig"]["SecretArn"] == secret
+    assert statements(stack)["RepositorySecrets"]["Resource"] == secret
+
+
+def test_others_grant_to_it_and_the_instance_waits_for_that(stack: cdk.Stack):
+    notebook = made(stack)
+    ecr.Repository(stack, "Images").grant_pull(notebook)
+    notebook.grant_open(iam.User(stack, "Ada"))
+    template = Template.from_stack(stack)
+    (instance,) = template.find_resources(TYPE).values()
+    policies = {name for name in template.find_resources("AWS::IAM::Policy") if name.startswith("NotebookRole")}
+    assert policies
+    assert policies <= set(instance["DependsOn"])
+    assert len(notebook.connections.security_groups) == 1
+
+
+def test_buckets_given_are_the_ones_used(stack: cdk.Stack):
+    bucket = DataBucket(stack, "Data")
+    notebook = made(stack, buckets=[bucket])
+    assert cast(Any, notebook.bucket).bucket_arn == bucket.bucket_arn
+    assert len(Template.from_stack(stack).find_resources("AWS::S3::Bucket")) == 1
+
+
+def test_the_az_chooses_the_subnet_and_an_address_is_set_aside(stack: cdk.Stack):
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
+    TrainingNotebook(stack, "Notebook", network=network, availability_zone_id="usw2-az1")
+    expected = stack.resolve(network.compute_subnet("usw2-az1").subnet_id)
+    assert properties(stack)["SubnetId"] == expected
+    with pytest.raises(FleetError, match="LF206"):
+        TrainingNotebook(stack, "Other", network=network, availability_zone_id="usw2-az9")
+
+
+def test_without_a_network_the_internet_is_asked_for(stack: cdk.Stack):
+    with pytest.raises(FleetError, match="LF912"):
+        TrainingNotebook(stack, "Private")
+    TrainingNotebook(stack, "Notebook", internet=True)
+    told = properties(stack)
+    assert told["DirectInternetAccess"] == "Enabled"
+    assert "SubnetId" not in told
+
+
+def test_checkers_are_told_why_a_notebook_is_on_the_internet(app: cdk.App, stack: cdk.Stack):
+    TrainingNotebook(stack, "Notebook", internet=True)
+    assert nag_findings(app) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ({"network": "vpc-1"}, "network"),
+        ({"repositories": ["https://github.com/a/b"]}, "repositories[0]"),
+        ({"repositories": "https://github.com/a/b"}, "repositories"),
+        ({"internet": "yes"}, "internet"),
+        ({"buckets": ["data"]}, "buckets[0]"),
+        ({"pins": [3]}, "pins[0]"),
+        ({"clusters": ["train"]}, "clusters[0]"),
+        ({"instance_type": None}, "instance_type"),
+    ],
+)
+def test_what_is_of_another_class_is_told_before_the_cdk_sees_it(
+    stack: cdk.Stack, arguments: dict[str, Any], where: str
+):
+    with pytest.raises(FleetError) as told:
+        TrainingNotebook(stack, "Notebook", **arguments)
+    assert where in [problem.where for problem in told.value.problems]
