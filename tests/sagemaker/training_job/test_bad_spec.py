@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from llm_fleet.rules.sagemaker.training_job import check_training_job_place
 from llm_fleet.rules.sagemaker.training_job_terms import InputMode
 from llm_fleet.sagemaker.training_job.channel import Channel
 from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints
@@ -123,3 +124,20 @@ def test_a_package_is_nothing_for_torchrun(tmp_path: Path):
     (problem,) = in_python.problems(tmp_path, {})
     assert problem.code.value == "LF961"
     assert "setup.py" in problem.remedy
+
+
+def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
+    token = "${Token[AWS.Region.4]}"
+    (problem,) = check_training_job_place(in_python.spec(directory), region=token, has_network=True)
+    assert (problem.where, problem.code) == ("image", "LF960")
+    assert "`env`" in problem.remedy
+    own = in_python.spec(directory, image=TrainingImage.of("111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0"))
+    assert check_training_job_place(own, region=token, has_network=True) == []
+
+
+def test_a_file_system_needs_a_network(directory: Path):
+    channels = (Channel.s3("a", "s3://abc/d"), Channel.lustre("b", "fs-0123456789abcdef0", directory="/fsx"))
+    asked = in_python.spec(directory, channels=channels)
+    (problem,) = check_training_job_place(asked, region="us-west-2", has_network=False)
+    assert (problem.where, problem.code) == ("channels[1]", "LF903")
+    assert check_training_job_place(asked, region="us-west-2", has_network=True) == []
