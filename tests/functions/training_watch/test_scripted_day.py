@@ -18,17 +18,15 @@ LONG_NAMES = {f"{_LONG}-r1": "llama-long-name-long-name-long-name-long-name-long
 HALF = (
     "llama-nan",
     "llama-unlucky",
-    "llama-own-fault",
     "llama-stall",
     "llama-early",
     "llama-recovered",
     "llama-unheard",
     "llama-taken",
     "frugal-model",
-    "prefixed-by-name",
     "strangers-job",
 )
-SEEDS = range(1, 6)
+SEEDS = range(1, 4)
 UNLUCKY = 0.5
 
 
