@@ -16,7 +16,7 @@ from tools.synth_environment import ROOT
 
 EXAMPLE = ROOT / "examples" / "sagemaker-training.yaml"
 STACK = "trainer-text"
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 60
 
 
 class TrainingOnAws:
@@ -94,7 +94,7 @@ def test_a_run_starts_the_job_that_was_described(training: TrainingOnAws) -> Non
 
 def script(aws: LocalAws, job: dict[str, Any]) -> bytes:
     """The script as the job's container would unpack it, read with the job's role."""
-    place = urlsplit(json.loads(job["HyperParameters"]["sagemaker_submit_directory"]))
+    place = urlsplit(str(json.loads(job["HyperParameters"]["sagemaker_submit_directory"])))
     with aws.as_role(job["RoleArn"]) as client:
         data = client("s3").get_object(Bucket=place.netloc, Key=place.path.lstrip("/"))["Body"].read()
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
@@ -151,6 +151,7 @@ class WatchOnAws:
         (self.function,) = [one["PhysicalResourceId"] for one in told if one["ResourceType"] == "AWS::Lambda::Function"]
         outputs = aws.client("cloudformation").describe_stacks(StackName="trainer-watch")["Stacks"][0]["Outputs"]
         self.outputs: dict[str, str] = {output["OutputKey"]: output["OutputValue"] for output in outputs}
+        self.queue_url = self.outputs["QueueUrl"]
         self._ears = aws.client("sqs").create_queue(QueueName="ears")["QueueUrl"]
         ears = f"arn:aws:sqs:us-west-2:{aws.account}:ears"
         aws.client("sns").subscribe(TopicArn=self.outputs["TopicArn"], Protocol="sqs", Endpoint=ears)
@@ -167,9 +168,9 @@ class WatchOnAws:
         assert all(run["ended_well"] and run["returned"] == {"batchItemFailures": []} for run in runs), runs
         return len(runs)
 
-    def look(self, job: str) -> None:
-        """Let the function look at a job, as its own delayed message would."""
-        run = self.aws.invoke(self.function, {"kind": "look", "job": job})
+    def serve(self, message: dict[str, str]) -> None:
+        """Let the function serve a message of its own, e.g. one that was delayed."""
+        run = self.aws.invoke(self.function, message)
         assert run["ended_well"], run["log"]
 
     def item(self, job: str) -> dict[str, str]:
@@ -202,54 +203,34 @@ def test_a_job_that_the_service_lost_is_started_again_once_and_followed(
     training: TrainingOnAws, watch: WatchOnAws
 ) -> None:
     execution = training.aws.run_machine(training.outputs["StateMachineArn"], {"name_suffix": "again"})
-    job, client = f"{STACK}-again", training.aws.client("sagemaker")
+    job, client, alarms = f"{STACK}-again", training.aws.client("sagemaker"), training.aws.client("cloudwatch")
     training.until(lambda: job in training.jobs())
+    training.aws.client("sqs").purge_queue(QueueUrl=watch.queue_url)  # what earlier tests let SageMaker tell
+    training.aws.move_training_job(job, "InProgress", secondary="Training")
+    assert watch.decided() == 1
+    prefix = f"llm-fleet/trainer/{job}/"
+    names = [alarm["AlarmName"] for alarm in alarms.describe_alarms(AlarmNamePrefix=prefix)["MetricAlarms"]]
+    assert names == [f"{prefix}loss-spike", f"{prefix}stall"]
+
     training.aws.move_training_job(job, "Failed", reason="InternalServerError: a node was lost")
-    watch.send(job, "Failed", "Failed")
     watch.send(job, "Failed", "Failed")
     watch.send("somebody-elses", "Failed", "Failed")
     assert watch.decided() == 2  # both of the job, and not the stranger's
     record = watch.item(job)
     successor = record["successor"]
     assert (record["decision"], record["cause"], successor in training.jobs()) == ("restart", "service", False)
+    assert not alarms.describe_alarms(AlarmNamePrefix=prefix)["MetricAlarms"]
+
     watch.make_due(job)
-    watch.look(job)
-    watch.look(job)
+    watch.serve({"kind": "look", "job": job})
+    watch.serve({"kind": "look", "job": job})
+    watch.serve({"kind": "sweep"})
     old, new = (client.describe_training_job(TrainingJobName=name) for name in (job, successor))
     assert new["CheckpointConfig"] == old["CheckpointConfig"]
     assert new["RoleArn"] == old["RoleArn"]
     assert watch.item(job)["created"]
+    assert [name for name in training.jobs() if name.startswith(job)] == [successor, job]
     assert any(job in message and successor in message for message in watch.heard())
     training.aws.move_training_job(successor, "Completed")
     ended = training.end(execution)
     assert ended["status"] == "SUCCEEDED", ended
-
-
-def test_a_job_that_trains_has_alarms_until_it_ends(training: TrainingOnAws, watch: WatchOnAws) -> None:
-    training.aws.run_machine(training.outputs["StateMachineArn"], {"name_suffix": "seen"})
-    job, alarms = f"{STACK}-seen", training.aws.client("cloudwatch")
-    training.until(lambda: job in training.jobs())
-    watch.send(job, "InProgress", "Training")
-    watch.decided()
-    prefix = f"llm-fleet/trainer/{job}/"
-    names = [alarm["AlarmName"] for alarm in alarms.describe_alarms(AlarmNamePrefix=prefix)["MetricAlarms"]]
-    assert names == [f"{prefix}loss-spike", f"{prefix}stall"]
-    training.aws.move_training_job(job, "Completed")
-    watch.send(job, "Completed", "Completed")
-    watch.decided()
-    assert not alarms.describe_alarms(AlarmNamePrefix=prefix)["MetricAlarms"]
-    assert (watch.item(job)["decision"], watch.item(job)["cause"]) == ("leave", "completed")
-
-
-def test_the_sweep_finds_a_job_of_which_no_event_told(training: TrainingOnAws, watch: WatchOnAws) -> None:
-    training.aws.run_machine(training.outputs["StateMachineArn"], {"name_suffix": "silent"})
-    job = f"{STACK}-silent"
-    training.until(lambda: job in training.jobs())
-    run = training.aws.invoke(watch.function, {"kind": "sweep"})
-    assert run["ended_well"], run["log"]
-    training.aws.move_training_job(job, "Failed", reason="AlgorithmError: KeyError")
-    assert watch.item(job).get("decision") is None
-    run = training.aws.invoke(watch.function, {"kind": "sweep"})
-    assert run["ended_well"], run["log"]
-    watch.decided()
-    assert (watch.item(job)["decision"], watch.item(job)["cause"]) == ("leave", "user")

@@ -12,7 +12,7 @@ from local_aws.client import LocalAws
 
 _T = TypeVar("_T")
 TABLE = "decisions"
-_PATIENCE_SECONDS = 10
+_PATIENCE_SECONDS = 60
 REQUEST: dict[str, Any] = {
     "AlgorithmSpecification": {
         "TrainingImage": "111122223333.dkr.ecr.us-west-2.amazonaws.com/mine:1",
