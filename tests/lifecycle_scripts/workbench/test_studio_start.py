@@ -52,6 +52,7 @@ def test_everything_is_laid_down_and_twice_is_as_once(tmp_path: Path):
     assert "our-bucket" in (tmp_path / "etc/xdg/sagemaker/config.yaml").read_text()
     assert os.access(tmp_path / "usr/local/bin/cluster-shell", os.X_OK)
     assert (tmp_path / "fsx").resolve() == tmp_path / MOUNTS / "fs-1"
+    assert list((tmp_path / MOUNTS / "fs-1").iterdir()) == []
 
 
 @pytest.mark.parametrize(("ids", "told"), [((), "attach it to the space"), (("fs-1", "fs-2"), "none is /fsx")])
