@@ -71,6 +71,9 @@ class WatchStack(cdk.Stack):
             self, "RecordTable", value=self.watch.record_table_name, description="What was decided, by training job"
         )
         cdk.CfnOutput(
+            self, "QueueUrl", value=self.watch.queue.queue.queue_url, description="Where events wait for the watch"
+        )
+        cdk.CfnOutput(
             self,
             "PutAsideQueueUrl",
             value=self.watch.queue.dead_letters.queue_url,

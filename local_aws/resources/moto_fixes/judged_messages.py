@@ -1,8 +1,8 @@
 """IAM judges calls of queues, topics, tables and alarms by what they are about, and CloudWatch's under its own name.
 
 moto judges every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
-the service from the signature, where CloudWatch is called `monitoring`, as no policy calls it. Of several resources in a
-call the first is judged.
+the service from the signature, where CloudWatch is called `monitoring`, as no policy calls it. Of several resources in
+a call the first is judged.
 """
 
 from collections.abc import Callable
