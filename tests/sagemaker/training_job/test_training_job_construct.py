@@ -159,6 +159,11 @@ def test_a_channel_on_lustre_needs_a_network(stack: cdk.Stack, tmp_path: Path) -
         TrainingJob(stack, "Job", job=spec(tmp_path, channels=(data,)))
 
 
+def test_a_stack_without_a_region_cannot_choose_among_images(app: cdk.App, tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match="LF960"):
+        TrainingJob(cdk.Stack(app, "Anywhere"), "Job", job=spec(tmp_path))
+
+
 def test_a_schedule_hands_over_what_is_otherwise(stack: cdk.Stack, tmp_path: Path) -> None:
     schedule = JobSchedule(expression="rate(1 day)", enabled=False, hyperparameters={"epochs": "9"})
     TrainingJob(stack, "Job", job=spec(tmp_path), schedule=schedule, capacity_retries=CapacityRetries(attempts=0))

@@ -17,7 +17,6 @@ from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job import check_training_job_place
-from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries
 from llm_fleet.sagemaker.training_job.follows_jobs import FollowsJobs
 from llm_fleet.sagemaker.training_job.job_commands import list_command, shell_command, start_command, stop_command
@@ -96,10 +95,12 @@ class TrainingJob(Construct):
             subject=subject,
         )
         stack = cdk.Stack.of(scope)
-        region = None if is_unresolved(stack.region) else stack.region
         problems = [
             *check_training_job_place(
-                job, region=region, has_network=network is not None, internet=network.internet if network else None
+                job,
+                region=stack.region,
+                has_network=network is not None,
+                internet=network.internet if network else None,
             ),
             *check_retention_days(log_retention_days, SageMakerCode.TRAINING_TIME, "log_retention_days"),
         ]
