@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.sagemaker.check_bucket_keys import check_bucket_keys
 from llm_fleet.config.sagemaker.notebook import NotebookConfig
 from llm_fleet.config.sagemaker.notebook_view import ConfiguredNotebook
-from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_names import check_tags
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.cluster_reach import check_reached_names
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
@@ -29,7 +28,7 @@ def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
     for notebook in fleet.notebooks.values():
         found = [
             *(_in_file(problem) for problem in check_notebook(ConfiguredNotebook(config=notebook, fleet=fleet))),
-            *_check_buckets(notebook, fleet),
+            *check_bucket_keys(notebook.bucket_keys, known=fleet.storage.buckets),
             *_check_code_commit(notebook, fleet),
             *check_reached_names(notebook.clusters, known=fleet.clusters),
             *check_tags(notebook.tags),
@@ -43,28 +42,6 @@ def _in_file(problem: Problem) -> Problem:
         remedy = remedy.replace(ours, theirs)
     path = () if problem.path == ("notebook_name",) else problem.path
     return replace(problem, remedy=remedy, path=path)
-
-
-def _check_buckets(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
-    known = fleet.storage.buckets
-    for index, key in enumerate(notebook.bucket_keys):
-        if key in notebook.bucket_keys[:index]:
-            yield Problem(
-                code=Code.CONTRADICTION,
-                message="this bucket is named already",
-                remedy="remove it here",
-                path=("bucket_keys", index),
-                value=key,
-            )
-        elif key not in known:
-            yield Problem(
-                code=Code.UNKNOWN_REFERENCE,
-                message="the fleet has no bucket of this name",
-                remedy=did_you_mean(key, known, otherwise=f"write `buckets: {{{key}: {{}}}}` below `storage`"),
-                path=("bucket_keys", index),
-                value=key,
-                allowed=", ".join(sorted(known)),
-            )
 
 
 def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
