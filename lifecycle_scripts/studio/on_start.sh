@@ -30,18 +30,19 @@ link_file_system() {
   fi
 }
 
-command -v python3 >/dev/null || refuse "this image has no python3"
+# By its whole path: sudo looks in folders of its own, and SageMaker Distribution has its Python in none of them.
+python="$(command -v python3)" || refuse "this image has no python3"
 as_root true || refuse "sudo asks for a password here: take an image of SageMaker Distribution"
 as_root mkdir -p "$home" "$root/etc/llm-fleet"
 unpack='import io, sys, tarfile
 tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode="r:bz2").extractall(sys.argv[1])'
-base64 --decode <<'FILES' | as_root python3 -c "$unpack" "$root/" || refuse "the files cannot be unpacked: deploy the stack again"
+base64 --decode <<'FILES' | as_root "$python" -c "$unpack" "$root/" || refuse "the files cannot be unpacked: deploy the stack again"
 @FILES@
 FILES
 as_root tee "$root/etc/llm-fleet/notebook.json" >/dev/null <<'SETTINGS'
 @SETTINGS@
 SETTINGS
-(cd "$home" && as_root env LLM_FLEET_ROOT="$root" python3 -m notebook_instance.prepare) ||
+(cd "$home" && as_root env LLM_FLEET_ROOT="$root" "$python" -m notebook_instance.prepare) ||
   refuse "pins and configuration cannot be written"
 link_file_system
 echo "llm-fleet: ready"

@@ -1,8 +1,12 @@
-"""Studio's lifecycle script, run as it is on a throwaway root, with a `sudo` that runs what it is given."""
+"""Studio's lifecycle script, run as it is on a throwaway root, with a `sudo` that looks in folders of its own, as by
+`secure_path` does: the Python of SageMaker Distribution, in /opt/conda/bin, is in none of them.
+"""
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,8 @@ from tools.synth_environment import ROOT
 SCRIPTS = ROOT / "lifecycle_scripts"
 MODULES = ("__init__", "places", "prepare")
 MOUNTS = "mnt/custom-file-systems/fsx_lustre"
-SUDO = '#!/bin/bash\n[[ $1 == -n ]] || exit 9\nshift\nexec "$@"\n'
+SECURE = ("env", "ln", "mkdir", "tee", "true")
+SUDO = '#!/bin/bash\n[[ $1 == -n ]] || exit 9\nshift\nexec /usr/bin/env -i PATH="${0%/*}/secure" "$@"\n'
 
 
 def script() -> str:
@@ -28,9 +33,15 @@ def script() -> str:
 
 def start(root: Path, *, sudo: str = SUDO) -> subprocess.CompletedProcess[str]:
     programs = root / "programs"
-    programs.mkdir(exist_ok=True)
-    (programs / "sudo").write_text(sudo)
-    (programs / "sudo").chmod(0o755)
+    (programs / "secure").mkdir(parents=True, exist_ok=True)
+    for name in SECURE:
+        found, link = shutil.which(name), programs / "secure" / name
+        assert found is not None
+        if not link.is_symlink():
+            link.symlink_to(found)
+    for name, text in {"sudo": sudo, "python3": f'#!/bin/bash\nexec {sys.executable} "$@"\n'}.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
     environment = {**os.environ, "LLM_FLEET_ROOT": str(root), "PATH": f"{programs}:{os.environ['PATH']}"}
     return subprocess.run(
         ["bash"], input=script(), env=environment, capture_output=True, text=True, check=False, cwd=root
