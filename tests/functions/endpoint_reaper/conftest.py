@@ -14,8 +14,10 @@ def hosted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "false")  # thousands, of which none is looked at
+    # Thousands of policies, of which none is looked at: one of the fixes loads them unless it finds that already done.
+    monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     install_moto_fixes()
+    monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "false")
     with mock_aws():
         made = Hosted()
         made.make()

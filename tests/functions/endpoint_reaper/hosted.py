@@ -33,8 +33,7 @@ class Hosted:
     """The account, and what a run of the function sees of it."""
 
     crash_at: int = -1
-    """Before or after which of a run's calls it crashes; never."""
-    crash_after: bool = False
+    """After which of a run's calls it crashes, and so before the next; never."""
     calls: list[str] = field(default_factory=list[str])
     """What the run has called."""
 
@@ -116,13 +115,10 @@ class _Watched:
         def call(**asked: Any) -> Any:
             hosted = self._hosted
             hosted.calls.append(name)
-            crashes = len(hosted.calls) - 1 == hosted.crash_at
-            if crashes and not hosted.crash_after:
-                raise Crash
             try:
                 return getattr(self._client, name)(**asked)
             finally:
-                if crashes:
+                if len(hosted.calls) - 1 == hosted.crash_at:
                     raise Crash
 
         return call
