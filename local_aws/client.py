@@ -191,6 +191,20 @@ class LocalAws:
         """
         self._steer({"refusals": {"code": code, "times": times, "made": made}})
 
+    def tell_cluster_event(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
+        """Let something happen to a HyperPod cluster: `told` is what DescribeClusterEvent will say (`EventDetails`).
+
+        EventBridge is told twice, and without the failure messages, as the service does.
+        """
+        detail = self._steer({"event": told, "region": region or self.region})
+        event = {
+            "Source": "aws.sagemaker",
+            "DetailType": "SageMaker HyperPod Cluster Event",
+            "Detail": json.dumps({"EventDetails": detail}),
+            "Resources": [told["ClusterArn"]],
+        }
+        self.client("events", region).put_events(Entries=[event, event])
+
     def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         request = Request(  # noqa: S310 - our own loopback URL
             f"{self.endpoint}{OWN_PATH}steer", data=json.dumps(asked).encode(), method="POST"

@@ -1,8 +1,9 @@
-"""Moves what does not move by itself in the emulation: training jobs, and the time that state machines wait."""
+"""Moves what does not move by itself in the emulation: training jobs, clusters, and the time that machines wait."""
 
 import json
 from typing import Any
 
+from local_aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
 from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
 
@@ -15,7 +16,10 @@ class Steering:
         self._account = account
 
     def steer(self, asked: str) -> dict[str, Any]:
-        """Do one request (JSON: `waits` in seconds, `refusals`, or `job` with `region`); return what came of it."""
+        """Do one request, and return what came of it.
+
+        It is JSON: `waits` in seconds, `refusals`, or `job` or `event` with its `region`.
+        """
         request: dict[str, Any] = json.loads(asked)
         if "waits" in request:
             shorten_waits(float(request["waits"]))
@@ -23,4 +27,6 @@ class Steering:
         if "refusals" in request:
             refuse_training_jobs(request["refusals"])
             return {}
+        if "event" in request:
+            return tell_cluster_event(self._account, request["region"], request["event"])
         return move_training_job(self._account, request["region"], request["job"])

@@ -23,6 +23,7 @@ FIXES = (
     "judged_resources",
     "sagemaker_studio",
     "sagemaker_training_jobs",
+    "sagemaker_cluster_events",
     "state_machine_runs",
     "ec2_in_use",
     "lambda_settings",

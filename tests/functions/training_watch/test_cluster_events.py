@@ -29,7 +29,7 @@ class Cluster:
         self.raw.sagemaker.describe_cluster = lambda ClusterName: {"FailureMessage": f"{ClusterName} {FAILURE}"}  # type: ignore[assignment] # pyright: ignore[reportUnknownLambdaType]
 
     def _describe_event(self, **request: Any) -> Any:
-        assert request == {"ClusterName": "train", "EventId": EVENT_ID}
+        assert request == {"ClusterName": ARN, "EventId": EVENT_ID}
         if self.refusal:
             raise self.refusal
         metadata = {"InstanceGroupScaling": self.scaling} if self.scaling else {"Instance": {"FailureMessage": FAILURE}}
@@ -133,7 +133,7 @@ def test_a_throttled_description_is_asked_for_again(cluster: Cluster) -> None:
 def test_a_failed_cluster_is_told_with_its_failure(cluster: Cluster) -> None:
     detail = {"ClusterName": "train", "ClusterArn": ARN, "ClusterStatus": "Failed", "FailureMessage": None}
     cluster.serve(_body("SageMaker HyperPod Cluster State Change", detail))
-    assert f"train {FAILURE}" in cluster.told()[0]
+    assert f"{ARN} {FAILURE}" in cluster.told()[0]
 
 
 def test_a_sick_node_is_told_with_what_is_done_about_it(cluster: Cluster) -> None:

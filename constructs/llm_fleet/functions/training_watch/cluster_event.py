@@ -36,6 +36,11 @@ class ClusterEvent:
     """Mostly left out of events: DescribeClusterEvent has it."""
 
     @property
+    def called(self) -> str:
+        """What SageMaker's API is asked by: the ARN where it was told, which is what the function's role names."""
+        return self.cluster_arn or self.cluster
+
+    @property
     def key(self) -> str:
         """The event's key in the table: the same for both of a pair, whose ids may differ."""
         said = "|".join((self.kind, self.level, self.what, self.group or "", self.instance or "", self._when))

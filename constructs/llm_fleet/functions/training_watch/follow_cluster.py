@@ -56,7 +56,7 @@ def _detail(parts: Parts, event: ClusterEvent) -> Mapping[str, Any]:
     if event.event_id is None:
         return {}
     try:
-        answer = parts.clients.sagemaker.describe_cluster_event(ClusterName=event.cluster, EventId=event.event_id)
+        answer = parts.clients.sagemaker.describe_cluster_event(ClusterName=event.called, EventId=event.event_id)
     except ClientError as error:
         if _passes(error):
             raise
@@ -69,7 +69,7 @@ def _state_failure(parts: Parts, event: ClusterEvent) -> str | None:
     if event.kind != STATE or event.level != "Error":
         return None
     try:
-        return parts.clients.sagemaker.describe_cluster(ClusterName=event.cluster).get("FailureMessage")
+        return parts.clients.sagemaker.describe_cluster(ClusterName=event.called).get("FailureMessage")
     except ClientError as error:
         if _passes(error):
             raise

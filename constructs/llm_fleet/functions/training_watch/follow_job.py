@@ -7,8 +7,8 @@ look, whoever asks for it: a redelivered message, a doubled event or the sweep. 
 import logging
 
 from .checkpoints import choose, stored_files
-from .decide import GIVE_UP, RESTART, Divergence, decide, judge
-from .failures import COMPLETED
+from .decide import GIVE_UP, LEAVE, RESTART, Decision, Divergence, decide, judge
+from .failures import COMPLETED, UNKNOWN
 from .job_alarms import unmeasured
 from .job_facts import JobFacts, read_job
 from .layouts import Layout
@@ -25,9 +25,11 @@ def look_at_job(parts: Parts, name: str, *, again: bool = True) -> None:
     entry = parts.record.read(name)
     if entry is not None and not entry.open:
         return
-    facts = read_job(parts.clients.sagemaker, name)
+    facts = read_job(parts.clients.sagemaker, name) if parts.surroundings.may_watch(name) else None
     if facts is None or not parts.surroundings.watches(name, facts.tags):
         _LOG.info("%s is no job of this watch", name)
+        if entry is not None:
+            _let_go(parts, name, entry)
         return
     if entry is None:
         parts.record.begin(name, {"root": facts.root, "attempt": facts.attempt})
@@ -37,6 +39,19 @@ def look_at_job(parts: Parts, name: str, *, again: bool = True) -> None:
         _look_at_ended(parts, facts, entry, settings, again=again)
     elif facts.status == "InProgress":
         _look_at_running(parts, facts, entry, settings, again=again)
+
+
+def _let_go(parts: Parts, name: str, entry: Entry) -> None:
+    """Finish with a job that was the watch's: deleted, given to another watch, or of a stack that is gone."""
+    why = "it is deleted, or not this watch's any more"
+    if entry.decision is None:
+        parts.record.decide(name, Decision(decision=LEAVE, cause=UNKNOWN, reason=why), parts.now())
+    elif entry.decision == RESTART:
+        parts.record.give_up(name, why)
+    entry = _entry(parts, name)
+    _tell_decision(parts, name, entry)
+    parts.alarms.delete(name)
+    parts.record.close(name)
 
 
 def _look_at_running(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSettings, *, again: bool) -> None:
@@ -93,13 +108,13 @@ def _look_at_ended(parts: Parts, facts: JobFacts, entry: Entry, settings: JobSet
     if entry.decision is None:
         _decide(parts, facts, entry.divergence, settings)
         entry = _entry(parts, facts.name)
-    _tell_decision(parts, facts, entry)
+    _tell_decision(parts, facts.name, entry)
     parts.alarms.delete(facts.name)
     if entry.decision == RESTART and entry.text("created") is None:
         if not start_successor(parts, facts, entry, settings, again=again):
             return
         entry = _entry(parts, facts.name)
-        _tell_decision(parts, facts, entry)
+        _tell_decision(parts, facts.name, entry)
     parts.record.close(facts.name)
 
 
@@ -112,15 +127,15 @@ def _decide(parts: Parts, facts: JobFacts, divergence: Divergence | None, settin
     parts.record.decide(facts.name, decision, parts.now())
 
 
-def _tell_decision(parts: Parts, facts: JobFacts, entry: Entry) -> None:
+def _tell_decision(parts: Parts, job: str, entry: Entry) -> None:
     if entry.decision is None or entry.text("told") == entry.decision:
         return
-    words = {"why": entry.text("reason"), "cause": entry.text("cause"), "root": facts.root}
+    words = {"why": entry.text("reason"), "cause": entry.text("cause"), "root": entry.text("root")}
     if entry.decision != GIVE_UP:
         words |= {"goes on as": entry.text("successor")}
     what = COMPLETED if entry.text("cause") == COMPLETED else entry.decision
-    parts.teller.tell(about=facts.name, what=what, words=words)
-    parts.record.note(facts.name, "told", entry.decision)
+    parts.teller.tell(about=job, what=what, words=words)
+    parts.record.note(job, "told", entry.decision)
 
 
 def _entry(parts: Parts, job: str) -> Entry:

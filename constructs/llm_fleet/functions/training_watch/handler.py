@@ -36,7 +36,23 @@ def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
     parts = Parts(
         surroundings=Surroundings.read(os.environ), clients=Clients.make(), in_time=lambda: time.monotonic() < ends
     )
-    return serve(parts, event)
+    answer = serve(parts, event)
+    raise_when_none_was_served(event, answer)
+    return answer
+
+
+class NothingServed(Exception):
+    """Every message of a run failed; the log has the reasons."""
+
+
+def raise_when_none_was_served(event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+    """Raise `NothingServed` so that Lambda counts an error, on which there is an alarm: it counts no reported failure.
+
+    The messages come again all the same.
+    """
+    failed = answer["batchItemFailures"]
+    if failed and len(failed) == len(event["Records"]):
+        raise NothingServed(f"all of {len(failed)} messages failed")
 
 
 def serve(parts: Parts, event: Mapping[str, Any]) -> dict[str, Any]:

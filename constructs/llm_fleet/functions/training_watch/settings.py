@@ -96,6 +96,10 @@ class Surroundings:
         """What the names of the watch's alarms begin with; the slash keeps one watch's apart from another's."""
         return f"llm-fleet/{self.watch}/"
 
+    def may_watch(self, job: str) -> bool:
+        """Whether a job of that name can be one of the watch's: only those may be asked for, where prefixes tell."""
+        return job.startswith(self.settings.prefixes or "")
+
     def watches(self, job: str, tags: Mapping[str, str]) -> bool:
         """Whether a job is one of the watch's: by its tag, or without one by its name."""
         if WATCH_TAG in tags:

@@ -1,8 +1,11 @@
 """Looks for what was lost: events that never came, restarts whose message is gone, alarms of jobs that are."""
 
+import itertools
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime
+
+from botocore.exceptions import ClientError
 
 from .job_facts import read_tags
 from .parts import Parts
@@ -20,7 +23,7 @@ def sweep(parts: Parts) -> None:
     The looks are messages of their own: one that fails hinders no other, and is tried again like any.
     """
     unfinished = set(parts.record.unfinished())
-    for job in sorted(unfinished | set(_unseen(parts, unfinished))):
+    for job in itertools.chain(sorted(unfinished), _unseen(parts, unfinished)):
         parts.later.look(job, again=False)
     for job in sorted(parts.alarms.jobs() - unfinished):
         entry = parts.record.read(job)
@@ -36,10 +39,19 @@ def _unseen(parts: Parts, unfinished: set[str]) -> Iterator[str]:
     both = (*pages.paginate(StatusEquals="InProgress"), *pages.paginate(LastModifiedTimeAfter=since))
     jobs = {job["TrainingJobName"]: job["TrainingJobArn"] for page in both for job in page["TrainingJobSummaries"]}
     # Others' jobs may be many, and their tags not the watch's to read: where names tell, only those are asked.
-    likely = {name for name in jobs if name.startswith(parts.surroundings.settings.prefixes or "")}
+    likely = {name for name in jobs if parts.surroundings.may_watch(name)}
     for name in sorted(likely - unfinished - parts.record.known(likely)):
-        if parts.surroundings.watches(name, read_tags(parts.clients.sagemaker, jobs[name])):
+        if _may_be_ours(parts, name, jobs[name]):
             yield name
+
+
+def _may_be_ours(parts: Parts, name: str, arn: str) -> bool:
+    try:
+        return parts.surroundings.watches(name, read_tags(parts.clients.sagemaker, arn))
+    except ClientError as error:
+        # Its own look asks again, and fails by itself: one job that may not be asked for must not end the sweep.
+        _LOG.warning("whose %s is cannot be told: %s", name, error)
+        return True
 
 
 def _beginning(parts: Parts) -> float:
