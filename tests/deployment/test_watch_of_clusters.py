@@ -12,8 +12,9 @@ from llm_fleet import TrainingWatch
 from local_aws.client import LocalAws
 
 CLUSTER = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdefghijkl"
-EVENT = {
-    "EventId": "01234567-89ab-cdef-0123-456789abcdef",
+EVENT_ID = "01234567-89ab-cdef-0123-456789abcdef"
+EVENT: dict[str, Any] = {
+    "EventId": EVENT_ID,
     "ClusterArn": CLUSTER,
     "ClusterName": "train",
     "InstanceGroupName": "workers",
@@ -45,7 +46,7 @@ def test_an_event_is_told_once_with_the_failure_that_eventbridge_leaves_out(aws:
     heard = listen(aws, outputs["Topic"])
     stranger = CLUSTER.replace("abcdefghijkl", "lkjihgfedcba")
     aws.tell_cluster_event(EVENT)
-    aws.tell_cluster_event({**EVENT, "EventId": EVENT["EventId"].replace("0", "9"), "ClusterArn": stranger})
+    aws.tell_cluster_event({**EVENT, "EventId": EVENT_ID.replace("0", "9"), "ClusterArn": stranger})
     runs = aws.deliver(outputs["Function"])
     assert [run["ended_well"] for run in runs] == [True, True], runs
     (told,) = aws.client("sqs").receive_message(QueueUrl=heard, MaxNumberOfMessages=10)["Messages"]
