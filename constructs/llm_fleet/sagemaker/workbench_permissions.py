@@ -34,7 +34,7 @@ def images(place: Place, accounts: Sequence[str]) -> tuple[Permission, ...]:
 
 def training_jobs(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ...]:
     """Jobs of certain names."""
-    jobs = tuple(place.arn("sagemaker", f"training-job/{prefix}*") for prefix in prefixes)
+    jobs = tuple(place.arn("sagemaker", f"training-job/{prefix}*") for prefix in _as_in_arns(prefixes))
     return (
         Permission(
             sid="TrainingJobs",
@@ -54,7 +54,8 @@ def training_jobs(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ..
 
 def endpoints(place: Place, prefixes: Sequence[str]) -> tuple[Permission, ...]:
     """Endpoints of certain names, with their configurations and models."""
-    made = tuple(place.arn("sagemaker", f"{part}/{prefix}*") for part in _ENDPOINT_PARTS for prefix in prefixes)
+    found = _as_in_arns(prefixes)
+    made = tuple(place.arn("sagemaker", f"{part}/{prefix}*") for part in _ENDPOINT_PARTS for prefix in found)
     return (
         Permission(
             sid="Endpoints",
@@ -193,3 +194,12 @@ def pass_itself(role_arn: str) -> tuple[Permission, ...]:
             reason="the SDK asks for the path of the role before it hands it on",
         ),
     )
+
+
+def _as_in_arns(prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Return how names begin in ARNs: SageMaker writes them there in small letters, and IAM tells large ones apart.
+
+    Source: the developer guide's CloudTrail entries, `ExampleEndpoint` and its `…:endpoint/exampleendpoint`. Both are
+    returned, since that is shown for endpoints and models alone.
+    """
+    return tuple(dict.fromkeys(one for prefix in prefixes for one in (prefix, prefix.lower())))

@@ -63,6 +63,30 @@ def test_names_are_those_of_the_prefixes_alone(stack: cdk.Stack):
     assert statements(stack)["Itself"]["Action"] == "sagemaker:DescribeNotebookInstance"
 
 
+def test_its_log_is_its_own_and_the_group_is_named_as_policies_name_groups(stack: cdk.Stack):
+    made(stack, notebook_name="lab")
+    group = "arn:aws:logs:us-west-2:111122223333:log-group:/aws/sagemaker/NotebookInstances"
+    of_group, of_streams = statements(stack)["ItsLogGroup"], statements(stack)["ItsLog"]
+    assert (of_group["Action"], of_group["Resource"]) == (
+        ["logs:CreateLogGroup", "logs:DescribeLogStreams"],
+        f"{group}:*",
+    )
+    assert of_streams["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
+    assert of_streams["Resource"] == f"{group}:log-stream:lab/*"
+
+
+def test_names_with_capitals_are_allowed_as_arns_write_them(stack: cdk.Stack):
+    made(stack, name_prefixes=["Team-"])
+    of_jobs, of_endpoints = (
+        str(statements(stack)["TrainingJobs"]["Resource"]),
+        statements(stack)["Endpoints"]["Resource"],
+    )
+    assert "training-job/team-*" in of_jobs
+    for part in ("endpoint", "endpoint-config", "model"):
+        assert f":{part}/team-*" in str(of_endpoints)
+    assert "Endpoints/Team-*" in str(statements(stack)["Logs"]["Resource"])
+
+
 def test_a_repository_with_a_secret_is_made_for_it(stack: cdk.Stack):
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:git-AbCdEf"
     made(

@@ -15,8 +15,9 @@ _CODE_COMMIT = re.compile(r"/v1/repos/(?P<name>[^/]+)/?")
 def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
     """`stops`: whether it stops itself when it is idle."""
     actions = ("sagemaker:DescribeNotebookInstance", *(("sagemaker:StopNotebookInstance",) if stops else ()))
-    # SageMaker writes the name of an instance into its ARN in lower case (unverified; the console does).
+    # SageMaker writes the name of an instance into its ARN in small letters, as those of endpoints (unverified).
     names = dict.fromkeys((name, name.lower()))
+    group = place.arn("logs", f"log-group:{notebook_facts().log_group}")
     return (
         Permission(
             sid="Itself",
@@ -25,12 +26,16 @@ def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
             reason="the SDK asks for the instance's role" + ("; idle, it stops itself" if stops else ""),
         ),
         Permission(
+            sid="ItsLogGroup",
+            actions=("logs:CreateLogGroup", "logs:DescribeLogStreams"),
+            # Policies have ":*" after a group (CloudWatch Logs: "CloudWatch Logs resources and operations").
+            resources=(f"{group}:*",),
+            reason="the first notebook instance of an account makes the group of all; who writes looks for its stream",
+        ),
+        Permission(
             sid="ItsLog",
-            actions=("logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
-            resources=(
-                place.arn("logs", f"log-group:{notebook_facts().log_group}"),
-                place.arn("logs", f"log-group:{notebook_facts().log_group}:log-stream:{name}/*"),
-            ),
+            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            resources=(f"{group}:log-stream:{name}/*",),
             reason="Jupyter, the lifecycle script and what stops it when idle write streams that begin with its name",
         ),
     )
