@@ -21,6 +21,7 @@ from llm_fleet import (
     TrainingImage,
     TrainingJob,
     TrainingJobSpec,
+    TrainingWatch,
     WarmPool,
 )
 from llm_fleet.notifications.alarm_topic import AlarmTopic
@@ -177,3 +178,18 @@ def test_the_archive_has_the_same_bytes_everywhere() -> None:
     contents = {"train.py": b"print(1)", "lib/a.py": b""}
     assert pack(contents, {"train.py"}) == pack(dict(reversed(contents.items())), {"train.py"})
     assert gzip.decompress(pack(contents, set())) != gzip.decompress(pack(contents, {"train.py"}))
+
+
+def test_who_starts_jobs_on_a_training_plan_may_use_the_plan(tmp_path: Path) -> None:
+    """CreateTrainingJob is asked on the plan and on reserved capacity as well, of the machine and of the watch."""
+    plan = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/ours"
+    stack = cdk.Stack(cdk.App(), "Plan", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    job = spec(tmp_path, training_plan_arn=plan, warm_pool=None)
+    TrainingJob(stack, "Job", job=job, watch=TrainingWatch(stack, "Watch", name="fleet"))
+    template = Template.from_stack(stack)
+    for sid in ("TrainingPlan", "TrainingPlanLlama"):
+        (statement,) = statements(template, sid)
+        assert statement["Action"] == "sagemaker:CreateTrainingJob"
+        own, reserved = statement["Resource"]
+        assert own == plan
+        assert "reserved-capacity/*" in str(reserved)

@@ -42,6 +42,7 @@ class FollowsJobs(Protocol):
         metrics: Sequence[str],
         settings: Any = None,
         keys: Sequence[kms.IKey] = (),
+        training_plan_arn: str | None = None,
     ) -> Mapping[str, str]:
         """Watch the jobs `<name>-…`; return the tags that they must carry."""
         ...

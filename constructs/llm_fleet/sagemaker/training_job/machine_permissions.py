@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.sagemaker.plan_permissions import plan_permissions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class MachineFeatures:
     """Where the watch writes down what it decided."""
     table_key_arn: str | None = None
     """KMS key of that table."""
+    training_plan_arn: str | None = None
+    """Capacity that its jobs run on."""
 
 
 def machine_permissions(features: MachineFeatures, place: Place) -> tuple[Permission, ...]:
@@ -40,6 +43,7 @@ def machine_permissions(features: MachineFeatures, place: Place) -> tuple[Permis
             conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
             reason="its jobs run with this role, and no other",
         ),
+        *plan_permissions(features.training_plan_arn, place, sid="TrainingPlan"),
         *(_alarms(features.name, place) if features.alarms else ()),
         *_record(features),
         *_logging_and_tracing(),

@@ -142,6 +142,7 @@ class TrainingJob(Construct):
                 alarms=bool(self._plan.alarms),
                 table_arn=watch.record_table_arn if watch else None,
                 table_key_arn=watch.record_key_arn if watch else None,
+                training_plan_arn=job.training_plan_arn,
             ),
             definition=render_machine(self._plan),
             place=self._place,
@@ -276,6 +277,7 @@ class TrainingJob(Construct):
             metrics=[metric.name for metric in self.job.metrics],
             settings=watched,
             keys=self._keys(),
+            training_plan_arn=self.job.training_plan_arn,
         )
 
     def _keys(self) -> list[kms.IKey]:

@@ -172,12 +172,14 @@ class TrainingWatch(Construct):
         metrics: Sequence[str],
         settings: JobWatch | None = None,
         keys: Sequence[kms.IKey] = (),
+        training_plan_arn: str | None = None,
     ) -> Mapping[str, str]:
         """Watch over the jobs `<name>-…`, and return the tags that they must bear.
 
         `scope`: the job's construct; a policy is made below it, in the job's stack. `role`: what the jobs run as.
         `checkpoint_uri`: below which all runs keep their checkpoints. `metrics`: names of the metric definitions.
         `settings`: what is otherwise than for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
+        `training_plan_arn`: of the capacity that the jobs run on, where a plan reserved it.
 
         Raises `FleetError` with all of: LF987 for a condition on a metric that the job does not define, LF988 for a
         job without checkpoints that would be restarted, LF992 for one job too many, LF994 for a job twice.
@@ -206,6 +208,7 @@ class TrainingWatch(Construct):
                 role_arns=[role.role_arn],
                 checkpoints=places,
                 key_arns=[key.key_arn for key in keys],
+                training_plan_arn=training_plan_arn,
             ),
         )
         return self.job_tags

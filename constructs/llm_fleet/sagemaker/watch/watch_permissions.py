@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.sagemaker.plan_permissions import plan_permissions
 
 _USE_KEY = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:ReEncryptTo", "kms:GenerateDataKey",
             "kms:DescribeKey")  # fmt: skip
@@ -42,6 +43,8 @@ class JobScope:
     checkpoints: Sequence[tuple[str, str]]
     """Buckets' names, and prefixes of keys without slashes at either end."""
     key_arns: Sequence[str]
+    training_plan_arn: str | None = None
+    """Capacity that the jobs run on."""
 
 
 def watch_permissions(place: Place, around: WatchSurroundings) -> tuple[Permission, ...]:
@@ -113,6 +116,7 @@ def job_permissions(place: Place, job: JobScope) -> tuple[Permission, ...]:
             resources=tuple(place.arn("sagemaker", f"training-job/{prefix}*") for prefix in prefixes),
             reason="these jobs are looked at, stopped, and made anew with a name that begins alike",
         ),
+        *plan_permissions(job.training_plan_arn, place, sid=f"TrainingPlan{job.sid}"),
         *_role_permissions(job),
         *(
             statement
