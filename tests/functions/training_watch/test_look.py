@@ -2,11 +2,15 @@
 
 import json
 import random
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from llm_fleet.functions.training_watch.handler import serve
+from llm_fleet.functions.training_watch.clients import Clients
+from llm_fleet.functions.training_watch.handler import NothingServed, handler, serve
 from llm_fleet.functions.training_watch.parts import Parts
 from llm_fleet.functions.training_watch.start_successor import MOST_TRIES
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_event
@@ -189,6 +193,56 @@ def test_the_sweep_deletes_alarms_that_a_late_run_made(watch: Watch) -> None:
     assert list(watch.raw.alarms()) == [f"llm-fleet/other/{JOB}/nan"]
 
 
+def _unlisted(parts: Parts) -> Parts:
+    settings = replace(parts.surroundings.settings, prefixes=("else-",))
+    return replace(parts, surroundings=replace(parts.surroundings, settings=settings))
+
+
+@pytest.mark.parametrize("how", ["deleted", "given away", "its stack is gone"])
+@pytest.mark.parametrize("decision", ["leave", "give_up"])
+def test_a_job_that_is_the_watchs_no_more_is_let_go(
+    watch: Watch, how: str, decision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch.look()
+    if decision == "give_up":
+        watch.job.move("Failed", "Failed", "InternalServerError")
+        watch.look()
+        watch.clock.now += 3600
+    if how == "deleted":
+        del watch.raw.jobs[JOB]
+    elif how == "given away":
+        watch.job.tags[0]["Value"] = "another"
+    else:
+        # With the job's stack went the right to ask for the job.
+        monkeypatch.setattr(watch.raw.sagemaker, "describe_training_job", _denied)
+        monkeypatch.setattr(watch.day, "_parts", lambda misfortune, make=watch.day._parts: _unlisted(make(misfortune)))  # pyright: ignore
+    assert watch.sweep() == [JOB]
+    watch.look()
+    assert (watch.item()["decision"], watch.told()[-1], "open" in watch.item()) == (decision, decision, False)
+    assert not watch.raw.alarms()
+    assert watch.sweep() == []
+    assert set(watch.raw.jobs) <= {JOB}
+
+
+def _denied(*_: Any, **__: Any) -> None:
+    raise refused("AccessDeniedException")
+
+
+def test_a_job_that_may_not_be_asked_for_does_not_end_the_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch.raw.sagemaker, "list_tags", _denied)
+    assert watch.sweep() == [JOB]
+
+
+def test_what_is_unfinished_is_looked_at_though_jobs_cannot_be_listed(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch.look()
+    monkeypatch.setattr(watch.raw.sagemaker, "get_paginator", _denied)
+    with pytest.raises(ClientError):
+        watch.sweep()
+    assert [json.loads(message.body)["job"] for message in watch.queue.messages.values()][-1] == JOB
+
+
 def test_a_back_off_is_waited_for_in_the_queue(watch: Watch) -> None:
     watch.job.move("Failed", "Failed", "InternalServerError")
     watch.look()
@@ -246,6 +300,23 @@ def test_one_failed_message_of_a_batch_is_the_only_one_that_comes_again(watch: W
     answer = serve(watch.parts(misfortune), {"Records": records})
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
     assert watch.item()["open"] == "day"
+
+
+def test_a_run_of_which_nothing_is_left_is_an_error_that_lambda_counts(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"WATCH": "day", "TABLE": "record", "QUEUE_URL": "https://queue", "TOPIC_ARN": "topic", "SETTINGS": "{}"}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
+    monkeypatch.setattr(Clients, "make", lambda: watch.parts(misfortune).clients)
+    context: Any = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
+    good, bad = ({"messageId": name, "body": json.dumps({"kind": "look", "job": JOB})} for name in ("good", "bad"))
+    assert handler({"Records": [bad, good]}, context) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
+    assert handler({"Records": [good]}, context) == {"batchItemFailures": []}
+    misfortune.calls, misfortune.at = 0, 0
+    with pytest.raises(NothingServed):
+        handler({"Records": [bad]}, context)
 
 
 def test_a_message_by_itself_fails_as_a_whole(watch: Watch) -> None:

@@ -128,3 +128,10 @@ def test_somebody_is_called_when_the_watch_itself_is_in_trouble(watched: Watched
     (asleep,) = [alarm for alarm in alarms.values() if alarm["MetricName"] == "Invocations"]
     assert asleep["TreatMissingData"] == "breaching"
     assert asleep["Period"] * asleep["EvaluationPeriods"] > 2 * 60 * training_watch_facts().sweep_minutes
+
+
+def test_errors_of_each_sweep_are_enough_for_their_alarm(watched: Watched) -> None:
+    """A message that failed is hidden for an hour: where everything fails, one run a sweep does."""
+    errors = watched.only("AWS::CloudWatch::Alarm", "Errors")
+    window = errors["Period"] * errors["EvaluationPeriods"]
+    assert window // (60 * training_watch_facts().sweep_minutes) >= errors["DatapointsToAlarm"] > 1

@@ -11,8 +11,8 @@ from llm_fleet.catalog.training_watch import training_watch_facts
 
 _Dimensions = Mapping[str, str]
 _PERIOD = 300
-_SLEEP_PERIODS = 12
-"""Of five minutes: four sweeps that did not come."""
+_HOUR = 12
+"""In periods: four sweeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,8 @@ class _Plan:
     dimensions: _Dimensions
     threshold: float
     periods: int = 1
+    bad: int | None = None
+    """So many of these periods; none: all."""
     below: bool = False
     missing: str = "notBreaching"
 
@@ -56,6 +58,7 @@ class WatchAlarms(Construct):
             ],
             period=_PERIOD,
             evaluation_periods=plan.periods,
+            datapoints_to_alarm=plan.bad,
             threshold=plan.threshold,
             comparison_operator="LessThanThreshold" if plan.below else "GreaterThanOrEqualToThreshold",
             treat_missing_data=plan.missing,
@@ -90,14 +93,16 @@ def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[
         ),
         _Plan(
             id="Errors",
-            meaning=f"The function of the watch {name} failed three times five minutes on end. Its log says why; a "
-            "right that is missing is said there by name.",
+            # Not on end: a message that failed is hidden for an hour, so that often only each sweep's fail.
+            meaning=f"The function of the watch {name} failed in three of the last hour's periods of five minutes. Its "
+            "log says why; a right that is missing is said there by name.",
             namespace="AWS/Lambda",
             metric="Errors",
             statistic="Sum",
             dimensions={"FunctionName": function},
             threshold=1,
-            periods=3,
+            periods=_HOUR,
+            bad=3,
         ),
         _Plan(
             id="Asleep",
@@ -108,7 +113,7 @@ def _plans(name: str, *, queue: str, dead_letters: str, function: str) -> tuple[
             statistic="Sum",
             dimensions={"FunctionName": function},
             threshold=1,
-            periods=_SLEEP_PERIODS,
+            periods=_HOUR,
             below=True,
             missing="breaching",
         ),
