@@ -40,9 +40,10 @@ def test_an_old_one_goes_with_what_is_its_own_and_nothing_else(hosted: Hosted) -
 
 
 def test_what_sagemaker_would_not_delete_waits_for_the_next_run(hosted: Hosted) -> None:
-    for busy in time_to_live_facts().statuses_that_wait[:-1]:
-        status(hosted, busy)
-        assert hosted.run().state == "busy", busy
+    for waits in time_to_live_facts().statuses_that_wait:
+        status(hosted, waits)
+        assert hosted.run().state == ("deleting" if waits == "Deleting" else "busy"), waits
+        assert hosted.calls == ["describe_endpoint"], "what somebody else deletes is not marked as ours"
         assert hosted.there() == BEFORE
     status(hosted, "Failed")
     assert hosted.run().state == "ended"

@@ -15,6 +15,7 @@ Found = Literal["gone", "marked", "not marked"]
 _GONE = "Could not find"
 IN_BETWEEN = frozenset({"Creating", "Updating", "SystemUpdating", "RollingBack"})
 """Statuses in which SageMaker refuses to delete an endpoint."""
+_GOING = "Deleting"
 _SCALED = "sagemaker:variant:DesiredInstanceCount"
 
 
@@ -41,6 +42,10 @@ class Hosting:
     def can_be_deleted(self, endpoint: dict[str, Any]) -> bool:
         """Return whether SageMaker would take the endpoint's deletion now."""
         return endpoint["EndpointStatus"] not in IN_BETWEEN
+
+    def is_being_deleted(self, endpoint: dict[str, Any]) -> bool:
+        """Return whether its deletion was asked for already, which SageMaker refuses a second time."""
+        return endpoint["EndpointStatus"] == _GOING
 
     def mark(self, part: Part, name: str, when: str) -> None:
         """Write on a part that its endpoint's end has begun, so that a later run may go on with it."""

@@ -56,6 +56,9 @@ class Reaper:
         ends = endpoint["CreationTime"] + timedelta(seconds=self._settings.ttl_seconds)
         if now < ends:
             return Outcome(state="young", ends=ends.isoformat())
+        if self._hosting.is_being_deleted(endpoint):
+            # By an earlier run, which has marked what goes with it, or by somebody else, whose parts stay.
+            return Outcome(state="deleting", ends=ends.isoformat())
         if not self._hosting.can_be_deleted(endpoint):
             return Outcome(state="busy", ends=ends.isoformat())
         self._begin(now)
