@@ -35,6 +35,8 @@ class StudioFacts:
     addresses_of_home: int
     """Of a mount target of EFS, one in each subnet."""
     example_uid: int
+    log_group: str
+    """Where applications and lifecycle scripts of all domains write, in streams that begin with a domain's id."""
     retired_families: Mapping[str, str]
     """Families that new users do not get any more, and a type in their place."""
     unknown_to_cloudformation: tuple[str, ...]

@@ -69,7 +69,7 @@ def test_its_log_is_its_own_and_the_group_is_named_as_policies_name_groups(stack
     of_group, of_streams = statements(stack)["ItsLogGroup"], statements(stack)["ItsLog"]
     assert (of_group["Action"], of_group["Resource"]) == (
         ["logs:CreateLogGroup", "logs:DescribeLogStreams"],
-        f"{group}:*",
+        [group, f"{group}:*"],
     )
     assert of_streams["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
     assert of_streams["Resource"] == f"{group}:log-stream:lab/*"

@@ -27,6 +27,18 @@ def test_people_manage_spaces_of_their_own_and_the_domains_alone(plain: Synthesi
     assert "FileSystem" not in statements
 
 
+def test_applications_write_the_log_that_says_why_one_did_not_start(plain: Synthesized):
+    group, streams = plain.statements()["StudioLogGroup"], plain.statements()["StudioLog"]
+    assert group["Action"] == ["logs:CreateLogGroup", "logs:DescribeLogStreams"]
+    assert [one.partition(":log-group:")[2] for one in group["Resource"]] == [
+        "/aws/sagemaker/studio",
+        "/aws/sagemaker/studio:*",
+    ]
+    assert streams["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
+    assert "log-group:/aws/sagemaker/studio:log-stream:" in text(streams["Resource"])
+    assert "DomainId" in text(streams["Resource"])
+
+
 def test_instances_beyond_those_allowed_are_refused_by_the_role(plain: Synthesized, full: Synthesized):
     for sid in ("OwnAppsStart", "SharedAppsStart"):
         condition = full.statements()[sid]["Condition"]

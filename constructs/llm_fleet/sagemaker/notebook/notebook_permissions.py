@@ -28,8 +28,8 @@ def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
         Permission(
             sid="ItsLogGroup",
             actions=("logs:CreateLogGroup", "logs:DescribeLogStreams"),
-            # Policies have ":*" after a group (CloudWatch Logs: "CloudWatch Logs resources and operations").
-            resources=(f"{group}:*",),
+            # Policies have ":*" after a group (CloudWatch Logs user guide), its service reference has not.
+            resources=(group, f"{group}:*"),
             reason="the first notebook instance of an account makes the group of all; who writes looks for its stream",
         ),
         Permission(

@@ -7,6 +7,7 @@ two variables each call of the page fills is not documented, and one that is not
 
 from collections.abc import Sequence
 
+from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.iam.permission import Permission, Place
 
 _WHO = ("${sagemaker:UserProfileName}", "${aws:SourceIdentity}")
@@ -17,6 +18,7 @@ _SHARING = "sagemaker:SpaceSharingType"
 def studio_permissions(place: Place, domain_id: str, *, instance_types: Sequence[str]) -> tuple[Permission, ...]:
     """Return the statements for the domain. `instance_types`: what applications may run on; empty: anything."""
     return (
+        *_log(place, domain_id),
         *_look(place, domain_id),
         *_spaces(place, domain_id),
         *_applications(place, domain_id, instance_types),
@@ -44,6 +46,26 @@ def cluster_list_permissions() -> tuple[Permission, ...]:
             actions=("sagemaker:ListClusters",),
             resources=("*",),
             reason="Studio's page of HyperPod clusters begins with the list; the action knows no resource",
+        ),
+    )
+
+
+def _log(place: Place, domain: str) -> tuple[Permission, ...]:
+    """AWS's own constructs for Studio (MDAA) give execution roles this."""
+    group = place.arn("logs", f"log-group:{studio_facts().log_group}")
+    return (
+        Permission(
+            sid="StudioLogGroup",
+            actions=("logs:CreateLogGroup", "logs:DescribeLogStreams"),
+            # Policies have ":*" after a group (CloudWatch Logs user guide), its service reference has not.
+            resources=(group, f"{group}:*"),
+            reason="the first application of an account makes the group of all; who writes looks for its stream",
+        ),
+        Permission(
+            sid="StudioLog",
+            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            resources=(f"{group}:log-stream:{domain}/*",),
+            reason="applications and the lifecycle script write streams that begin with the domain's id",
         ),
     )
 
