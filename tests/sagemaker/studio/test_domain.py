@@ -70,6 +70,9 @@ def test_home_directories_stay_when_the_stack_goes(full: Synthesized):
     # With all that the domain works with: SageMaker refuses to delete a script of a domain that is there.
     resources = {name: one for name, one in full.template["Resources"].items() if name.startswith("Studio")}
     assert {one["DeletionPolicy"] for one in resources.values()} <= {"Retain", "RetainExceptOnCreate"}
+    # Not so the script that another one has taken the place of: its name would be taken when its text comes back.
+    scripts = [one for one in resources.values() if one["Type"] == "AWS::SageMaker::StudioLifecycleConfig"]
+    assert [one["UpdateReplacePolicy"] for one in scripts] == ["Delete", "Delete"]
     (subnet,) = (one["Ref"] for one in full.domain["SubnetIds"])
     assert full.template["Resources"][subnet]["DeletionPolicy"].startswith("Retain")
     assert full.settings["AutoMountHomeEFS"] == "Enabled"

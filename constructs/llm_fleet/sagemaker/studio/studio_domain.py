@@ -232,5 +232,9 @@ class StudioDomain(Construct):
         for child in self.node.find_all() if stays else (self.resource, *self.profiles.values()):
             if isinstance(child, cdk.CfnResource):
                 child.apply_removal_policy(policy)
+            if isinstance(child, sagemaker.CfnStudioLifecycleConfig):
+                # What another text takes the place of goes: its name is the text's, and would be taken when that is
+                # deployed again.
+                child.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.DELETE
         if stays:
             network.keep()
