@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.functions.training_watch.successor_name import successor_name
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.watch_conditions import check_grace
@@ -20,6 +21,7 @@ from llm_fleet.rules.sagemaker.watch_followed import (
 from llm_fleet.rules.sagemaker.watch_prefixes import (
     check_cluster_arn,
     check_others_restart,
+    check_prefix,
     check_prefixes,
     check_watch_name,
     check_watched_clusters,
@@ -72,7 +74,7 @@ JOB = FollowedJob(
         (lambda: WatchedJobs(prefix="a-"), "LF989", ("prefix",)),
         (lambda: WatchedJobs(prefix="al*"), "LF989", ("prefix",)),
         (lambda: WatchedJobs(prefix="-alice"), "LF989", ("prefix",)),
-        (lambda: WatchedJobs(prefix="a" * 63), "LF989", ("prefix",)),
+        (lambda: WatchedJobs(prefix="a" * 49), "LF989", ("prefix",)),
         (lambda: WatchedJobs(prefix="alice-", checkpoints=["s3://bucket"]), "LF993", ("checkpoints", 0)),
         (lambda: WatchedJobs(prefix="alice-", checkpoints=["s3://bucket/*"]), "LF993", ("checkpoints", 0)),
         (lambda: JobWatch(conditions=[Stall(metric="a"), Stall(metric="b")]), "LF994", ("conditions", 1)),
@@ -158,3 +160,11 @@ def test_a_cluster_is_one_of_hyperpod_and_named_once() -> None:
         "this is a ParallelCluster, and only HyperPod sends events of its nodes",
         "this cluster is named twice",
     ]
+
+
+def test_every_restart_begins_with_the_prefix_that_its_job_is_watched_by() -> None:
+    """Else its events would not be let through, and its role would not let it be made."""
+    most = training_watch_facts().limits.restarts
+    for prefix in ("a" * 47 + "-", "a" * 48):
+        assert not check_prefix(prefix)
+        assert all(successor_name(prefix.ljust(63, end), most).startswith(prefix) for end in "bc")

@@ -16,8 +16,9 @@ from llm_fleet.rules.tokens import is_unresolved
 _NAME = Limit(minimum=1, maximum=48, pattern=r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
 """Ours: names of the watch's queue and alarms begin with it."""
 _PREFIX = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*-?")
-_PREFIX_LENGTH = 62
-"""One less than a job's name may have."""
+_PREFIX_LENGTH = 48
+"""Of 63 characters: a long name is shortened for a digest of it and the number of a restart, and what the watch starts
+must begin as its events are let through and its role may."""
 _S3_URI = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^*?$]+)")
 
 
@@ -67,7 +68,7 @@ def check_prefix(prefix: str) -> list[Problem]:
     elif len(prefix) < least:
         fault = f"a prefix of fewer than {least} characters catches jobs that nobody meant"
     elif len(prefix) > _PREFIX_LENGTH:
-        fault = "a name of a training job has 63 characters, so that none begins with this and goes on"
+        fault = "names of restarts are shortened to 63 characters, and must still begin with this"
     else:
         return []
     return [
