@@ -22,6 +22,8 @@ from llm_fleet.config.sagemaker.job_tracking import JobTrackingConfig
 from llm_fleet.config.sagemaker.job_warm_pool import JobWarmPoolConfig
 from llm_fleet.config.sagemaker.job_watch import JobWatchConfig
 from llm_fleet.config.sagemaker.training_job_schema import (
+    each_or_expression,
+    each_or_uri,
     or_flag,
     or_image,
     or_launcher,
@@ -70,13 +72,17 @@ class TrainingJobConfig(NamedModel):
     """What the script is told as `--name value`. No secrets. Default: nothing."""
     environment: Mapping[str, str] = {}
     """Variables of the container, in quotes where they are numbers. No secrets. Default: none."""
-    channels: Mapping[str, JobChannelConfig] = Field(default={}, examples=["{train: s3://my-data/train}"])
+    channels: Mapping[str, JobChannelConfig] = Field(
+        default={}, examples=["{train: s3://my-data/train}"], json_schema_extra=each_or_uri
+    )
     """The data, by the names that the script knows: `{train: s3://my-data/train}`. Default: none."""
     checkpoints: JobCheckpointsConfig | None = Field(default=None, examples=["true"], json_schema_extra=or_flag)
     """`true`, a place in S3, or more about it: checkpoints. Default: none are kept."""
     output: JobOutputConfig = Field(default=JobOutputConfig(), json_schema_extra=or_uri)
     """Where results go: a place in S3, or more about it. Default: in the job's bucket."""
-    metrics: Mapping[str, JobMetricConfig] = Field(default={}, examples=["{loss: 'loss=([0-9.]+)'}"])
+    metrics: Mapping[str, JobMetricConfig] = Field(
+        default={}, examples=["{loss: 'loss=([0-9.]+)'}"], json_schema_extra=each_or_expression
+    )
     """Numbers of the log, by name: a regular expression with a group, or more about it. Default: none."""
     distribution: JobDistributionConfig = Field(default=JobDistributionConfig(), json_schema_extra=or_launcher)
     """What starts the script's processes: `torchrun`, `smp`, `smddp`, `mpi` or `none`. Default: `none`."""

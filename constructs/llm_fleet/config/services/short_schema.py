@@ -28,5 +28,8 @@ def or_topic(schema: dict[str, Any]) -> None:
 
 def also(schema: dict[str, Any], short: dict[str, Any]) -> None:
     """Let `short` stand beside what `schema` says."""
+    if "anyOf" in schema:
+        schema["anyOf"] = [*schema["anyOf"], short]
+        return
     long = {key: schema.pop(key) for key in ("$ref", "allOf", "oneOf", "discriminator") if key in schema}
     schema["anyOf"] = [long, short]
