@@ -1,4 +1,4 @@
-"""What goes on around an endpoint, in its template; and that every checker is content with it."""
+"""What goes on around an endpoint, in its template; and that cdk-nag is content with it."""
 
 import json
 from functools import cache
@@ -21,7 +21,7 @@ from llm_fleet import (
     FleetKey,
     HuggingFaceEndpoint,
 )
-from tests.clean import all_findings
+from tests.clean import nag_findings
 from tests.sagemaker.endpoint.endpoints import (
     GPT_J,
     Body,
@@ -308,10 +308,11 @@ def test_what_does_not_fit_is_told_by_the_construct_too() -> None:
     assert [problem.where for problem in refused.value.problems] == ["rollout.kind", "budget.emails"]
 
 
-def test_every_checker_is_content() -> None:
+def test_nag_is_content_with_what_no_example_has() -> None:
+    """The others look at types and properties alone, and examples have all of them."""
     stack = new_stack()
     pager = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
     made(stack, **ALL, alarm_topic=pager, encryption_key=FleetKey(stack, "Key"))
     life = EndpointTimeToLive(hours=1)
     HuggingFaceEndpoint(stack, "Silent", model=GPT_J, instance_type="ml.g4dn.xlarge", time_to_live=life)
-    assert all_findings(cast(cdk.App, stack.node.root)) == []
+    assert nag_findings(cast(cdk.App, stack.node.root)) == []

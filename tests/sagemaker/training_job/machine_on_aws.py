@@ -106,7 +106,7 @@ class MachineOnAws:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not (value := found()):
             assert time.monotonic() < deadline, self._aws.server_log[-2000:]
-            time.sleep(0.05)
+            time.sleep(0.1)
         return value
 
 
