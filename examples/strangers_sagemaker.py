@@ -1,0 +1,71 @@
+"""A notebook, an endpoint that ends and a watched training job in a stack of your own: the lines between the markers.
+
+python examples/strangers_sagemaker.py      synthesizes it to cdk.out, without an AWS account
+"""
+
+from pathlib import Path
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from llm_fleet import (
+    Channel,
+    Checkpoints,
+    EndpointModel,
+    EndpointTimeToLive,
+    FleetNetwork,
+    HuggingFaceEndpoint,
+    JobMetric,
+    LossSpike,
+    SourceBundle,
+    TrainingImage,
+    TrainingJob,
+    TrainingJobSpec,
+    TrainingNotebook,
+    TrainingWatch,
+)
+
+SCRIPTS = Path(__file__).parent / "sagemaker-training"
+
+
+class LabStack(cdk.Stack):
+    """Whatever else a team has in its stack, with what it uses of SageMaker."""
+
+    def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
+        """Make the stack."""
+        super().__init__(scope, id, env=env)
+
+        # --- the thirty lines ---
+        network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1"])
+        TrainingNotebook(self, "Notebook", network=network)
+        HuggingFaceEndpoint(
+            self,
+            "GptJ",
+            model=EndpointModel.from_hub("EleutherAI/gpt-j-6b", revision="float16"),
+            instance_type="ml.g4dn.xlarge",
+            environment={"SM_VLLM_MAX_MODEL_LEN": "2048"},
+            time_to_live=EndpointTimeToLive(hours=4),
+        )
+        watch = TrainingWatch(self, "Watch", name="lab", conditions=[LossSpike(metric="loss")])
+        job = TrainingJobSpec(
+            name="text",
+            image=TrainingImage.pytorch(),
+            source=SourceBundle(str(SCRIPTS), entry_point="train.py"),
+            instance_type="ml.g5.12xlarge",
+            channels=(Channel.s3("train", "s3://my-data/text"),),
+            checkpoints=Checkpoints(),
+            metrics=(JobMetric(name="loss", regex="loss=([0-9.]+)"),),
+        )
+        TrainingJob(self, "Text", job=job, network=network, watch=watch)
+        # --- the end of them ---
+
+
+def main(outdir: str = "cdk.out") -> None:
+    """Synthesize the stack for an account and region, into `outdir`."""
+    app = cdk.App(outdir=outdir)
+    LabStack(app, "Lab", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()
