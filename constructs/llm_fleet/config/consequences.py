@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from llm_fleet.config.jobs.consequences import follows_from_cluster, follows_in_job
+from llm_fleet.config.sagemaker.consequences import follows_from_model, follows_in_sagemaker
 from llm_fleet.config.services.consequences import follows_in_service
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
@@ -48,6 +49,7 @@ _OF_ACCOUNTING = frozenset({Code.ACCOUNTING_PLACE, Code.ACCOUNTING_SECRET, Code.
 _OF_PLACE = frozenset({Code.SUBNET_TOO_SMALL, Code.INTERFACE_QUOTA})
 _WRONG_ZONE = frozenset({Code.ZONE_ID, Code.ZONE_REGION, Code.ZONE_WITHOUT_SUBNET})
 _ZONES = ("az", "azs", "vpc")
+_IN_A_PIECE = (follows_in_service, follows_in_job, follows_in_sagemaker)
 
 
 def without_consequences(form: Sequence[Problem], found: Sequence[Problem]) -> list[Problem]:
@@ -85,12 +87,12 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
     if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
         return finding.code in _OF_ZONES  # It may have been meant to name the AZs.
     of_buckets = finding.code is Code.UNKNOWN_REFERENCE and _within(("storage", "buckets"), path[:2])
-    return of_buckets or follows_in_service(finding, path) or follows_in_job(finding, path)
+    return of_buckets or any(follows(finding, path) for follows in _IN_A_PIECE)
 
 
 def _follows(finding: Problem, cause: Problem) -> bool:
     path = cause.path
-    if follows_from_cluster(finding, cause):
+    if follows_from_cluster(finding, cause) or follows_from_model(finding, cause):
         return True
     if path == ("region",):
         return finding.code in _OF_REGION
