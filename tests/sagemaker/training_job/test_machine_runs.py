@@ -8,8 +8,9 @@ import pytest
 
 from llm_fleet.sagemaker.training_job.machine_pace import EVENTS_OF_A_POLL, EVENTS_OF_AN_ASK
 from llm_fleet.sagemaker.training_job.machine_plan import WatchRecord
+from llm_fleet.sagemaker.training_job.render_machine import render_machine
 from local_aws.client import LocalAws
-from tests.sagemaker.training_job.machine_on_aws import TABLE, MachineOnAws
+from tests.sagemaker.training_job.machine_on_aws import TABLE, MachineOnAws, plan_of
 
 CAPACITY = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance"
@@ -223,3 +224,13 @@ def between(events: list[dict[str, Any]], state: str) -> int:
         if "Entered" in event["type"] and event["stateEnteredEventDetails"]["name"] == state
     ]
     return at[2] - at[1]
+
+
+def test_every_call_is_tried_again() -> None:
+    """One throttled question must not end a run: asked whose a name is, it would be called somebody else's."""
+    record = WatchRecord(table_name=TABLE, ask_seconds=60, asks_at_most=5, successors_at_most=2)
+    for watch in (None, record):
+        states = render_machine(plan_of("tried", "arn:aws:iam::111122223333:role/job", watch=watch))["States"]
+        calls = {name: state for name, state in states.items() if state["Type"] == "Task"}
+        assert len(calls) >= 7
+        assert [name for name, state in calls.items() if not state.get("Retry")] == []

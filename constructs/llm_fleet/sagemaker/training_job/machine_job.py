@@ -53,6 +53,7 @@ def job_states(plan: MachinePlan, *, ended: str) -> States:
             name,
             then="IsItMine",
             keep=("$.found", None),
+            retry=[again(SERVICE)],
             catch=[caught("States.ALL", then="NameTaken")],
         ),
         "IsItMine": choice(
