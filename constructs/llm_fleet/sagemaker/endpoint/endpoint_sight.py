@@ -73,13 +73,16 @@ class EndpointSight(Construct):
         """What the endpoint's role must be allowed, so that updates are rolled back (SageMaker's guide says so)."""
         if not self._guarded:
             return ()
-        names = (*self.rollback_alarm_names, *self._operations.rollout.alarm_names)
+        # Of composite alarms CloudWatch tells nothing to who may not look at all (DescribeAlarms), and of an alarm of
+        # the user's nobody knows here whether it is one.
+        others = bool(len(self._operations.rollout.alarm_names))
         return (
             Permission(
                 sid="RollbackAlarms",
                 actions=("cloudwatch:DescribeAlarms",),
-                resources=tuple(self._alarm_arn(name) for name in names),
-                reason="SageMaker looks at the alarms that roll an update back",
+                resources=("*",) if others else tuple(self._alarm_arn(name) for name in self.rollback_alarm_names),
+                reason="SageMaker looks at the alarms that roll an update back"
+                + ("; CloudWatch shows composite ones to who may look at all, only" if others else ""),
             ),
         )
 
