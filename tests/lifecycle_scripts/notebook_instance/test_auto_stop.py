@@ -15,6 +15,7 @@ from notebook_instance.jupyter import Server, look, servers
 from tests.lifecycle_scripts.notebook_instance.jupyter_server import JupyterServer, serving
 
 REGION = "us-west-2"
+TRUST = '{"Statement":[{"Effect":"Allow","Principal":{"Service":"sagemaker.amazonaws.com"},"Action":"sts:AssumeRole"}]}'
 
 
 class Stopped:
@@ -198,12 +199,15 @@ def test_the_reason_is_in_the_log_before_the_instance_stops(server: JupyterServe
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "none")
     sagemaker, logs = boto3.client("sagemaker", region_name=REGION), boto3.client("logs", region_name=REGION)
-    role = "arn:aws:iam::123456789012:role/lab"
+    # Another test may have installed the embedded AWS's corrections: a role must exist, what is stopped cannot stop.
+    iam = boto3.client("iam", region_name=REGION)
+    role = iam.create_role(RoleName="lab", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
     sagemaker.create_notebook_instance(NotebookInstanceName="lab", InstanceType="ml.t3.medium", RoleArn=role)
     assert main() == 0, "without the log group: no reason to run on"
     assert sagemaker.describe_notebook_instance(NotebookInstanceName="lab")["NotebookInstanceStatus"] == "Stopped"
     logs.create_log_group(logGroupName="/aws/sagemaker/NotebookInstances")
     for _ in range(2):  # the second time the stream is there
+        sagemaker.start_notebook_instance(NotebookInstanceName="lab")
         assert main() == 0
     (stream,) = logs.describe_log_streams(logGroupName="/aws/sagemaker/NotebookInstances")["logStreams"]
     assert stream["logStreamName"] == "lab/llm-fleet-auto-stop"
