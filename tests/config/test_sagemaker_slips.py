@@ -48,7 +48,7 @@ SLIPS = {
     "a condition's misspelt key": ("{metric: loss}", "{metrics: loss}", "LF110", "watch.when.loss_spike.metrics"),
     "whether it is watched": ("watched: false", "watched: never", "LF113", "training_jobs.other.watched"),
     "a place of MLflow": (
-        "{mlflow: \"arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/team\"",
+        '{mlflow: "arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/team"',
         "{mlflow: 1",
         "LF113",
         f"{JOB}.tracking.mlflow",
@@ -59,8 +59,13 @@ SLIPS = {
     "a rollout's kind": ("kind: canary", "kind: canari", "LF114", "endpoints.chat.rollout.kind"),
     "a way to sign in": ("sign_in: SSO", "sign_in: SS0", "LF114", "studio.sign_in"),
     "a user id": ("uid: 10001", "uid: ten", "LF113", "studio.users.alice.uid"),
-    "an instance to choose": ("instances: [ml.t3.medium]", "instances: [1, ml.g5.xlarge]", "LF113", "studio.instances[0]"),
-}  # fmt: skip
+    "an instance to choose": (
+        "instances: [ml.t3.medium]",
+        "instances: [1, ml.g5.xlarge]",
+        "LF113",
+        "studio.instances[0]",
+    ),
+}
 
 
 def test_the_pieces_are_right() -> None:
@@ -75,6 +80,40 @@ def test_one_slip_is_told_once(slip: str) -> None:
         parse_fleet(edited() + PIECES.replace(old, new))
     told = [(problem.code.value, problem.where) for problem in caught.value.problems if problem.code.value != "LF111"]
     assert told == [(code, where)], caught.value
+
+
+WHOLE_FILE = {
+    "a region that there is not": (("us-west-2\nnetwork", "us-west-22\nnetwork"), "LF558", "region"),
+    "a network of a wrong form": (
+        ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: usw2-az4"),
+        "LF113",
+        "network",
+    ),
+    "a file system of a wrong form": (("{size: 4800 GiB, throughput: 250 MB/s/TiB}", "4800"), "LF113", "storage.fsx"),
+    "jobs by a misspelt key": (("training_jobs:", "training_job:"), "LF110", "training_job"),
+}
+JOBS = """
+notebooks:
+  lab: {}
+training_jobs:
+  tune:
+    image: pytorch
+    source: {folder: tests/data/good/sagemaker-jobs, entry_point: train.py}
+    instance: ml.g5.xlarge
+    channels: {train: {fsx: text}}
+    checkpoints: true
+watch: {}
+"""
+
+
+@pytest.mark.parametrize("slip", WHOLE_FILE)
+def test_a_slip_elsewhere_is_told_there_alone(slip: str) -> None:
+    edits, code, where = WHOLE_FILE[slip]
+    text = GOOD[: GOOD.index("clusters:")] + JOBS
+    parse_fleet(text)
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text.replace(*edits))
+    assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [(code, where)], caught.value
 
 
 def test_what_does_not_follow_is_told_too() -> None:

@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 
 from llm_fleet.config.jobs.consequences import follows_from_cluster, follows_in_job
-from llm_fleet.config.sagemaker.consequences import follows_from_model, follows_in_sagemaker
+from llm_fleet.config.sagemaker.consequences import (
+    SAGEMAKER_OF_NETWORK,
+    SAGEMAKER_OF_REGION,
+    follows_from_form,
+    follows_from_model,
+    follows_in_sagemaker,
+)
 from llm_fleet.config.services.consequences import follows_in_service
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
@@ -29,7 +35,10 @@ _DECIDED_BY: dict[str, tuple[str, ...]] = {
 _DECIDES_FILE_SYSTEM = frozenset({"deployment", "storage"})
 """Keys of a file system without which nothing else of it can be judged."""
 
-_OF_REGION = frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION, Code.PC_REGION, Code.FRONT_CERTIFICATE_REGION})
+_OF_REGION = (
+    frozenset({Code.TRAINING_PLAN_ELSEWHERE, Code.ZONE_REGION, Code.PC_REGION, Code.FRONT_CERTIFICATE_REGION})
+    | SAGEMAKER_OF_REGION
+)
 _OF_ZONES = frozenset(
     {
         Code.ZONE_WITHOUT_SUBNET,
@@ -43,6 +52,7 @@ _OF_ZONES = frozenset(
 _OF_NETWORK = (
     frozenset({Code.MOUNT_WITHOUT_VPC, Code.OVERRIDE_WITHOUT_VPC, Code.PARALLELCLUSTER_NETWORK, Code.SERVICE_NETWORK})
     | _OF_ZONES
+    | SAGEMAKER_OF_NETWORK
 )
 _OF_HEAD_NODE = frozenset({Code.PC_ARCHITECTURE, Code.PC_HEAD_MEMORY})
 _OF_ACCOUNTING = frozenset({Code.ACCOUNTING_PLACE, Code.ACCOUNTING_SECRET, Code.ACCOUNTING_MUNGE_KEY})
@@ -87,7 +97,7 @@ def _follows_from_form(finding: Problem, cause: Problem) -> bool:
     if path[:1] == ("network",) and cause.code is Code.UNKNOWN_KEY:
         return finding.code in _OF_ZONES  # It may have been meant to name the AZs.
     of_buckets = finding.code is Code.UNKNOWN_REFERENCE and _within(("storage", "buckets"), path[:2])
-    return of_buckets or any(follows(finding, path) for follows in _IN_A_PIECE)
+    return of_buckets or follows_from_form(finding, cause) or any(follows(finding, path) for follows in _IN_A_PIECE)
 
 
 def _follows(finding: Problem, cause: Problem) -> bool:

@@ -6,6 +6,11 @@ from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 
 _Path = tuple[PathPart, ...]
+SAGEMAKER_OF_REGION: frozenset[AnyCode] = frozenset({SageMakerCode.TRAINING_IMAGE, SageMakerCode.ENDPOINT_IMAGE_REGION})
+"""What cannot be judged in a region that there is not."""
+SAGEMAKER_OF_NETWORK: frozenset[AnyCode] = frozenset({SageMakerCode.NETWORK_NEEDED, SageMakerCode.NOTEBOOK_INTERNET})
+"""What cannot be judged without a network of the right form."""
+
 _OF_HARDWARE: frozenset[AnyCode] = frozenset(
     {
         SageMakerCode.ENDPOINT_IMAGE,
@@ -65,6 +70,25 @@ def follows_in_sagemaker(finding: Problem, cause: _Path) -> bool:
 def follows_from_model(finding: Problem, cause: Problem) -> bool:
     """Return whether `finding` takes for a model of the Hub what names no model at all."""
     return cause.code is SageMakerCode.ENDPOINT_MODEL and follows_in_sagemaker(finding, cause.path)
+
+
+def follows_from_form(finding: Problem, cause: Problem) -> bool:
+    """Return whether `finding` misses in one place of the file what `cause` told of another that has no right form."""
+    path = cause.path
+    if finding.code is SageMakerCode.WATCH_PREFIX and finding.path == ("watch",):
+        misspelt = cause.code is Code.UNKNOWN_KEY and ("training_jobs" in cause.remedy or "clusters" in cause.remedy)
+        return len(path) == 1 and (misspelt or path[0] in ("training_jobs", "clusters"))
+    if path not in (("storage",), ("storage", "fsx")):
+        return False
+    return (
+        finding.code is Code.UNKNOWN_REFERENCE
+        and finding.path[:1] == ("training_jobs",)
+        and finding.path[4:]
+        in (
+            (),
+            ("fsx",),
+        )
+    )
 
 
 def _judged_without(finding: Problem, piece: str, key: str) -> bool:
