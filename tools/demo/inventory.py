@@ -9,11 +9,12 @@ from rich.table import Table
 from local_aws.client import LocalAws
 from tools.demo.inference_services import InferenceServices
 from tools.demo.parallel_clusters import ParallelClusters
+from tools.demo.sagemaker_pieces import SageMakerPieces
 from tools.demo.tables import table
 
 
 class Inventory:
-    """Tables of clusters, groups, nodes, services, file systems and lifecycle bundles in one region."""
+    """Tables of clusters, nodes, services, SageMaker's pieces, file systems and lifecycle bundles in a region."""
 
     def __init__(self, *, endpoint: str, region: str, console: Console) -> None:
         """Ask `endpoint` for what is in `region`; print to `console`."""
@@ -34,6 +35,7 @@ class Inventory:
         bundles = {uri for cluster in clusters for uri in _bundles(cluster)}
         bundles |= set(ParallelClusters(self._client, self._console).show())
         InferenceServices(self._client, self._console).show()
+        SageMakerPieces(self._client, self._console).show()
         file_systems = self._file_systems()
         if file_systems.row_count:
             self._console.print(file_systems)
