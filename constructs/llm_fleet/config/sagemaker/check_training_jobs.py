@@ -129,9 +129,18 @@ def _in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Problem:
         case ("output_uri", *rest):
             return replace(problem, path=("output", "uri", *rest))
         case ("name", *_):
-            return replace(problem, remedy=f"shorten the job's key, or the fleet's name: {problem.remedy}")
+            return replace(problem, remedy=_by_key(problem.remedy, fleet.name))
         case _:
             return problem
+
+
+def _by_key(remedy: str, fleet: str) -> str:
+    """Say of the job's key what `remedy` says of the whole name, which begins with the fleet's."""
+    begins = f"'{fleet}-"
+    if begins in remedy:
+        key = remedy.replace(begins, "'")
+        return f"as the job's key, {key}, or shorten the fleet's name"
+    return "shorten the fleet's name, which this name begins with"
 
 
 def _place(rest: list[PathPart], channel: JobChannelConfig) -> list[PathPart]:

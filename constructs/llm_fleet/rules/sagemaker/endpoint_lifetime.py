@@ -22,7 +22,9 @@ def check_time_to_live(seconds: int, *path: str) -> list[Problem]:
             if type(seconds) is not int or seconds > 0
             else "a time to live of nothing deletes the endpoint as soon as it is there",
             allowed=f"{least // 60} minutes to {most // 86400} days",
-            remedy=f"write {least // 60} minutes or more: that is how often it is looked; leave it out for an endpoint "
+            remedy=f"write {most // 86400} days at most, or leave it out for an endpoint that stays"
+            if type(seconds) is int and seconds > most
+            else f"write {least // 60} minutes or more: that is how often it is looked; leave it out for an endpoint "
             "that stays",
         )
         for problem in check_number(
