@@ -8,7 +8,7 @@ from llm_fleet.config.values import Seconds
 
 
 class JobCapacityRetriesConfig(FleetModel):
-    """Further jobs after one that found no capacity (`CapacityRetriesLike`). Under a watch there are none: it does it."""
+    """Further jobs after one that found no capacity (`CapacityRetriesLike`); a watch does this in their place."""
 
     attempts: int = job_machine_fact("capacity_attempts")["default"]
     """How many after the first, 0 to 20. Default: 5."""
