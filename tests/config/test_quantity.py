@@ -38,6 +38,7 @@ def test_read(quantity: Quantity, written: str, number: int) -> None:
         (SIZE, 500, "write `500 GiB`"),
         (SIZE, "500", "write `500 GiB`"),
         (SIZE, 4.5, "write `4.5 GiB`"),
+        (SIZE, 0, "write e.g. `500 GiB`"),
         (SIZE, True, "e.g. `500 GiB`"),
         (SIZE, [1], "e.g. `500 GiB`"),
         (SIZE, "", "e.g. `500 GiB`"),

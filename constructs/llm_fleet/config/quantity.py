@@ -59,7 +59,9 @@ class Quantity:
 
     def _no_unit(self, number: str) -> Exception:
         unit = self.usual or next(iter(self.units))
-        return self._refusal(f"a {self.noun} needs its unit", f"write `{number} {unit}`")
+        # Nothing that is asked for is of size nought: with its unit it would be refused for that.
+        right = f"write `{number} {unit}`" if Decimal(number) else f"write e.g. `{self.example}`"
+        return self._refusal(f"a {self.noun} needs its unit", right)
 
     def _refusal(self, message: str, remedy: str) -> Exception:
         allowed = f"a number and one of {', '.join(self.units)}, e.g. `{self.example}`"
