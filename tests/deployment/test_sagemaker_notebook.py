@@ -159,5 +159,5 @@ def _may(call: Any) -> bool:
     try:
         call()
     except ClientError as error:
-        return error.response["Error"]["Code"] not in {"AccessDenied", "AccessDeniedException", "403"}
+        return error.response.get("Error", {}).get("Code") not in {"AccessDenied", "AccessDeniedException", "403"}
     return True

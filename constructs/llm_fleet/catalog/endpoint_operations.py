@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.limit import Limit
@@ -98,12 +98,13 @@ def _part(name: str) -> dict[str, Any]:
 
 def _typed(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return tuple(cast(list[Any], value))
     if not isinstance(value, dict):
         return value
-    if set(value) <= {"minimum", "maximum"}:  # pyright: ignore[reportUnknownArgumentType]
-        return Limit(**value)  # pyright: ignore[reportUnknownArgumentType]
-    return MappingProxyType({key: _typed(item) for key, item in value.items()})  # pyright: ignore[reportUnknownVariableType]
+    facts = cast(dict[str, Any], value)
+    if set(facts) <= {"minimum", "maximum"}:
+        return Limit(**facts)
+    return MappingProxyType({key: _typed(item) for key, item in facts.items()})
 
 
 @cache

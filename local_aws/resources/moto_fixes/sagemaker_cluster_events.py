@@ -4,7 +4,7 @@ moto has none. EventBridge is told less than DescribeClusterEvent, as of mid-202
 """
 
 from time import time
-from typing import Any
+from typing import Any, cast
 
 from moto.sagemaker.responses import SageMakerResponse
 
@@ -36,5 +36,5 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 def _without_failures(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    members: dict[str, Any] = value
+    members = cast(dict[str, Any], value)
     return {key: None if key == "FailureMessage" else _without_failures(member) for key, member in members.items()}

@@ -30,10 +30,19 @@ def nobody(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return []
 
 
+def nothing(asked: str) -> dict[str, Any]:
+    return {"asked": asked}
+
+
 @pytest.fixture
 def cloudformation(bench: Bench) -> Iterator[Any]:
     """A boto3 client of a server that has nothing but our CloudFormation."""
-    server = make_server("127.0.0.1", 0, Router(bench.engine, nobody, default_region=REGION), threaded=True)
+    server = make_server(
+        "127.0.0.1",
+        0,
+        Router(bench.engine, nobody, default_region=REGION, invoke=nothing, steer=nothing),
+        threaded=True,
+    )
     Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     session: Any = boto3.session.Session(aws_access_key_id="a", aws_secret_access_key="b", region_name=REGION)
     yield session.client("cloudformation", endpoint_url=f"http://127.0.0.1:{server.server_port}")

@@ -58,7 +58,7 @@ def test_what_scales_an_endpoint_needs_its_variant_and_goes_with_it(deployer: De
 def test_what_scales_keeps_its_instance_type(deployer: Deployer) -> None:
     scaled(deployer)
     other = VARIANT | {"InstanceType": "ml.inf2.8xlarge"}
-    changed = CONFIG | {"EndpointConfigName": "larger", "ProductionVariants": [other]}
+    changed: dict[str, Any] = CONFIG | {"EndpointConfigName": "larger", "ProductionVariants": [other]}
     deployer.create("AWS::SageMaker::EndpointConfig", **changed)
     client = deployer.client("sagemaker")
     with pytest.raises(client.exceptions.ClientError, match="deregister it before"):

@@ -8,6 +8,7 @@ import pytest
 from llm_fleet.inference.front import Front
 from llm_fleet.inference.jwt import Jwt
 from llm_fleet.inference.jwt_claim import JwtClaim
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.front import check_front
 from llm_fleet.rules.inference.front_place import check_front_place
@@ -30,7 +31,7 @@ def problems(**told: Any) -> list[Problem]:
     return list(raised.value.problems)
 
 
-def found(**told: Any) -> list[tuple[Code, str]]:
+def found(**told: Any) -> list[tuple[AnyCode, str]]:
     return [(problem.code, problem.where) for problem in problems(**told)]
 
 

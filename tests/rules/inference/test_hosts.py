@@ -12,6 +12,7 @@ from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.managed_hosts import ManagedHosts
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.driver import driver_for
 from llm_fleet.rules.inference.host_ami import check_driver_source
@@ -24,7 +25,7 @@ GOOD = Ec2Hosts(instance_type="inf2.xlarge")
 IN_S3 = Model.from_s3("s3://my-models/tanuki-8b")
 
 
-def refused(make: type[Ec2Hosts | ManagedHosts], **values: Any) -> list[tuple[Code, str]]:
+def refused(make: type[Ec2Hosts | ManagedHosts], **values: Any) -> list[tuple[AnyCode, str]]:
     with pytest.raises(FleetError) as error:
         make(**values)
     return [(problem.code, problem.where) for problem in error.value.problems]
@@ -81,7 +82,7 @@ def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
         ),
     ],
 )
-def test_all_mistakes_are_told_at_once(values: dict[str, Any], problems: list[tuple[Code, str]]):
+def test_all_mistakes_are_told_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
     assert refused(Ec2Hosts, **{"instance_type": "inf2.xlarge", **values}) == problems
 
 

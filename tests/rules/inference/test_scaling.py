@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.inference.scaling import Scaling
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.scaling import maximum_of, minimum_of, queue_target_of, scales
 from llm_fleet.rules.problem import FleetError, Problem
@@ -16,7 +17,7 @@ def problems(**numbers: Any) -> list[Problem]:
     return list(refused.value.problems)
 
 
-def codes(**numbers: Any) -> list[tuple[Code, str]]:
+def codes(**numbers: Any) -> list[tuple[AnyCode, str]]:
     return [(problem.code, problem.where) for problem in problems(**numbers)]
 
 

@@ -1,5 +1,6 @@
 """Reads what the rules of ParallelCluster found."""
 
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.problem import PathPart, Problem
@@ -17,6 +18,6 @@ def only(cluster: Cluster, code: Code, *path: PathPart) -> Problem:
     return problems[0]
 
 
-def codes(cluster: Cluster) -> list[Code]:
+def codes(cluster: Cluster) -> list[AnyCode]:
     """The codes of all problems, in their order."""
     return [problem.code for problem in check_parallelcluster(cluster)]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.identity import name_with_hash
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
@@ -37,7 +38,7 @@ def found(*edits: Edit, name_known: bool = True, **how: Any) -> list[Problem]:
     return check_update(new, deployed, cluster_name=name_with_hash("train", new, _VERSION), version=_VERSION, **how)
 
 
-def codes(problems: list[Problem]) -> list[Code]:
+def codes(problems: list[Problem]) -> list[AnyCode]:
     return [problem.code for problem in problems]
 
 
