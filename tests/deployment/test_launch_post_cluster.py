@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 from botocore.exceptions import ClientError
 
+from llm_fleet.catalog.data_file import load
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tools.synth_environment import ROOT
 
@@ -84,8 +85,9 @@ def test_the_bundle_holds_every_script_unchanged(launch_post: FleetOnAws):
     tracked = subprocess.run(
         ["git", "ls-files", "lifecycle_scripts"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
-    of_services = "lifecycle_scripts/inference_host/"  # hosts of inference services get theirs in their user data
-    scripts = {name.removeprefix("lifecycle_scripts/") for name in tracked if not name.startswith(of_services)}
+    # Hosts of inference services, notebooks and Studio get theirs in other ways.
+    elsewhere = tuple(f"lifecycle_scripts/{folder}/" for folder in load("lifecycle")["services_folders"])
+    scripts = {name.removeprefix("lifecycle_scripts/") for name in tracked if not name.startswith(elsewhere)}
     assert launch_post.bundle_names() == scripts | {"fleet.json", "SHA256SUMS"}
     for name in scripts:
         assert launch_post.bundle_object(name) == (ROOT / "lifecycle_scripts" / name).read_bytes()

@@ -16,7 +16,7 @@ from tests.local_aws.resources.support import ACCOUNT, Deployer, Network
 SERVICES = (
     *("fsx", "s3", "sagemaker", "kms", "lambda", "logs", "ssm", "secretsmanager", "sns", "cloudwatch", "ecr"),
     *("ecs", "elbv2", "autoscaling", "application-autoscaling", "wafv2", "events"),
-    *("stepfunctions", "scheduler", "budgets"),
+    *("stepfunctions", "scheduler", "budgets", "sqs", "dynamodb"),
 )
 
 

@@ -41,7 +41,7 @@ def channel(*args: Any, **options: Any) -> dict[str, Any]:
 
 # name: edits of the file, changes of the arguments, code, path in the file, part of the remedy
 BAD: dict[str, tuple[tuple[str, ...], dict[str, Any], str, str, str]] = {
-    "a name too long": (("  gpt2:", f"  {LONG}:"), {"name": f"test-{LONG}"}, "LF900", "", "write 'test-gpt2-with"),
+    "a name too long": (("  gpt2:", f"  {LONG}:"), {"name": f"test-{LONG}"}, "LF900", "", "write 'gpt2-with"),
     "a retired instance": ((TYPE, "ml.p3.2xlarge"), {"instance_type": "ml.p3.2xlarge"}, "LF901", "instance", "ml.g6e"),
     "no ml.": ((TYPE, "g5.12xlarge"), {"instance_type": "g5.12xlarge"}, "LF902", "instance", "'ml.g5.12xlarge'"),
     "no such instance": ((TYPE, "ml.g5.13xlarge"), {"instance_type": "ml.g5.13xlarge"}, "LF902", "instance", "ml.g5.1"),
