@@ -157,6 +157,7 @@ def test_checkers_are_told_why_a_notebook_is_on_the_internet(app: cdk.App, stack
         ({"pins": [3]}, "pins[0]"),
         ({"clusters": ["train"]}, "clusters[0]"),
         ({"instance_type": None}, "instance_type"),
+        ({"encryption_key": "arn:aws:kms:us-west-2:111122223333:key/1"}, "encryption_key"),
     ],
 )
 def test_what_is_of_another_class_is_told_before_the_cdk_sees_it(

@@ -24,6 +24,7 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcd
         ({"checkpoints": "hugging-face", "others": {}}, ["LF113", "LF113"]),
         ({"conditions": [Stall(metric="a"), Stall(metric="b")], "grace_minutes": 2000}, ["LF994", "LF986"]),
         ({"clusters": ["train", 3]}, ["LF991", "LF991"]),
+        ({"clusters": 3, "topic": "arn:aws:sns:us-west-2:111122223333:pager", "encryption_key": KEY}, ["LF113"] * 3),
         ({"others": [WatchedJobs(prefix="alice-")]}, ["LF993", "LF993"]),
         ({"others": [WatchedJobs(prefix="alice-")] * 2, "restart": RestartPolicy(maximum=0)}, ["LF994"]),
     ],

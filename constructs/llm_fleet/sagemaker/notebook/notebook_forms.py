@@ -28,6 +28,9 @@ _FORMS: Mapping[str, Form] = {
     "pins": _LIST,
     "buckets": Form(wanted="a list of buckets", types=(list, tuple), remedy="write buckets=[bucket]", optional=True),
     "name_prefixes": _LIST,
+    "encryption_key": Form(
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+    ),
 }
 _ITEMS: Mapping[str, Form] = {
     "repositories": Form(

@@ -122,6 +122,7 @@ class TrainingNotebook(NotebookBase):
             name_prefixes=name_prefixes,
             root_access=root_access,
             notebook_name=notebook_name,
+            encryption_key=encryption_key,
         )
         found += check_reachable(clusters)
         raise_problems(found or check_notebook(view), subject=subject)

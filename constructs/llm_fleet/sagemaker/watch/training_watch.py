@@ -89,6 +89,8 @@ class TrainingWatch(Construct):
             grace_minutes=grace_minutes,
             clusters=clusters,
             others=others,
+            topic=topic,
+            encryption_key=encryption_key,
         )
         self.name = name
         """Its physical name, which jobs bear as the value of the tag `llm-fleet:watch`."""

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.watch_conditions import check_grace
 from llm_fleet.rules.sagemaker.watch_followed import check_room
@@ -26,9 +29,20 @@ def check_watch(
     grace_minutes: int | None,
     clusters: Sequence[Any],
     others: Sequence[WatchedJobs],
+    topic: sns.ITopic | None,
+    encryption_key: kms.IKey | None,
 ) -> None:
     """Raise `FleetError` about `subject` with everything that is wrong with the arguments of `TrainingWatch`."""
-    wrong = check_watch_forms(name=name, restart=restart, conditions=conditions, checkpoints=checkpoints, others=others)
+    wrong = check_watch_forms(
+        name=name,
+        restart=restart,
+        conditions=conditions,
+        checkpoints=checkpoints,
+        others=others,
+        clusters=clusters,
+        topic=topic,
+        encryption_key=encryption_key,
+    )
     raise_problems(wrong, subject=subject)
     restarts = bool(most_restarts(restart or RestartPolicy()))
     prefixes = [jobs.prefix for jobs in others]

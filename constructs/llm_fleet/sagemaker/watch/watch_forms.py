@@ -31,6 +31,15 @@ _FORMS: Mapping[str, Form] = {
     "others": Form(
         wanted="a list of WatchedJobs", types=(list, tuple), remedy='write others=[WatchedJobs(prefix="alice-", …)]'
     ),
+    "encryption_key": Form(
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+    ),
+    "topic": Form(
+        wanted="an SNS topic",
+        has=("topic_arn",),
+        optional=True,
+        remedy='write AlarmTopic(self, "Told"), or leave it out',
+    ),
     "clusters": Form(
         wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster], or their ARNs"
     ),
