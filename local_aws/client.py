@@ -136,11 +136,7 @@ class LocalAws:
         each of its calls, by action and resource, and every other call meanwhile; see `as_role`.
         """
         asked = {"function": function_name, "event": event, "region": region or self.region, "judged": judged}
-        request = Request(  # noqa: S310 - our own loopback URL
-            f"{self.endpoint}{OWN_PATH}invoke", data=json.dumps(asked).encode(), method="POST"
-        )
-        with urlopen(request) as answer:  # noqa: S310
-            return json.loads(answer.read())
+        return self._ask("invoke", asked)
 
     def deliver(self, function_name: str, *, region: str | None = None) -> list[dict[str, Any]]:
         """Hand a function what waits in the queues that are mapped to it, batch by batch, as Lambda's pollers do.
@@ -206,8 +202,12 @@ class LocalAws:
         self.client("events", region).put_events(Entries=[event, event])
 
     def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("steer", asked)
+
+    def _ask(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the server itself, not one of its services."""
         request = Request(  # noqa: S310 - our own loopback URL
-            f"{self.endpoint}{OWN_PATH}steer", data=json.dumps(asked).encode(), method="POST"
+            f"{self.endpoint}{OWN_PATH}{what}", data=json.dumps(asked).encode(), method="POST"
         )
         with urlopen(request) as answer:  # noqa: S310
             return json.loads(answer.read())

@@ -5,6 +5,7 @@
 from typing import Any, cast
 
 from llm_fleet.config.sagemaker.rollout_word import RolloutWord
+from llm_fleet.config.services.short_schema import also
 from llm_fleet.config.services.values import TOPIC_ARN
 
 _SHORT = {"data_capture": "to", "rollout": "kind", "budget": "monthly", "alarms": "topic"}
@@ -24,25 +25,19 @@ def endpoint_operations_in_long_form(endpoint: Any) -> Any:
 
 def or_uri(schema: dict[str, Any]) -> None:
     """Tell editors that the address of a bucket stands for a capture with its defaults."""
-    _also(schema, {"type": "string", "pattern": "^s3://", "examples": ["s3://my-bucket/captured"]})
+    also(schema, {"type": "string", "pattern": "^s3://", "examples": ["s3://my-bucket/captured"]})
 
 
 def or_rollout(schema: dict[str, Any]) -> None:
     """Tell editors that the word of a rollout stands for one with its defaults."""
-    _also(schema, {"enum": [word.value for word in RolloutWord]})
+    also(schema, {"enum": [word.value for word in RolloutWord]})
 
 
 def or_sum(schema: dict[str, Any]) -> None:
     """Tell editors that a sum stands for a budget with its defaults."""
-    _also(schema, {"type": "string", "pattern": r"^\d+ *USD$", "examples": ["200 USD"]})
+    also(schema, {"type": "string", "pattern": r"^\d+ *USD$", "examples": ["200 USD"]})
 
 
 def or_topic(schema: dict[str, Any]) -> None:
     """Tell editors that the ARN of a topic stands for alarms with their own thresholds."""
-    _also(schema, TOPIC_ARN.json_schema())
-
-
-def _also(schema: dict[str, Any], short: dict[str, Any]) -> None:
-    """Offer `short` beside what a key takes, which may be nothing at all."""
-    long = {key: schema.pop(key) for key in ("$ref", "allOf") if key in schema}
-    schema["anyOf"] = [*([long] if long else []), *schema.get("anyOf", []), short]
+    also(schema, TOPIC_ARN.json_schema())

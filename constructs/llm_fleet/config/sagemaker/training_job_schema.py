@@ -56,13 +56,9 @@ def or_number(schema: dict[str, Any]) -> None:
 
 def each_or_uri(schema: dict[str, Any]) -> None:
     """Let a place in S3 stand for each of the channels."""
-    schema["additionalProperties"] = {
-        "anyOf": [schema["additionalProperties"], {"type": "string", "examples": ["s3://my-data/train"]}]
-    }
+    also(schema["additionalProperties"], {"type": "string", "examples": ["s3://my-data/train"]})
 
 
 def each_or_expression(schema: dict[str, Any]) -> None:
     """Let a regular expression stand for each of the metrics."""
-    schema["additionalProperties"] = {
-        "anyOf": [schema["additionalProperties"], {"type": "string", "examples": ["loss=([0-9.]+)"]}]
-    }
+    also(schema["additionalProperties"], {"type": "string", "examples": ["loss=([0-9.]+)"]})
