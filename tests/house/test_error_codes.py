@@ -2,14 +2,23 @@
 
 import os
 
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
+from llm_fleet.rules.monitoring.metrics_codes import MetricsCode
+from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "error-codes.md"
 HEAD = """# Error codes
 
-Every mistake that llm-fleet tells at synth has a stable code. The message itself names the place, the value,
+Every mistake that llm-fleet tells has a stable code. The message itself names the place, the value,
 what is allowed and the remedy; this page is the list. It is generated (`make golden`) and checked by a test.
 
 | code | what is wrong |
@@ -17,7 +26,18 @@ what is allowed and the remedy; this page is the list. It is generated (`make go
 """
 
 
-LISTS = (Code, SageMakerCode)
+LISTS: tuple[type[AnyCode], ...] = (
+    Code,
+    SageMakerCode,
+    CommandCode,
+    CheckCode,
+    PlanCode,
+    NodesCode,
+    LogsCode,
+    MetricsCode,
+    AlarmCode,
+    PeopleCode,
+)
 CODES = [code for codes in LISTS for code in codes]
 
 
@@ -28,7 +48,10 @@ def test_no_code_stands_for_two_mistakes():
 
 
 def test_generated_page_lists_every_code():
-    page = HEAD + "".join(f"| {code.value} | {code.title_} |\n" for code in sorted(CODES, key=lambda code: code.value))
+    page = HEAD + "".join(
+        f"| {code.value} | {code.title_} |\n"
+        for code in sorted(CODES, key=lambda code: int(code.value.removeprefix("LF")))
+    )
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(page)
     assert PAGE.read_text() == page, "codes have changed: run `make golden`"

@@ -2,11 +2,11 @@
 
 from typing import NoReturn
 
-from llm_fleet.rules.codes import Code
+from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import FleetError, Problem
 
 
-def refuse(code: Code, message: str, remedy: str, *, subject: str = "", value: object = None) -> NoReturn:
+def refuse(code: AnyCode, message: str, remedy: str, *, subject: str = "", value: object = None) -> NoReturn:
     """Raise one problem as `FleetError`."""
     raise FleetError([Problem(code=code, message=message, remedy=remedy, value=value)], subject=subject)
 

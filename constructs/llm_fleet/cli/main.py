@@ -5,31 +5,39 @@ import os
 import sys
 from collections.abc import Sequence
 
-from llm_fleet.cli import commands
+from llm_fleet.cli import commands, completion
+from llm_fleet.cli.bundle import commands as bundle
+from llm_fleet.cli.check import commands as check
+from llm_fleet.cli.connect import commands as connect
+from llm_fleet.cli.events import commands as events
+from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.jobs import commands as jobs
+from llm_fleet.cli.logs import commands as logs
 from llm_fleet.cli.mirror import commands as mirror
+from llm_fleet.cli.nodes import commands as nodes
+from llm_fleet.cli.plan import commands as plan
 from llm_fleet.cli.update import commands as update
+from llm_fleet.cli.upgrade import commands as upgrade
+from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
-
-_PROBLEMS = 1
-_USAGE = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit code.
 
-    0: done. 1: there are problems, all of them on standard error. 2: the command line itself is wrong.
+    0: done. 1: there are problems, all of them on standard error. 2: the command line itself is wrong. 3: AWS could
+    not be asked. 130: Ctrl-C. With `--json`, problems are on standard output too, as JSON.
     """
+    arguments = argparse.Namespace()
     try:
-        arguments = _parser().parse_args(argv)
+        _parser().parse_args(argv, arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except FleetError as error:
-        print(error, file=sys.stderr)
-        return _PROBLEMS
+        return _told(error, as_json=getattr(arguments, "json", False))
     except SystemExit as leaving:  # argparse's own way out, with its message printed.
-        return leaving.code if isinstance(leaving.code, int) else _USAGE
+        return leaving.code if isinstance(leaving.code, int) else ExitCode.USAGE
     except BrokenPipeError:
         # The reader has gone, e.g. `| head`.
         _give_up_output()
@@ -37,9 +45,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # Files tell their own problems; what is left is standard output, e.g. a full disk.
         print(f"llm-fleet: the output cannot be written: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         _give_up_output()
-        return _PROBLEMS
+        return ExitCode.PROBLEMS
     except KeyboardInterrupt:
-        return 128 + 2
+        return ExitCode.INTERRUPTED
+
+
+def _told(error: FleetError, *, as_json: bool) -> int:
+    """Print what is wrong and return the exit code."""
+    print(error, file=sys.stderr)
+    if as_json:
+        from llm_fleet.cli.terminal.json_text import print_json
+        from llm_fleet.cli.terminal.told_problem import told_problem
+
+        print_json({"problems": [told_problem(problem) for problem in error.problems], "subject": error.subject})
+    not_asked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
+    return ExitCode.NOT_ASKED if not_asked else ExitCode.PROBLEMS
 
 
 def _give_up_output() -> None:
@@ -49,7 +69,7 @@ def _give_up_output() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="llm-fleet", description="LLM training infrastructure on AWS from one file, its mistakes told at once."
+        prog="llm-fleet", description="LLM infrastructure on AWS from one file, its mistakes told at once."
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -76,9 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
     verb.set_defaults(run=commands.schema)
 
-    jobs.add_to(verbs)
-    mirror.add_to(verbs)
-    update.add_to(verbs)
+    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, update):
+        verb_of.add_to(verbs)
+    completion.add_to(verbs, _parser)
     return parser
 
 

@@ -449,8 +449,7 @@ class Code(AnyCode):
     BATCH_DIRECTIVE = "LF883", "an option of sbatch that it does not have, or not there"
     BATCH_STAGE = "LF884", "a stage that there is no batch file of"
 
-    # LF885 and on: submitting jobs and following them
-    JOBS_AWS = "LF885", "AWS, or the way to it, refuses what a submission asks for"
+    # LF886 and on: submitting jobs and following them
     JOBS_TARGET = "LF886", "a cluster without a running node to submit on"
     JOBS_PROGRAM = "LF887", "a machine without the programs that sessions are opened with"
     JOBS_SESSION = "LF888", "a session with a node that failed"

@@ -13,6 +13,7 @@ from llm_fleet.cli.jobs.target import find_target
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 from tools.synth_environment import ROOT
 
@@ -95,7 +96,7 @@ def test_what_aws_refuses_is_told(monkeypatch: pytest.MonkeyPatch):
         pytest.raises(FleetError, match="ResourceNotFound") as caught,
     ):
         find_target(cluster, "us-west-2")
-    assert [problem.code for problem in caught.value.problems] == [Code.JOBS_AWS]
+    assert [problem.code for problem in caught.value.problems] == [CommandCode.GONE]
 
 
 def test_of_two_head_nodes_the_new_clusters_is_taken(monkeypatch: pytest.MonkeyPatch):

@@ -38,7 +38,7 @@ def test_every_parameter_has_its_default_and_its_why():
 def test_every_code_is_told():
     codes = [code.value for code in SageMakerCode if code.name.startswith("STUDIO_")]
     assert len(codes) == 10
-    assert set(codes) <= set(re.findall(r"LF\d{3}", PAGE))
+    assert set(codes) <= set(re.findall(r"LF\d{3,4}", PAGE))
 
 
 def test_numbers_are_those_of_the_catalog():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.jobs import remote_commands
 from llm_fleet.cli.jobs.told_settings import pairs, told_settings
-from llm_fleet.cli.mirror.commands import Verbs
+from llm_fleet.cli.verbs import Verbs
 from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:

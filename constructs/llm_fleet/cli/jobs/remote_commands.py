@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.jobs.told_settings import told_settings
-from llm_fleet.cli.mirror.commands import Verbs
+from llm_fleet.cli.verbs import Verbs
 from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _print_line(line: str) -> None:
 def _check_stage(name: str) -> None:
     """Raise `FleetError` (LF884) when there is no stage of this name."""
     from llm_fleet.catalog.job_settings import job_stages
-    from llm_fleet.cli.jobs.failure import refuse
+    from llm_fleet.cli.failure import refuse
     from llm_fleet.rules.nearest import did_you_mean
 
     known = list(job_stages())

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.jobs.failure import told_of_aws
 from llm_fleet.config.choices import Role
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
@@ -33,7 +33,7 @@ class Target:
 
 
 def find_target(cluster: HyperPodConfig | ParallelClusterConfig, region: str) -> Target:
-    """Return the node of `cluster` to submit on. Raises `FleetError` (LF885, LF886)."""
+    """Return the node of `cluster` to submit on. Raises `FleetError` (LF886), or what AWS refuses."""
     if isinstance(cluster, HyperPodConfig):
         return _of_hyperpod(cluster, region)
     return _of_parallelcluster(cluster.cluster_name, region)

@@ -4,18 +4,12 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.verbs import Verbs
 
 if TYPE_CHECKING:
     from llm_fleet.cli.mirror.locked_file import LockedFile
-
-
-class Verbs(Protocol):
-    """Where a command adds itself: argparse's own class for that is private."""
-
-    def add_parser(self, name: str, *, help: str) -> argparse.ArgumentParser:
-        """Return a parser for the command `name`."""
-        ...
 
 
 def add_to(verbs: Verbs) -> None:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.mirror.commands import Verbs
+from llm_fleet.cli.verbs import Verbs
 
 if TYPE_CHECKING:
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration

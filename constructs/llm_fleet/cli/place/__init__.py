@@ -1,0 +1,1 @@
+"""Which cluster or service a command is about."""

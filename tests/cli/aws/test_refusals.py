@@ -1,0 +1,65 @@
+"""What AWS refuses is told in the user's words, with a code and a remedy."""
+
+import pytest
+from botocore import exceptions
+from botocore.exceptions import ClientError
+
+from llm_fleet.cli.aws.refusals import AwsRefusal, refusal, told_of_aws
+from llm_fleet.rules.day_two.command_codes import CommandCode
+
+
+def refused(code: str, message: str = "it said so") -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": message}}, "DescribeCluster")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (exceptions.NoCredentialsError(), CommandCode.NO_CREDENTIALS),
+        (exceptions.ProfileNotFound(profile="x"), CommandCode.NO_CREDENTIALS),
+        (exceptions.UnauthorizedSSOTokenError(), CommandCode.EXPIRED),
+        (refused("ExpiredTokenException"), CommandCode.EXPIRED),
+        (refused("InvalidClientTokenId"), CommandCode.INVALID_CREDENTIALS),
+        (refused("AccessDeniedException"), CommandCode.DENIED),
+        (refused("UnauthorizedOperation"), CommandCode.DENIED),
+        (refused("Strange", "User: x is not authorized to perform: sagemaker:DescribeCluster"), CommandCode.DENIED),
+        (refused("ThrottlingException"), CommandCode.THROTTLED),
+        (exceptions.EndpointConnectionError(endpoint_url="https://x"), CommandCode.UNREACHABLE),
+        (exceptions.NoRegionError(), CommandCode.REGION),
+        (refused("OptInRequired"), CommandCode.REGION),
+        (refused("ResourceNotFound"), CommandCode.GONE),
+        (refused("InvalidVpcID.NotFound"), CommandCode.GONE),
+        (refused("ValidationError", "Stack with id x does not exist"), CommandCode.GONE),
+        (refused("ValidationException"), CommandCode.REFUSED),
+        (ModuleNotFoundError("No module named 'boto3'", name="boto3"), CommandCode.NO_BOTO3),
+    ],
+)
+def test_each_has_its_code_and_a_remedy(error: Exception, code: CommandCode):
+    problem = refusal(error)
+    assert problem is not None
+    assert problem.code is code
+    assert problem.remedy
+
+
+def test_a_denied_call_is_named():
+    error = refused("AccessDeniedException", "User: u is not authorized to perform: sagemaker:ListClusterNodes on x")
+    with pytest.raises(AwsRefusal, match="ask for sagemaker:ListClusterNodes") as caught, told_of_aws("cluster x"):
+        raise error
+    assert "ListClusterNodes" in str(caught.value)
+    assert "cluster x" in str(caught.value)
+
+
+def test_an_error_of_ours_is_no_refusal():
+    assert refusal(KeyError("x")) is None
+    with pytest.raises(KeyError), told_of_aws("cluster x"):
+        raise KeyError("x")
+
+
+def test_every_code_that_is_of_aws_ends_with_another_exit_code_than_a_problem():
+    assert {code for code in CommandCode if not code.is_of_aws} == {
+        CommandCode.GONE,
+        CommandCode.PLACE_UNKNOWN,
+        CommandCode.PLACE_NEEDED,
+        CommandCode.PLACE_KIND,
+        CommandCode.FILE_OR_NAME,
+    }
