@@ -187,6 +187,18 @@ class LocalAws:
         """
         self._steer({"refusals": {"code": code, "times": times, "made": made}})
 
+    def refuse_calls(
+        self, code: str, *, service: str = "", operation: str = "", times: int = 1_000_000, message: str = ""
+    ) -> None:
+        """Let the next `times` calls fail with an error of AWS, e.g. `ThrottlingException` or `ExpiredTokenException`.
+
+        `service`: as it signs, e.g. `sagemaker`; default any. `operation`: e.g. `ListClusterNodes`; default any, and
+        always any of services whose operations only method and path tell (REST, e.g. S3). 0 `times` takes back what
+        was said of `code`.
+        """
+        wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
+        self._ask("refuse", wish)
+
     def tell_cluster_event(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
         """Let something happen to a HyperPod cluster: `told` is what DescribeClusterEvent will say (`EventDetails`).
 

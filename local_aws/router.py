@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from local_aws.api.app import CloudFormationApp, is_cloudformation, respond, service_of
+from local_aws.refused_calls import RefusedCalls
 from local_aws.stacks.engine import CloudFormation
 from local_aws.stacks.stack import Stack
 
@@ -38,6 +39,7 @@ class Router:
         self._engine = engine
         self._invoke = invoke
         self._steer = steer
+        self._refused = RefusedCalls()
         self._cloudformation = CloudFormationApp(engine)
         self._services = services
         self._default_region = default_region
@@ -47,6 +49,9 @@ class Router:
         path = environ.get("PATH_INFO", "")
         if path.startswith(OWN_PATH):
             return self._own(path.removeprefix(OWN_PATH), environ, start_response)
+        refused = self._refused.answer(environ, self._read(environ)) if self._refused.any else None
+        if refused is not None:
+            return respond(start_response, refused.status, refused.body, refused.content_type, refused.headers)
         if self._is_form(environ):
             body = self._read(environ)
             if is_cloudformation(environ, body):
@@ -74,6 +79,7 @@ class Router:
             "health": lambda: {"status": "ok"},
             "invoke": lambda: self._invoke(self._read(environ)),
             "steer": lambda: self._steer(self._read(environ)),
+            "refuse": lambda: self._refused.refuse(json.loads(self._read(environ))),
         }
         if name not in answers:
             return respond(start_response, 404, b"{}", _JSON)
@@ -91,7 +97,7 @@ class Router:
         length = int(environ.get("CONTENT_LENGTH") or 0)
         body = environ["wsgi.input"].read(length)
         environ["wsgi.input"] = io.BytesIO(body)
-        return body.decode()
+        return body.decode(errors="replace")
 
 
 def _stack(stack: Stack) -> dict[str, Any]:

@@ -86,9 +86,15 @@ def is_cloudformation(environ: Mapping[str, Any], body: str) -> bool:
     return f"Version={VERSION}" in body
 
 
-def respond(start_response: Any, status: int, content: bytes, kind: str = "text/xml") -> Iterable[bytes]:
-    """Send an answer."""
-    start_response(f"{status} -", [("Content-Type", kind), ("Content-Length", str(len(content)))])
+def respond(
+    start_response: Any,
+    status: int,
+    content: bytes,
+    kind: str = "text/xml",
+    headers: Iterable[tuple[str, str]] = (),
+) -> Iterable[bytes]:
+    """Send an answer, with more `headers` next to those of every answer."""
+    start_response(f"{status} -", [("Content-Type", kind), ("Content-Length", str(len(content))), *headers])
     return [content]
 
 
