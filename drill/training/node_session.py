@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from drill.nodes.node import Node
-from llm_fleet.cli.jobs.session import Done, Session
-from llm_fleet.cli.jobs.target import Target
+from llm_fleet.cli.session.session import Done, Session
+from llm_fleet.cli.session.target import Target
 
 
 class NodeSession(Session):

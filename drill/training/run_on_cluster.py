@@ -16,7 +16,7 @@ from drill.slurm import Job, Slurm
 from drill.training.metrics import Row, read_result, read_rows
 from drill.training.node_session import NodeSession
 from llm_fleet.cli.jobs.submission import Submission
-from llm_fleet.cli.jobs.target import Target
+from llm_fleet.cli.session.target import Target
 from llm_fleet.jobs.render_run import render_run
 from llm_fleet.jobs.training_run import TrainingRun
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.jobs import target
-from llm_fleet.cli.jobs.target import Target
 from llm_fleet.cli.main import main
+from llm_fleet.cli.session.target import Target
 from llm_fleet.config.load import load_fleet
 from tests.cli.jobs.cluster_by_session import FakeCluster
 from tools.synth_environment import ROOT

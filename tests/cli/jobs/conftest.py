@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.jobs import job_log
-from llm_fleet.cli.jobs import session as session_module
-from llm_fleet.cli.jobs.session import Session
-from llm_fleet.cli.jobs.target import Target
+from llm_fleet.cli.session import session as session_module
+from llm_fleet.cli.session.session import Session
+from llm_fleet.cli.session.target import Target
 from tests.cli.jobs.cluster_by_session import FakeCluster
 
 

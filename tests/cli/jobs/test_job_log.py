@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.jobs.job_log import JobLog
-from llm_fleet.cli.jobs.session import Session
+from llm_fleet.cli.session.session import Session
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from tests.cli.jobs.cluster_by_session import FakeCluster

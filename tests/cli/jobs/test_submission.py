@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from llm_fleet.cli.jobs.session import Session
 from llm_fleet.cli.jobs.submission import Submission
-from llm_fleet.cli.jobs.target import Target
+from llm_fleet.cli.session.session import Session
+from llm_fleet.cli.session.target import Target
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from tests.cli.jobs.cluster_by_session import FakeCluster

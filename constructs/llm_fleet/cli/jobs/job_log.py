@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.jobs.cluster_script import cluster_script
-from llm_fleet.cli.jobs.session import CutOff, Session
+from llm_fleet.cli.session.session import CutOff, Session
 from llm_fleet.rules.codes import Code
 
 _NO_LOG = 4

@@ -13,8 +13,8 @@ from llm_fleet.cli.verbs import Verbs
 from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:
-    from llm_fleet.cli.jobs.session import Session
     from llm_fleet.cli.jobs.submission import Submitted
+    from llm_fleet.cli.session.session import Session
     from llm_fleet.config.fleet import Fleet
     from llm_fleet.jobs.training_run import TrainingRun
 
@@ -98,9 +98,9 @@ def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
 
 
 def _session(fleet: "Fleet", run: "TrainingRun", user: str | None) -> "Session":
-    from llm_fleet.cli.jobs.session import Session
-    from llm_fleet.cli.jobs.target import find_target
     from llm_fleet.cli.jobs.user import user_of
+    from llm_fleet.cli.session.session import Session
+    from llm_fleet.cli.session.target import find_target
 
     cluster = fleet.clusters[run.partition.cluster]
     name = user_of(cluster, user)

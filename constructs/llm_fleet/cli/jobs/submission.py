@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.jobs.cluster_script import cluster_script
-from llm_fleet.cli.jobs.session import Done, Session
+from llm_fleet.cli.session.session import Done, Session
 from llm_fleet.rules.codes import Code
 
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.jobs.target import Target
+from llm_fleet.cli.session.target import Target
 from llm_fleet.rules.codes import Code
 
 _DOCUMENT = "AWS-StartNonInteractiveCommand"

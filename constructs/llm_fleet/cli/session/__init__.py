@@ -1,0 +1,1 @@
+"""The way onto a node: Session Manager, and what it calls the node."""
