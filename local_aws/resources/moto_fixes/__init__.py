@@ -24,6 +24,8 @@ FIXES = (
     "sagemaker_studio",
     "sagemaker_training_jobs",
     "sagemaker_cluster_events",
+    "sagemaker_cluster_event_lists",
+    "logs_filter_events",
     "state_machine_runs",
     "ec2_in_use",
     "lambda_settings",

@@ -26,6 +26,11 @@ def tell_cluster_event(account: str, region: str, told: dict[str, Any]) -> dict[
     return _without_failures(told)
 
 
+def events_of(account: str, region: str) -> list[dict[str, Any]]:
+    """Return every event that happened there, whole."""
+    return [event for (where, of, _), event in _events.items() if (where, of) == (account, region)]
+
+
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     found = _events.get((response.current_account, response.region, params["EventId"]))
     if found is None or params["ClusterName"] not in (found["ClusterName"], found["ClusterArn"]):

@@ -1,0 +1,53 @@
+"""FilterLogEvents heeds the streams' prefix, and patterns of several terms of which one must be there (`?a ?b`).
+
+moto gives every stream of the group whatever the prefix, and every event when a pattern is more than one word. Other
+forms of patterns (JSON, columns, regular expressions) are moto's business still.
+"""
+
+import shlex
+from typing import Any, cast
+
+from moto.logs.models import LogsBackend, LogStream
+from moto.logs.responses import LogsResponse
+
+_OWN = "_llm_fleet_filters"
+_NO_STREAM = ":none:"
+
+
+def install() -> None:
+    """Correct the call and the matching."""
+    if getattr(LogsResponse, _OWN, False):
+        return
+    setattr(LogsResponse, _OWN, True)
+    _heed_prefix()
+    _heed_terms()
+
+
+def _heed_prefix() -> None:
+    answered = LogsResponse.filter_log_events
+
+    def filter_log_events(self: Any) -> str:
+        prefix = self._get_param("logStreamNamePrefix")
+        if prefix:
+            backend = cast(LogsBackend, self.logs_backend)
+            group = backend.groups.get(self._get_param("logGroupName"))
+            names = [name for name in (group.streams if group else {}) if name.startswith(prefix)]
+            # moto takes no name for all of them.
+            given, named = self._get_param, names or [_NO_STREAM]
+            self._get_param = lambda name, default=None: named if name == "logStreamNames" else given(name, default)
+        return answered(self)
+
+    LogsResponse.filter_log_events = filter_log_events  # type: ignore[method-assign]
+
+
+def _heed_terms() -> None:
+    all_events = LogStream.filter_log_events
+
+    def filter_log_events(self: LogStream, start_time: int, end_time: int, filter_pattern: str) -> list[dict[str, Any]]:
+        if not (filter_pattern or "").startswith("?"):
+            return all_events(self, start_time, end_time, filter_pattern)
+        terms = [term.removeprefix("?") for term in shlex.split(filter_pattern)]
+        events = all_events(self, start_time, end_time, "")
+        return [event for event in events if any(term in event["message"] for term in terms)]
+
+    LogStream.filter_log_events = filter_log_events  # type: ignore[method-assign]
