@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.jobs import target
 from llm_fleet.cli.main import main
+from llm_fleet.cli.session import target
 from llm_fleet.cli.session.target import Target
 from llm_fleet.config.load import load_fleet
 from tests.cli.jobs.cluster_by_session import FakeCluster
