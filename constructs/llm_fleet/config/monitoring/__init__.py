@@ -1,0 +1,1 @@
+"""What is watched of a fleet, and who is told, as the fleet file says it."""
