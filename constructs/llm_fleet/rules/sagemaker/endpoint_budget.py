@@ -1,16 +1,14 @@
 """How much an endpoint may cost in a month before somebody is told, and who."""
 
-import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from llm_fleet.catalog.endpoint_operations import budget_facts
+from llm_fleet.rules.emails import check_emails
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.positive import check_positive
-from llm_fleet.rules.tokens import is_list_token, is_unresolved
-
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+from llm_fleet.rules.tokens import is_list_token
 
 
 class EndpointBudgetLike(Protocol):
@@ -108,19 +106,7 @@ def _check_number_of_thresholds(budget: EndpointBudgetLike) -> list[Problem]:
 def _check_emails(emails: Sequence[str]) -> list[Problem]:
     if is_list_token(emails):
         return []
-    wrong = [
-        Problem(
-            code=SageMakerCode.BUDGET_READERS,
-            path=("emails", index),
-            value=email,
-            message="this is no e-mail address, or is there twice",
-            allowed="name@example.com, each once",
-            remedy="write the address alone, without a name before it",
-        )
-        for index, email in enumerate(emails)
-        if not is_unresolved(email)
-        and (type(email) is not str or not _EMAIL.fullmatch(email) or email in emails[:index])
-    ]
+    wrong = check_emails(emails, SageMakerCode.BUDGET_READERS, "emails")
     most = budget_facts().emails.maximum or 0
     if len(emails) <= most:
         return wrong
