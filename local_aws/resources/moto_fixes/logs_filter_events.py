@@ -34,7 +34,11 @@ def _heed_prefix() -> None:
             names = [name for name in (group.streams if group else {}) if name.startswith(prefix)]
             # moto takes no name for all of them.
             given, named = self._get_param, names or [_NO_STREAM]
-            self._get_param = lambda name, default=None: named if name == "logStreamNames" else given(name, default)
+
+            def get_param(name: str, default: Any = None) -> Any:
+                return named if name == "logStreamNames" else given(name, default)
+
+            self._get_param = get_param
         return answered(self)
 
     LogsResponse.filter_log_events = filter_log_events  # type: ignore[method-assign]

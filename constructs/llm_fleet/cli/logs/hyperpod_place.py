@@ -1,0 +1,102 @@
+"""Where the starts of a HyperPod cluster's nodes are told of."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
+from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
+from llm_fleet.cli.logs.log_streams import newest_group, stream_names
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+
+if TYPE_CHECKING:
+    from mypy_boto3_sagemaker.type_defs import DescribeClusterResponseTypeDef
+
+_GROUPS = "/aws/sagemaker/Clusters"
+PREFIXES = {
+    "lifecycle": "LifecycleConfig/",
+    "health": "SagemakerHealthMonitoringAgent/",
+    "deep-health": "DeepHealthCheckResults/",
+}
+"""Streams by kind of log (SageMaker's guide, `sagemaker-hyperpod-cluster-management-slurm`)."""
+
+
+def described(clients: AwsClients, name: str) -> "DescribeClusterResponseTypeDef | None":
+    """Return what DescribeCluster tells; `None` where the cluster is gone."""
+    try:
+        with told_of_aws(f"HyperPod cluster {name}"):
+            return clients.sagemaker.describe_cluster(ClusterName=name)
+    except AwsRefusal as refused:
+        if refused.code is CommandCode.GONE:
+            return None
+        raise
+
+
+def nodes_of(clients: AwsClients, name: str) -> dict[str, str]:
+    """Return the group of every node, by instance id."""
+    with told_of_aws(f"nodes of HyperPod cluster {name}"):
+        pages = clients.sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
+        nodes: list[Any] = [node for page in pages for node in page["ClusterNodeSummaries"]]
+    return {str(node.get("InstanceId")): str(node["InstanceGroupName"]) for node in nodes if node.get("InstanceId")}
+
+
+def log_group_of(clients: AwsClients, name: str, cluster_arn: str | None) -> str | None:
+    """Return the cluster's log group: of one that is gone, the last cluster's of that name which left one."""
+    if cluster_arn is not None:
+        return f"{_GROUPS}/{name}/{cluster_arn.rpartition('/')[2]}"
+    form = re.compile(re.escape(f"{_GROUPS}/{name}/") + "[a-z0-9]{12}")
+    return newest_group(clients.logs, f"{_GROUPS}/{name}/", form)
+
+
+def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
+    """Return what there is to read. Raises `FleetError` (LF1008, LF1121) where there is nothing, `AwsRefusal`."""
+    cluster = described(clients, name)
+    arn = None if cluster is None else cluster["ClusterArn"]
+    group = log_group_of(clients, name, arn)
+    if cluster is None and group is None:
+        refuse(
+            CommandCode.GONE,
+            "there is no such cluster, and no log of one",
+            "see that it was deployed, in this region and account; `aws sagemaker list-clusters` lists what there is, "
+            "and `llm-fleet events` tells why a stack was rolled back",
+            subject=f"HyperPod cluster {name}",
+        )
+    names = stream_names(clients.logs, group, PREFIXES["lifecycle"]) if group else None
+    remarks: list[str] = []
+    if cluster is None:
+        remarks.append(f"the cluster is gone; this is what its log {group} has kept")
+    if names is None:
+        remarks.append(f"there is no log group {group}: no node has written to CloudWatch yet, or somebody deleted it")
+    groups: list[Any] = [] if cluster is None else cluster["InstanceGroups"]
+    return LogPlace(
+        group=group if names is not None else None,
+        prefix=PREFIXES["lifecycle"],
+        streams=tuple(_stream(one) for one in names or () if one.count("/") >= 2),
+        nodes={} if cluster is None else nodes_of(clients, name),
+        bundles=tuple(
+            str(one["LifeCycleConfig"]["SourceS3Uri"])
+            for one in groups
+            if one.get("LifeCycleConfig", {}).get("SourceS3Uri")
+        ),
+        remarks=tuple(remarks),
+    )
+
+
+def prefix_of(log: str) -> str:
+    """Return what streams of a kind of log begin with. Raises `FleetError` (LF1123)."""
+    if log not in PREFIXES:
+        refuse(
+            LogsCode.LOG_UNKNOWN,
+            "a HyperPod cluster has no such log",
+            f"write one of {', '.join(PREFIXES)}",
+            subject="--log",
+            value=log,
+        )
+    return PREFIXES[log]
+
+
+def _stream(name: str) -> NodeStream:
+    _, group, node = name.split("/", 2)
+    return NodeStream(node=node, group=group, name=name)

@@ -1,0 +1,101 @@
+"""Asks CloudWatch Logs for groups, streams and lines."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
+from llm_fleet.cli.logs.node_run import LogLine
+from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.rules.day_two.command_codes import CommandCode
+
+if TYPE_CHECKING:
+    from mypy_boto3_logs import CloudWatchLogsClient
+
+_NAMES_A_CALL = 100
+"""Streams that FilterLogEvents takes by name."""
+
+
+def newest_group(client: "CloudWatchLogsClient", prefix: str, form: re.Pattern[str]) -> str | None:
+    """Return the log group below `prefix` whose name has the `form`, of several the one made last."""
+    with told_of_aws(f"log groups {prefix}*"):
+        pages = client.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=prefix)
+        found = [group for page in pages for group in page["logGroups"]]
+    fitting = [group for group in found if form.fullmatch(group.get("logGroupName", ""))]
+    newest = max(fitting, key=lambda group: group.get("creationTime", 0), default=None)
+    return None if newest is None else newest.get("logGroupName")
+
+
+def stream_names(client: "CloudWatchLogsClient", group: str, prefix: str = "") -> list[str] | None:
+    """Return the names of the group's streams; `None` where the group is not there."""
+    request: dict[str, Any] = {"logGroupName": group} | ({"logStreamNamePrefix": prefix} if prefix else {})
+    names: list[str] = []
+    try:
+        with told_of_aws(f"log group {group}"), progress("log streams") as step:
+            for page in client.get_paginator("describe_log_streams").paginate(**request):
+                names += [stream.get("logStreamName", "") for stream in page["logStreams"]]
+                step()
+    except AwsRefusal as refused:
+        if refused.code is CommandCode.GONE:
+            return None
+        raise
+    return names
+
+
+def filtered_lines(
+    client: "CloudWatchLogsClient",
+    group: str,
+    *,
+    prefix: str = "",
+    names: Sequence[str] = (),
+    terms: Sequence[str] = (),
+    since: datetime | None = None,
+) -> Iterator[tuple[str, LogLine]]:
+    """Yield each line with its event's id: those that have one of the `terms`, of streams by `prefix` or `names`."""
+    if len(names) > _NAMES_A_CALL:
+        for begin in range(0, len(names), _NAMES_A_CALL):
+            yield from filtered_lines(
+                client, group, names=names[begin : begin + _NAMES_A_CALL], terms=terms, since=since
+            )
+        return
+    request: dict[str, Any] = {"logGroupName": group}
+    if names:
+        request["logStreamNames"] = list(names)
+    elif prefix:
+        request["logStreamNamePrefix"] = prefix
+    if terms:
+        request["filterPattern"] = " ".join(f'?"{term}"' for term in terms)
+    if since:
+        request["startTime"] = _milliseconds(since)
+    with told_of_aws(f"log group {group}"), progress("log lines") as step:
+        for page in client.get_paginator("filter_log_events").paginate(**request):
+            step()
+            for event in page["events"]:
+                yield event.get("eventId", ""), _line(cast("dict[str, Any]", event), event.get("logStreamName", ""))
+
+
+def stream_lines(
+    client: "CloudWatchLogsClient", group: str, stream: str, *, since: datetime | None = None
+) -> Iterator[LogLine]:
+    """Yield every line of one stream, the oldest first."""
+    request: dict[str, Any] = {"logGroupName": group, "logStreamName": stream, "startFromHead": True}
+    if since:
+        request["startTime"] = _milliseconds(since)
+    with told_of_aws(f"log stream {stream}"):
+        while True:
+            answer = client.get_log_events(**request)
+            for event in answer["events"]:
+                yield _line(cast("dict[str, Any]", event), stream)
+            if answer["nextForwardToken"] == request.get("nextToken"):
+                return
+            request["nextToken"] = answer["nextForwardToken"]
+
+
+def _line(event: dict[str, Any], stream: str) -> LogLine:
+    time = datetime.fromtimestamp(event["timestamp"] / 1000, UTC)
+    return LogLine(time, stream, str(event["message"]).rstrip("\n"))
+
+
+def _milliseconds(time: datetime) -> int:
+    return int(time.timestamp() * 1000)

@@ -1,0 +1,91 @@
+"""Where the starts of a ParallelCluster's nodes are told of."""
+
+import re
+from typing import Any
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.aws.refusals import told_of_aws
+from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
+from llm_fleet.cli.logs.log_streams import newest_group, stream_names
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+
+_GROUPS = "/aws/parallelcluster"
+_STREAM = re.compile(r"(?P<host>[^.]+)\.(?P<node>i-[0-9a-f]+)\.(?P<log>.+)")
+_OF_STARTS = ("cfn-init", "cloud-init-output", "cloud-init")
+"""Logs in which a node's start is told: of the head node the first, of others the second
+(docs.aws.amazon.com/parallelcluster, `cloudwatch-logs-v3`)."""
+
+
+def parallelcluster_place(clients: AwsClients, name: str) -> LogPlace:
+    """Return what there is to read. Raises `FleetError` (LF1121) where there is nothing, `AwsRefusal`."""
+    group = group_of(clients, name)
+    if group is None:
+        refuse(
+            LogsCode.NO_LOG,
+            "there is no log group of this cluster",
+            "see that it was deployed, in this region and account: its head node makes the group when it starts; "
+            "`llm-fleet events` tells what its stack says",
+            subject=f"cluster of ParallelCluster {name}",
+        )
+    names = stream_names(clients.logs, group) or []
+    streams = [_stream(one) for one in names if log_of(one) in _OF_STARTS]
+    return LogPlace(group=group, streams=tuple(streams), nodes=_nodes(clients, name))
+
+
+def group_of(clients: AwsClients, name: str) -> str | None:
+    """Return the newest group: `<cluster>-<time>`, the cluster's name with or without its hash."""
+    form = re.compile(re.escape(f"{_GROUPS}/{name}") + r"(-[0-9a-f]{8})?-\d{12}")
+    return newest_group(clients.logs, f"{_GROUPS}/{name}", form)
+
+
+def log_of(stream: str) -> str | None:
+    """Return which log a stream has, e.g. `slurmctld`."""
+    found = _STREAM.fullmatch(stream)
+    return found["log"] if found else None
+
+
+def node_of(stream: str) -> str | None:
+    """Return whose log a stream has, by instance id."""
+    found = _STREAM.fullmatch(stream)
+    return found["node"] if found else None
+
+
+def streams_of(log: str, names: list[str]) -> list[str]:
+    """Return the streams of a log. Raises `FleetError` (LF1123)."""
+    fitting = [name for name in names if log_of(name) == log]
+    if not fitting:
+        logs = sorted({found for found in map(log_of, names) if found})
+        refuse(
+            LogsCode.LOG_UNKNOWN,
+            "no node of this cluster has such a log in CloudWatch",
+            f"write one of {', '.join(logs) or '(none: nothing was written yet)'}",
+            subject="--log",
+            value=log,
+        )
+    return fitting
+
+
+def _stream(name: str) -> NodeStream:
+    found = _STREAM.fullmatch(name)
+    assert found is not None
+    return NodeStream(node=found["node"], group=found["host"], name=name)
+
+
+def _nodes(clients: AwsClients, name: str) -> dict[str, str]:
+    """Return the queue of every instance, or what kind of node it is."""
+    filters = [
+        {"Name": "tag:parallelcluster:cluster-name", "Values": [name, f"{name}-????????"]},
+        {"Name": "instance-state-name", "Values": ["pending", "running"]},
+    ]
+    with told_of_aws(f"instances of {name}"):
+        pages = clients.ec2.get_paginator("describe_instances").paginate(Filters=filters)  # type: ignore[arg-type]
+        instances: list[Any] = [
+            one for page in pages for place in page["Reservations"] for one in place.get("Instances", [])
+        ]
+    return {str(one["InstanceId"]): _kind(one) for one in instances}
+
+
+def _kind(instance: dict[str, Any]) -> str:
+    tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
+    return tags.get("parallelcluster:queue-name") or tags.get("parallelcluster:node-type") or "unknown"

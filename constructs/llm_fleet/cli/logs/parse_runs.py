@@ -1,0 +1,160 @@
+"""Reads the lines that a node's start says (`llm_fleet_node.log`, `summary`) back into runs."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from llm_fleet.cli.logs.node_run import LogLine, StepRun
+
+HOOKS = ("OnCreate", "OnInitComplete", "OnNodeConfigured")
+_HOOK = "|".join(HOOKS)
+# A line begins with the seconds since the start; a platform may write its own words before them.
+_SECONDS = re.compile(r"(?:^|\s)\d+\.\d\d  (?=\S| {2,})")
+_BEGINS = re.compile(rf"({_HOOK}): fleet ")
+_ENDS = re.compile(rf"({_HOOK}): (OK|LFN\d+) after (\d+\.\d+) s$")
+_STEP = re.compile(r"\[([a-z0-9_-]+)\] (.*)")
+_STEP_FAILED = re.compile(r"(LFN\d+)  ([a-z0-9_-]+): (.*)")
+_REFUSED = re.compile(r"(LFN\d+)  (.*)")
+_REMEDY = re.compile(r"\s*remedy: (.*)")
+_SUMMARY = re.compile(r" *(ok|FAILED|-)  ([a-z0-9_-]+) {2,}(\d+\.\d\d)?")
+_EXIT = re.compile(r"Failed to execute \w+ script.*return code: (\d+)")
+"""What ParallelCluster makes of a script that failed; the code's number is the exit code."""
+_STATES = {"ok": "done", "FAILED": "failed", "-": "not reached"}
+
+
+@dataclass(slots=True)
+class ParsedRun:
+    """One run of a hook, from its first line to its last."""
+
+    lines: list[LogLine] = field(default_factory=list[LogLine])
+    hook: str | None = None
+    code: str | None = None
+    cause: str | None = None
+    remedy: str | None = None
+    seconds: float | None = None
+    ended: bool = False
+    steps: dict[str, StepRun] = field(default_factory=dict[str, StepRun])
+
+
+def own_text(text: str) -> str | None:
+    """Return what our runner said in a line, without its clock; `None` for a line of another program."""
+    found = _SECONDS.search(text, 0, 120)
+    if found:
+        return text[found.end() :].rstrip()
+    stripped = text.strip()
+    return stripped if _REFUSED.match(stripped) or _REMEDY.match(stripped) else None
+
+
+def step_of(text: str) -> str | None:
+    """Return the step that a line is about."""
+    said = own_text(text) or ""
+    found = _STEP.match(said) or _STEP_FAILED.match(said) or _SUMMARY.match(said)
+    if not found:
+        return None
+    return found[1] if found.re is _STEP else found[2]
+
+
+def parse_runs(lines: Iterable[LogLine]) -> list[ParsedRun]:
+    """Return the runs in the lines of one stream, in their order."""
+    runs: list[ParsedRun] = []
+    for run in _cut(lines):
+        for line in run.lines:
+            _read(run, line.text)
+        if run.hook or run.code:
+            runs.append(run)
+    return runs
+
+
+def _cut(lines: Iterable[LogLine]) -> Iterator[ParsedRun]:
+    """Yield runs, each with its lines: one begins with its first line, or with what follows the end of another."""
+    run = ParsedRun()
+    for line in lines:
+        said = own_text(line.text) or ""
+        if run.lines and (_BEGINS.match(said) or (run.ended and _REFUSED.match(said))):
+            yield run
+            run = ParsedRun()
+        run.lines.append(line)
+        run.ended = run.ended or bool(_ENDS.match(said))
+    if run.lines:
+        yield run
+
+
+def _read(run: ParsedRun, text: str) -> None:
+    """Take what one line tells."""
+    exit_code = _EXIT.search(text)
+    if exit_code and run.code is None:
+        run.code = f"LFN{int(exit_code[1]):02}"
+        return
+    said = own_text(text)
+    if said is None:
+        return
+    for pattern, take in _READERS:
+        found = pattern.match(said)
+        if found:
+            take(run, found)
+            return
+
+
+def _begins(run: ParsedRun, found: re.Match[str]) -> None:
+    run.hook = found[1]
+
+
+def _ends(run: ParsedRun, found: re.Match[str]) -> None:
+    run.hook, run.code, run.seconds = found[1], found[2], float(found[3])
+
+
+def _step(run: ParsedRun, found: re.Match[str]) -> None:
+    name, said = found[1], found[2]
+    if said.startswith("begins: "):
+        run.steps[name] = StepRun(name=name, state="running")
+    elif said.partition(":")[0] in ("done", "failed", "not reached") and name in run.steps:
+        run.steps[name] = StepRun(name=name, state=said.partition(":")[0])
+
+
+def _summary(run: ParsedRun, found: re.Match[str]) -> None:
+    seconds = float(found[3]) if found[3] else None
+    run.steps[found[2]] = StepRun(name=found[2], state=_STATES[found[1]], seconds=seconds)
+
+
+def _step_failed(run: ParsedRun, found: re.Match[str]) -> None:
+    code, name, cause = found[1], found[2], found[3]
+    before = run.steps.get(name)
+    seconds = before.seconds if before else None
+    run.steps[name] = StepRun(name=name, state="failed", seconds=seconds, code=code, cause=cause)
+    if run.cause is None:
+        run.code, run.cause = code, cause
+
+
+def _refused(run: ParsedRun, found: re.Match[str]) -> None:
+    if run.cause is None:
+        run.code, run.cause = found[1], found[2]
+
+
+def _remedy(run: ParsedRun, found: re.Match[str]) -> None:
+    last = next((step for step in reversed(list(run.steps.values())) if step.code), None)
+    if last is not None and last.remedy is None:
+        run.steps[last.name] = StepRun(
+            name=last.name,
+            state=last.state,
+            seconds=last.seconds,
+            code=last.code,
+            cause=last.cause,
+            remedy=found[1],
+        )
+    run.remedy = run.remedy or found[1]
+
+
+_READERS = (
+    (_BEGINS, _begins),
+    (_ENDS, _ends),
+    (_STEP, _step),
+    (_STEP_FAILED, _step_failed),
+    (_REFUSED, _refused),
+    (_REMEDY, _remedy),
+    (_SUMMARY, _summary),
+)
+
+
+def lines_of(runs: Sequence[ParsedRun]) -> list[LogLine]:
+    """Return the lines of the last run, which is the one that counts."""
+    return runs[-1].lines if runs else []
