@@ -1,0 +1,123 @@
+"""Measures each minute, and hands over what it has measured."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Optional
+
+from llm_fleet_node.metrics.aws import Refused
+from llm_fleet_node.metrics.exposition import exposition
+from llm_fleet_node.metrics.machine import Machine
+from llm_fleet_node.metrics.publishers import Publisher
+from llm_fleet_node.metrics.rates import Rates
+from llm_fleet_node.metrics.reading import Reading, together, trouble
+from llm_fleet_node.metrics.sample import Sample
+from llm_fleet_node.metrics.settings import Settings
+from llm_fleet_node.metrics.sources.efa import read_efa
+from llm_fleet_node.metrics.sources.lustre import read_lustre
+from llm_fleet_node.metrics.sources.neuron import read_neuron
+from llm_fleet_node.metrics.sources.node import read_node
+from llm_fleet_node.metrics.sources.nvidia import read_gpus
+from llm_fleet_node.metrics.sources.slurm import read_slurm
+from llm_fleet_node.metrics.status import Status, write_status, write_whole
+
+_KEPT = 60
+"""Samples that are kept while nobody takes them: an hour. Prometheus takes none that are older."""
+TEXT = "llm_fleet.prom"
+
+
+class Collector:
+    """What is measured on one node, and what has not been taken yet."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        machine: Machine,
+        to: Publisher,
+        folder: Path,
+        *,
+        known_by: str,
+        say: Callable[[str], None],
+    ) -> None:
+        """Take where values go, the `folder` for status and last values, and the settings' fingerprint `known_by`."""
+        self._settings = settings
+        self._machine = machine
+        self._to = to
+        self._folder = folder
+        self._known_by = known_by
+        self._say = say
+        self._rates = Rates()
+        self._waiting: deque[Sample] = deque(maxlen=_KEPT)
+        self._published: Optional[int] = None
+        self._trouble: Optional[str] = None
+
+    def once(self) -> Status:
+        """Measure, hand over what waits, and return what came of it. Raises `OSError` when the folder takes nothing."""
+        sample = Sample(int(time.time() * 1000), self._measure())
+        self._waiting.append(sample)
+        status = Status(
+            settings=self._known_by,
+            measured=sample.milliseconds,
+            values=len(sample.numbers),
+            absent=dict(sample.reading.absent),
+            broken=sorted(sample.reading.broken),
+            published=self._published,
+            trouble=self._trouble,
+            waiting=len(self._waiting),
+        )
+        write_whole(self._folder / TEXT, exposition(sample))
+        self._hand_over()
+        status = replace(status, published=self._published, trouble=self._trouble, waiting=len(self._waiting))
+        write_status(self._folder, status)
+        return status
+
+    def _measure(self) -> Reading:
+        """Ask each source; one that fails in a way that nobody foresaw does not take the others with it."""
+        sources: dict[str, Callable[[], Reading]] = {
+            "node": lambda: read_node(self._machine, self._rates),
+            "neuron": lambda: read_neuron(self._machine, self._rates, self._folder),
+            "gpu": lambda: read_gpus(self._machine, self._rates),
+            "efa": lambda: read_efa(self._machine, self._rates),
+            "lustre": lambda: read_lustre(self._machine, self._rates),
+        }
+        if self._settings.ask_slurm:
+            sources["slurm"] = lambda: read_slurm(self._machine)
+        return together({name: _read(name, ask) for name, ask in sources.items()})
+
+    def _hand_over(self) -> None:
+        samples = list(self._waiting)
+        try:
+            self._to.send(samples)
+        except Refused as error:
+            if str(error) != self._trouble:
+                self._say(f"values not taken: {error}")
+            self._trouble = str(error)
+            if not error.again:
+                # The same would be refused for ever, and stand in the way of what comes.
+                self._waiting.clear()
+            return
+        if self._trouble is not None:
+            self._say(f"values are taken again, {len(samples)} of them")
+        self._waiting.clear()
+        self._trouble, self._published = None, int(time.time() * 1000)
+
+
+def _read(name: str, ask: Callable[[], Reading]) -> Reading:
+    try:
+        return ask()
+    except Exception as error:
+        return trouble(name, f"{type(error).__name__}: {error}")
+
+
+def seconds_to_next(now: float, every: int, node: str) -> float:
+    """Return how long to wait from `now`: each node has a second of the minute of its own, so that 2,000 nodes do not
+    come at once. Counted from the clock anew each time, so a clock that was set, or a slow minute, adds up to nothing.
+    """
+    own = zlib.crc32(node.encode()) % every
+    left = (own - now) % every
+    return left if left > 1 else left + every

@@ -1,0 +1,76 @@
+"""The credentials of the node's role: from the instance's metadata, else from whatever the AWS CLI finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from datetime import datetime, timezone
+from typing import Any, Optional
+
+from llm_fleet_node.metrics.machine import Machine, Unreadable
+from llm_fleet_node.metrics.signing import Credentials
+
+_METADATA = "http://169.254.169.254"
+_SECONDS = 3
+_EARLY = 300
+"""Seconds before their end at which credentials are asked for anew."""
+_ROLES = "meta-data/iam/security-credentials/"
+
+
+class CredentialSource:
+    """Asks for credentials once, and anew before they expire."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Take the machine whose AWS CLI is asked where the metadata has no role. LLM_FLEET_METADATA: for tests."""
+        self._machine = machine
+        self._place = os.environ.get("LLM_FLEET_METADATA", _METADATA)
+        # Whatever proxy the node has, it cannot answer for this address.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._kept: Optional[Credentials] = None
+
+    def credentials(self) -> Credentials:
+        """Return credentials that are good for minutes. Raises `Unreadable` when nobody has any."""
+        if self._kept is None or self._kept.expires - time.time() < _EARLY:
+            self._kept = self._asked()
+        return self._kept
+
+    def forget(self) -> None:
+        """Ask anew next time: AWS has refused these."""
+        self._kept = None
+
+    def _asked(self) -> Credentials:
+        try:
+            return _credentials(self._of_instance(), "Token")
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            missed = str(error)
+        try:
+            said = self._machine.run("aws", "configure", "export-credentials", "--format", "process", seconds=20)
+            return _credentials(json.loads(said), "SessionToken")
+        except (Unreadable, ValueError, KeyError) as error:
+            raise Unreadable(f"no credentials: the instance's metadata: {missed}; the AWS CLI: {error}") from error
+
+    def _of_instance(self) -> dict[str, Any]:
+        token = self._ask("PUT", "/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
+        headers = {"X-aws-ec2-metadata-token": token}
+        role = self._ask("GET", f"/latest/{_ROLES}", headers).split()[0]
+        return json.loads(self._ask("GET", f"/latest/{_ROLES}{role}", headers))
+
+    def _ask(self, method: str, path: str, headers: dict[str, str]) -> str:
+        request = urllib.request.Request(self._place + path, method=method, headers=headers)  # noqa: S310
+        with self._opener.open(request, timeout=_SECONDS) as answer:
+            return answer.read().decode()
+
+
+def _credentials(told: dict[str, Any], token: str) -> Credentials:
+    """Those without an end, of a person who tries this out, are asked for anew each hour."""
+    end = told.get("Expiration")
+    expires = time.time() + 3600 if end is None else _time(end)
+    return Credentials(told["AccessKeyId"], told["SecretAccessKey"], told.get(token) or "", expires)
+
+
+def _time(text: str) -> float:
+    parsed = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)).timestamp()

@@ -1,0 +1,63 @@
+"""Lustre, as this client sees it."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from llm_fleet_node.metrics.machine import Machine, Unreadable
+from llm_fleet_node.metrics.rates import Rates, known
+from llm_fleet_node.metrics.reading import Reading, nothing
+
+SOURCE = "lustre"
+_SECONDS = 5
+"""How long a mount may take to tell its size. A client that lost its server waits for ever."""
+_BYTES = re.compile(r"^(read_bytes|write_bytes)\s+\d+ samples \[bytes\]\s+\d+\s+\d+\s+(\d+)", re.MULTILINE)
+"""`read_bytes 1025 samples [bytes] <least> <most> <sum>`, and behind it the sum of squares since 2.14. A counter is
+there from its first use on."""
+
+
+def read_lustre(machine: Machine, rates: Rates) -> Reading:
+    """Return how the node's Lustre mounts are; nothing on a node without."""
+    mounts = [line.split()[1] for line in (machine.read("/proc/mounts") or "").splitlines() if _is_lustre(line)]
+    if not mounts:
+        return nothing(SOURCE, "this node mounts no Lustre file system")
+    used: list[float] = []
+    silent: dict[str, str] = {}
+    for mount in mounts:
+        try:
+            used.append(_used(machine, mount))
+        except Unreadable as error:
+            silent[mount] = str(error)
+    values: dict[str, Optional[float]] = {
+        "lustre_answering": 0.0 if silent else 1.0,
+        "lustre_used": max(used, default=None),
+        **_traffic(machine, rates),
+    }
+    return Reading(known(values), {"LustreSilent": silent} if silent else {})
+
+
+def _is_lustre(line: str) -> bool:
+    return line.split()[2:3] == ["lustre"]
+
+
+def _used(machine: Machine, mount: str) -> float:
+    """Ask by a program of its own, which may hang without holding this one up."""
+    said = machine.run("df", "--output=pcent", mount, seconds=_SECONDS).split()
+    if not said or not said[-1].rstrip("%").isdigit():
+        raise Unreadable(f"df tells no size of {mount}")
+    return float(said[-1].rstrip("%"))
+
+
+def _traffic(machine: Machine, rates: Rates) -> dict[str, Optional[float]]:
+    try:
+        said = machine.run("lctl", "get_param", "llite.*.stats", seconds=_SECONDS)
+    except Unreadable:
+        return {}
+    sums = {"read_bytes": 0.0, "write_bytes": 0.0}
+    for name, count in _BYTES.findall(said):
+        sums[name] += float(count)
+    return {
+        "lustre_read": rates.per_second("lustre_read", sums["read_bytes"]),
+        "lustre_written": rates.per_second("lustre_written", sums["write_bytes"]),
+    }
