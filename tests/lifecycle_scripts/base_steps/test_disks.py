@@ -16,6 +16,7 @@ from tests.lifecycle_scripts.base_steps.disk_fixtures import array, disk, makers
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.moved_node import TRN1, Said, file
+from tests.pains.told import told
 
 STARTED = "dlami-nvme.service"
 
@@ -168,14 +169,14 @@ def test_a_folder_with_another_mode_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("free", "files", "told"),
+    ("free", "files", "words"),
     [
         (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5 GiB are needed"),
         (90, 9_999, "/var/lib has room for 9999 more files"),
     ],
 )
 def test_a_full_disk_is_told_with_its_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, files: int, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, files: int, words: str
 ) -> None:
     node = build(tmp_path)
     applied(STEP, node)
@@ -185,8 +186,9 @@ def test_a_full_disk_is_told_with_its_numbers(
         return there
 
     monkeypatch.setattr(os, "statvfs", statvfs)
-    with pytest.raises(Failure, match=f"LFN46  {told}"):
+    with pytest.raises(Failure, match=f"LFN46  {words}") as failure:
         STEP.verify(node)
+    told(5, failure.value, "remedy: free space on the disk named here, or give the group a larger secondary EBS volume")
 
 
 def test_a_users_link_in_scratch_is_not_followed(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.moved_node import M5, TRN1, InstanceType, Said, file, program
+from tests.pains.told import told
 
 LNETCTL = """
 import pathlib
@@ -94,8 +95,9 @@ def test_a_mounted_lustre_is_not_pulled_from_under_anybody(tmp_path: Path) -> No
 def test_tcp_is_refused_by_the_counters(tmp_path: Path, rises: str) -> None:
     node = with_efa(tmp_path, rises=rises)
     STEP.apply(node)
-    with pytest.raises(Failure, match=r"LFN52  64 MiB were written to and read from /fsx, but on EFA"):
+    with pytest.raises(Failure, match=r"LFN52  64 MiB were written to and read from /fsx, but on EFA") as failure:
         STEP.verify(node)
+    told(10, failure.value, "64 MiB were written to and read from /fsx, but on EFA")
 
 
 def test_a_node_whose_efa_is_missing_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.pyxis import STEP
 from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program
+from tests.pains.told import told
 
 ETC = "/opt/slurm/etc"
 PLUGSTACK = f"{ETC}/plugstack.conf"
@@ -98,6 +99,7 @@ def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> No
     with pytest.raises(Failure, match=r"loads pyxis [23] times") as failure:
         STEP.verify(node)
     assert failure.value.code is Code.PYXIS
+    told(8, failure.value, "loads pyxis")
     STEP.apply(node)
     STEP.verify(node)
     lines = [line for line in (node.host.read(PLUGSTACK) or "").splitlines() if not line.startswith("#")]

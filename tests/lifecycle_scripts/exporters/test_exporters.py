@@ -16,6 +16,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps import exporters
 from llm_fleet_node.steps.exporters import STEP
 from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make, program, said
+from tests.pains.told import told
 
 METRICS = '# HELP node_load1 load\nnode_load1 0.5\nnode_disk{name="a b"} 1e9\n'
 SYSTEMCTL = """
@@ -147,6 +148,7 @@ def test_silence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(Failure, match="no metric on port 1 ") as failure:
         STEP.verify(fresh(tmp_path))
     assert failure.value.code is Code.EXPORTER
+    told(23, failure.value, "LFN84 no metric on port 1 ")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from tests.lifecycle_scripts.moved_node import Said, download, file, make
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
+from tests.pains.told import told
 
 CONTENT = b"an archive\n"
 ARCHIVE = download("enroot", CONTENT, "https://github.example/enroot-1.0.tar.gz?raw=1", kind="archive")
@@ -71,6 +72,7 @@ def test_a_changed_file_is_refused_and_not_kept(root: Path) -> None:
     with pytest.raises(Failure, match="has 11 bytes with SHA-256") as failure:
         fetch(node_of(root), "enroot")
     assert failure.value.code is Code.DOWNLOAD_CHANGED
+    told(2, failure.value, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
     assert [path for path in (root / CACHE.lstrip("/")).rglob("*") if path.is_file()] == []
 
 

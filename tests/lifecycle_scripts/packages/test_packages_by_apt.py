@@ -22,6 +22,7 @@ from tests.lifecycle_scripts.packages.apt_root import (
     repository,
     stored,
 )
+from tests.pains.told import told
 
 pytestmark = needs_apt
 
@@ -191,6 +192,7 @@ def test_another_program_that_installs_is_waited_for_and_told(
         with pytest.raises(Failure, match="after 1 s") as failure:
             install(node, ["tool"])
         assert failure.value.code is Code.PACKAGES_LOCKED
+        told(1, failure.value, "find out what installs packages at start (unattended-upgrades, another script)")
         host = make(root).host
         other.communicate("")
     host.run("dpkg", "--unpack", str(next((root / "var/cache/llm-fleet/downloads").rglob("libthing1*.deb"))))

@@ -28,6 +28,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     workers,
 )
 from tests.lifecycle_scripts.step_node_4 import file, said
+from tests.pains.told import told
 
 CONF = f"{ETC}/slurm.conf"
 OURS = f"{ETC}/llm-fleet.conf"
@@ -154,8 +155,9 @@ def test_a_lost_auto_resume_is_told(tmp_path: Path, line: str) -> None:
     node = controller(tmp_path)
     file(tmp_path, CONF, AGENT + line)
     STEP.apply(node)
-    with pytest.raises(Failure, match=r"LFN60.*TaskPlugin=task/"):
+    with pytest.raises(Failure, match=r"LFN60.*TaskPlugin=task/") as failure:
         STEP.verify(node)
+    told(19, failure.value, "auto-resume")
     STEP.verify(replace(node, hook=ON_INIT_COMPLETE))
     assert "auto-resume will not work: TaskPlugin=task/" in said(node)
 
@@ -265,8 +267,9 @@ def test_an_empty_file_is_told_and_repaired(tmp_path: Path, name: str, text: str
     node = controller(tmp_path)
     file(tmp_path, "/fake/version", "25.11.2" if name.endswith("yaml") else "24.11.0")
     file(tmp_path, f"{ETC}/{name}", text)
-    with pytest.raises(Failure, match=f"LFN61.*{name} is empty"):
+    with pytest.raises(Failure, match=f"LFN61.*{name} is empty") as failure:
         STEP.verify(node)
+    told(16, failure.value, "is empty")
     applied(STEP, node)
     assert applied(STEP, node) == []
     path = tmp_path / f"opt/slurm/etc/{name}"

@@ -16,6 +16,7 @@ from llm_fleet_node.steps.slurmctld import STEP
 from tests.lifecycle_scripts.convergence import applied, converges, on
 from tests.lifecycle_scripts.slurm.slurm_node import AGENT, ETC, IGNORED, calls, fails, on_ami, runs, says, starts
 from tests.lifecycle_scripts.step_node_4 import file
+from tests.pains.told import told
 
 
 def configured(root: Path) -> Node:
@@ -115,8 +116,9 @@ def test_one_that_runs_and_does_not_answer_is_told(tmp_path: Path, monkeypatch: 
     with pytest.raises(Failure, match=r"LFN66  no answer of slurmctld within 0.2 s"):
         STEP.verify(node)
     says(tmp_path, "slurmctld", "slurmctld: fatal: CLUSTER ID MISMATCH.")
-    with pytest.raises(Failure, match=r"LFN65  no answer of slurmctld within 0.1 s: fatal: CLUSTER"):
+    with pytest.raises(Failure, match=r"LFN65  no answer of slurmctld within 0.1 s: fatal: CLUSTER") as caught:
         STEP.verify(node)
+    told(15, caught.value, "fatal: CLUSTER ID MISMATCH")
 
 
 def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:

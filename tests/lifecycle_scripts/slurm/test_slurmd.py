@@ -33,6 +33,7 @@ from tests.lifecycle_scripts.slurm.slurm_node import (
     workers,
 )
 from tests.lifecycle_scripts.step_node_4 import file
+from tests.pains.told import told
 
 DROP_IN = "etc/systemd/system/slurmd.service.d/llm-fleet.conf"
 
@@ -197,6 +198,8 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
         STEP.verify(node)
     assert caught.value.code is code
     assert words.removeprefix("slurmd: ") in caught.value.cause
+    if code is Code.SLURM_VERSIONS:
+        told(7, caught.value, "Incompatible versions of client and server code")
 
 
 @pytest.mark.usefixtures("impatient", "port")
