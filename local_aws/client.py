@@ -199,6 +199,28 @@ class LocalAws:
         wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
         self._ask("refuse", wish)
 
+    def move_nodes(
+        self,
+        cluster: str,
+        status: str,
+        *,
+        group: str | None = None,
+        index: int | None = None,
+        message: str = "",
+        region: str | None = None,
+    ) -> list[str]:
+        """Let nodes of a HyperPod cluster be in another status, e.g. `Failure`; returns their ids.
+
+        Default: all; of a `group`, or the one at `index` (from 0, in the order of their making).
+        """
+        wish = {"cluster": cluster, "status": status, "group": group, "index": index, "message": message, "add": 0}
+        return self._steer({"nodes": wish, "region": region or self.region})["ids"]
+
+    def add_nodes(self, cluster: str, group: str, count: int, *, region: str | None = None) -> list[str]:
+        """Let a group of a HyperPod cluster have `count` nodes more, with addresses but no interfaces; returns ids."""
+        wish = {"cluster": cluster, "group": group, "add": count}
+        return self._steer({"nodes": wish, "region": region or self.region})["ids"]
+
     def tell_cluster_event(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
         """Let something happen to a HyperPod cluster: `told` is what DescribeClusterEvent will say (`EventDetails`).
 

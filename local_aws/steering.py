@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from local_aws.resources.moto_fixes.cluster_nodes import steer_nodes
 from local_aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
 from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
@@ -18,7 +19,7 @@ class Steering:
     def steer(self, asked: str) -> dict[str, Any]:
         """Do one request, and return what came of it.
 
-        It is JSON: `waits` in seconds, `refusals`, or `job` or `event` with its `region`.
+        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `job` or `event` with its `region`.
         """
         request: dict[str, Any] = json.loads(asked)
         if "waits" in request:
@@ -27,6 +28,8 @@ class Steering:
         if "refusals" in request:
             refuse_training_jobs(request["refusals"])
             return {}
+        if "nodes" in request:
+            return steer_nodes(self._account, request["region"], request["nodes"])
         if "event" in request:
             return tell_cluster_event(self._account, request["region"], request["event"])
         return move_training_job(self._account, request["region"], request["job"])

@@ -81,6 +81,9 @@ def _list_nodes(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     ]
     begin, size = int(params.get("NextToken", 0)), params.get("MaxResults", 100)
     shown = [known_members("sagemaker", "ClusterNodeSummary", one) for one in nodes[begin : begin + size]]
+    if not params.get("IncludeNodeLogicalIds"):
+        for one in shown:
+            one.pop("NodeLogicalId", None)
     more = {"NextToken": str(begin + size)} if begin + size < len(nodes) else {}
     return {"ClusterNodeSummaries": shown} | more
 

@@ -1,7 +1,83 @@
 """`llm-fleet nodes`: what it is given, and what it does."""
 
+import argparse
+import math
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.nodes.listed_nodes import Seen, listing_of
+from llm_fleet.cli.nodes.roles import roles_of_place
+from llm_fleet.cli.nodes.sight import Sight, look
+from llm_fleet.cli.nodes.wanted_rows import check_group, check_status, keeps
+from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
+from llm_fleet.cli.terminal.json_text import print_json
+from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.cli.verbs import Verbs
+
+_EVERY = 15.0
+_LEAST, _MOST = 5.0, 3600.0
 
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
+    verb = verbs.add_parser("nodes", help="show the nodes of a cluster as AWS and Slurm see them, side by side")
+    add_place(verb)
+    verb.add_argument("--group", metavar="NAME", help="only this instance group, queue or login pool")
+    verb.add_argument("--status", help="only nodes in this status: AWS's or Slurm's word, or `differs`")
+    verb.add_argument("--no-slurm", action="store_true", help="ask AWS only; no session with the controller")
+    verb.add_argument(
+        "--watch", nargs="?", type=_seconds, const=_EVERY, metavar="SECONDS", help="again and again, until Ctrl-C"
+    )
+    verb.add_argument("--json", action="store_true", help="print JSON")
+    verb.set_defaults(run=run, usage=verb.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the nodes. Returns 1 when somebody should look at one, 3 when Slurm should have been asked and was not."""
+    if arguments.json and arguments.watch is not None:
+        arguments.usage("--watch and --json do not go together: ask for --json in a loop of your own")
+    seen = _Looking(arguments)
+    if arguments.watch is not None:
+        from llm_fleet.cli.nodes.watch import watch
+
+        watch(seen.look, arguments.watch)
+    with progress("nodes") as step:
+        sight = seen.look(lambda count: step(said=f"{count} nodes"))
+    if arguments.json:
+        print_json(sight.told())
+    else:
+        print(sight.text(Screen.of_output()), end="")
+    return sight.exit_code
+
+
+class _Looking:
+    """Looks at the nodes that are asked for."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
+        self._place = place_of(arguments)
+        self._roles = roles_of_place(fleet_of(arguments), self._place)
+        self._clients = AwsClients(region=self._place.region)
+
+    def look(self, seen: Seen | None = None) -> Sight:
+        """Return what is there now."""
+        from llm_fleet.cli.nodes.slurm_session import ask_slurm
+
+        arguments = self._arguments
+        listing = listing_of(self._clients, self._place, roles=self._roles, seen=seen)
+        check_group(listing, arguments.group)
+        ask = None if arguments.no_slurm else (lambda listing: ask_slurm(listing, self._clients.region))
+        whole = look(listing, ask)
+        check_status(whole.rows, arguments.status, listing.name)
+        keep = keeps(arguments.group, arguments.status)
+        return Sight(listing=listing, rows=[row for row in whole.rows if keep(row)], unseen=whole.unseen)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not _LEAST <= seconds <= _MOST:
+        raise argparse.ArgumentTypeError(f"{_LEAST:g} to {_MOST:g} seconds: AWS counts calls")
+    return seconds

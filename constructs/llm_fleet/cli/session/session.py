@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Timer
 
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.session.target import Target
@@ -45,18 +46,27 @@ class Done:
 class CutOff(Exception):
     """The session ended before the command did. Its text is what the session said of it."""
 
+    def __init__(self, said: str, *, begun: bool = False) -> None:
+        """`begun`: whether the command had begun, so that to run it again is to run it twice."""
+        super().__init__(said)
+        self.begun = begun
+
 
 class Session:
     """The way onto one node, for one user of it."""
 
-    def __init__(self, target: Target, *, user: str) -> None:
-        """Check that this machine has what it needs. Raises `FleetError` (LF887)."""
+    def __init__(self, target: Target, *, user: str, deadline: float | None = None) -> None:
+        """Check that this machine has what it needs; cut a session off after `deadline` seconds (default: never).
+
+        Raises `FleetError` (LF887).
+        """
         for program in ("aws", "session-manager-plugin"):
             if shutil.which(program) is None:
                 remedy = "install the AWS CLI and its Session Manager plugin; both are AWS's own downloads"
                 refuse(Code.JOBS_PROGRAM, f"this machine has no {program}", remedy, subject="Session Manager")
         self.target = target
         self._user = user
+        self._deadline = deadline
 
     def run(self, script: str) -> Done:
         """Run the bash `script` to its end, again where the session was cut off: it must bear being run twice.
@@ -88,7 +98,7 @@ class Session:
                 told.hear(raw.decode("utf-8", "replace").rstrip("\r\n"))
                 if told.code is not None:
                     return told.code
-        raise CutOff("\n".join(told.around[-_BRIEF:]) or "it ended before the command did")
+        raise CutOff("\n".join(told.around[-_BRIEF:]) or "it ended before the command did", begun=told.begun)
 
     @contextmanager
     def _started(self, script: str, mark: str) -> Generator[subprocess.Popen[bytes]]:
@@ -107,9 +117,14 @@ class Session:
         process = subprocess.Popen(  # noqa: S603 - words of our own, no shell
             words, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+        over = None if self._deadline is None else Timer(self._deadline, process.terminate)
+        if over is not None:
+            over.start()
         try:
             yield process
         finally:
+            if over is not None:
+                over.cancel()
             process.terminate()
             process.wait()
             if process.stdout is not None:
@@ -145,6 +160,7 @@ class _Told:
         self._mark = mark
         self._line = line
         self._inside = False
+        self.begun = False
         self._blank = False
         self.code: int | None = None
         self.around: list[str] = []
@@ -156,7 +172,7 @@ class _Told:
         elif self._inside and not text.startswith(_OWN_LINES):
             self._hand_over(text)
         elif text == f"{self._mark} begin":
-            self._inside = True
+            self._inside = self.begun = True
         elif text.strip():
             self.around.append(text)
 

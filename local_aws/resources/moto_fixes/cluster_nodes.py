@@ -1,0 +1,44 @@
+"""Nodes of a HyperPod cluster that fail, wait or are many, at a word: no machine is here that could."""
+
+import secrets
+import time
+from ipaddress import IPv4Address
+from typing import Any
+
+from moto.sagemaker.models import sagemaker_backends
+
+_FIRST = IPv4Address("10.200.0.10")
+"""Of nodes that were added: outside of what the examples' networks have."""
+
+
+def steer_nodes(account: str, region: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Do one wish about the nodes of `cluster`: `add` so many to a `group`, or give some a `status` and `message`.
+
+    Without `group` and `index` (from 0, in the order of their making) all nodes are meant. Returns their ids.
+    """
+    record = next(
+        one for one in sagemaker_backends[account][region].clusters.values() if one.cluster_name == asked["cluster"]
+    )
+    ids = [one for one, node in record.nodes.items() if asked["group"] in (None, node["InstanceGroupName"])]
+    if asked["add"]:
+        return {"ids": _add(record, ids, int(asked["add"]))}
+    if asked["index"] is not None:
+        ids = [ids[asked["index"]]]
+    for one in ids:
+        status = {"Status": asked["status"]} | ({"Message": asked["message"]} if asked["message"] else {})
+        record.nodes[one]["InstanceStatus"] = status
+    return {"ids": ids}
+
+
+def _add(record: Any, alike: list[str], count: int) -> list[str]:
+    """Add nodes like the last of `alike`, without network interfaces: two thousand would take a minute to make."""
+    model = record.nodes[alike[-1]]
+    made: list[str] = []
+    for number in range(count):
+        instance_id = f"i-0{secrets.token_hex(8)}"
+        address = str(_FIRST + number)
+        named = {"PrivatePrimaryIp": address, "PrivateDnsHostname": f"ip-{address.replace('.', '-')}"}
+        launched = {"InstanceId": instance_id, "LaunchTime": time.time() + number / 1000}
+        record.nodes[instance_id] = {**model, **named, **launched}
+        made.append(instance_id)
+    return made
