@@ -17,6 +17,7 @@ from llm_fleet_stacks.imported import imported_role
 from llm_fleet_stacks.instance_groups import instance_group_from
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
+from llm_fleet_stacks.people import directory_from, slurm_account_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training import training_from
@@ -66,7 +67,9 @@ class HyperPodStack(cdk.Stack):
             node_recovery=config.node_recovery,
             slurm_config_strategy=config.slurm_config_strategy,
             accounting_database=hyperpod_accounting(self, config.accounting_database, database=database),
-            users=[user_from(user) for user in config.users.values()],
+            users=[user_from(user) for user in config.people.values()],
+            slurm_accounts=[slurm_account_from(account) for account in config.slurm_accounts.values()],
+            directory=directory_from(self, config.asked_directory),
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),
             training=training_from(self, config.training),

@@ -25,6 +25,7 @@ def user_from(config: UserConfig) -> ClusterUser:
         sudo=config.sudo,
         ssh_public_keys=config.ssh_public_keys,
         slurm_account=config.slurm_account,
+        home=config.home,
     )
 
 

@@ -23,6 +23,7 @@ from llm_fleet_stacks.imported import imported_policy
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
 from llm_fleet_stacks.parallelcluster_nodes import head_node_from, login_pool_from, queue_from
+from llm_fleet_stacks.people import directory_from, slurm_account_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training import training_from
@@ -81,7 +82,9 @@ class ParallelClusterStack(cdk.Stack):
             slurm=_slurm(config.slurm),
             accounting=parallelcluster_accounting(self, config.accounting, database=database),
             scripts=_scripts(config, storage),
-            users=[user_from(user) for user in config.users.values()],
+            users=[user_from(user) for user in config.people.values()],
+            slurm_accounts=[slurm_account_from(account) for account in config.slurm_accounts.values()],
+            directory=directory_from(self, config.asked_directory),
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),
             training=training_from(self, config.training),

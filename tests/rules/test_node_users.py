@@ -18,6 +18,7 @@ class User:
     gid: int | None = None
     ssh_public_keys: tuple[str, ...] = (ED25519,)
     slurm_account: str | None = "research"
+    home: str | None = None
 
 
 def found(*users: User) -> list[tuple[str, str]]:

@@ -19,6 +19,12 @@ class NodeUserFacts:
     taken_ids: tuple[tuple[int, int, str], ...]
     """First and last id of each range that is taken, and why."""
     example_id: int
+    home_form: re.Pattern[str]
+    """What a home must look like; stricter than Linux."""
+    home_depth: int
+    """How many folders its path names at least."""
+    system_folders: frozenset[str]
+    """Folders of the root that no home can be in."""
     taken_names: frozenset[str]
     """Users and groups that images and packages bring."""
     key_types: tuple[str, ...]
@@ -36,6 +42,9 @@ def node_user_facts() -> NodeUserFacts:
         last_id=facts["last_id"],
         taken_ids=tuple((taken["first"], taken["last"], taken["why"]) for taken in facts["taken_ids"]),
         example_id=facts["example_id"],
+        home_form=re.compile(facts["home_pattern"]),
+        home_depth=facts["home_depth"],
+        system_folders=frozenset(facts["system_folders"]),
         taken_names=frozenset(facts["taken_names"]),
         key_types=tuple(facts["key_types"]),
     )

@@ -41,7 +41,9 @@ def _untold(config: HyperPodConfig) -> list[Problem]:
     scripts = config.scripts
     return check_nodes_told(
         {
-            ("users",): bool(config.users),
+            ("users",): bool(config.people),
+            ("slurm_accounts",): bool(config.slurm_accounts),
+            ("directory",): config.asked_directory is not None,
             ("s3_mounts",): bool(config.s3_mounts),
             ("neuron",): config.neuron is not None,
             ("training",): config.training is not None,

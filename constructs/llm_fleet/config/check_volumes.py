@@ -28,7 +28,7 @@ def _taken(fleet: Fleet, home: HomeConfig) -> dict[str, str]:
     if home.mount_path.rstrip("/") != "/home":
         return taken
     # FSx puts a volume into the root volume, as a directory of the volume's name.
-    users = {name for cluster in fleet.clusters.values() for name in cluster.users}
+    users = {name for cluster in fleet.clusters.values() for name in cluster.people}
     return taken | dict.fromkeys(users, "a user has this name, and FSx puts the volume where that user's home is to be")
 
 

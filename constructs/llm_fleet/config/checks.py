@@ -10,6 +10,7 @@ from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.check_jobs import check_jobs
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
+from llm_fleet.config.people.check_people import check_people_config
 from llm_fleet.config.sagemaker.check_sagemaker import check_sagemaker
 from llm_fleet.config.services.check_front_place import check_front_places
 from llm_fleet.config.services.check_services import check_services
@@ -35,6 +36,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_network_config(fleet),
         *check_storage_config(fleet),
         *check_slurm_database_config(fleet),
+        *check_people_config(fleet),
         *check_cluster_config(fleet),
         *check_parallelclusters(fleet),
         *check_training_config(fleet),

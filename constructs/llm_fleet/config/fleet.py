@@ -12,6 +12,7 @@ from llm_fleet.config.model import FleetModel
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.config.sagemaker.notebook import NotebookConfig
 from llm_fleet.config.sagemaker.studio import StudioConfig
@@ -19,6 +20,7 @@ from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.storage import StorageConfig
+from llm_fleet.config.user import UserConfig
 
 NO_NETWORK = "none"
 """What a user writes for no network; `build` reads it as nothing."""
@@ -40,6 +42,10 @@ class Fleet(FleetModel):
     services need one."""
     storage: StorageConfig = StorageConfig()
     """File systems and buckets, which outlive the clusters. Default: none."""
+    users: Mapping[str, UserConfig] = {}
+    """People of every cluster by login name, so that they are written once. Default: none; each cluster has its own."""
+    directory: DirectoryConfig | None = None
+    """An LDAP directory that every cluster's nodes know further people from. Default: none."""
     clusters: Mapping[str, AnyCluster] = {}
     """The clusters, by name. Default: none."""
     services: Mapping[str, ServiceConfig] = {}
@@ -61,7 +67,10 @@ class Fleet(FleetModel):
 
     @model_validator(mode="after")
     def _tell_entries(self) -> Self:
+        name_entries(self.users)
         name_entries(self.clusters)
+        for cluster in self.clusters.values():
+            cluster.join(self.users, self.directory)
         name_entries(self.services)
         name_entries(self.jobs)
         name_entries(self.notebooks)

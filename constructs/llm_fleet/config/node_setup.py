@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from llm_fleet.config.choices import Removal
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.named import NamedModel, name_entries
 from llm_fleet.config.neuron import NeuronConfig
+from llm_fleet.config.people.directory import DirectoryConfig
+from llm_fleet.config.people.slurm_account import SlurmAccountConfig
 from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.config.training.short_form import or_environment
 from llm_fleet.config.training.training import TrainingConfig
@@ -24,6 +26,10 @@ class NodeSetupModel(NamedModel):
     """The cluster's name. Default: its key in this file."""
     users: Mapping[str, UserConfig] = {}
     """People by login name, with the same ids on every node. Default: the image's own user."""
+    slurm_accounts: Mapping[str, SlurmAccountConfig] = Field(default={}, examples=["{research: {max_jobs: 8}}"])
+    """The tree of Slurm's accounts with its limits, by name. Default: those that users name, without limits."""
+    directory: DirectoryConfig | None = None
+    """An LDAP directory that nodes know further people from. Default: the fleet's."""
     s3_mounts: tuple[S3MountConfig, ...] = ()
     """Buckets that nodes see as folders. Default: none."""
     neuron: NeuronConfig | None = None
@@ -53,15 +59,35 @@ class NodeSetupModel(NamedModel):
     tags: Mapping[str, str] = {}
     """Tags of the cluster, next to those of the fleet. Default: none."""
 
+    _fleet_users: Mapping[str, UserConfig] = PrivateAttr(default={})
+    _fleet_directory: DirectoryConfig | None = PrivateAttr(default=None)
+
     @model_validator(mode="after")
     def _tell_users(self) -> Self:
         name_entries(self.users)
+        name_entries(self.slurm_accounts)
         return self
+
+    def join(self, users: Mapping[str, UserConfig], directory: DirectoryConfig | None) -> None:
+        """Take in the people of the whole fleet; for the fleet, once it is read."""
+        self._fleet_users, self._fleet_directory = users, directory
+
+    @property
+    def people(self) -> Mapping[str, UserConfig]:
+        """Everybody whom nodes make: the fleet's users and its own, who say more of the former where both have them."""
+        return {**self._fleet_users, **self.users}
+
+    @property
+    def asked_directory(self) -> DirectoryConfig | None:
+        """The directory that its nodes ask: its own, else the fleet's."""
+        return self.directory or self._fleet_directory
 
     def stand_in(self, directory: Path) -> None:
         """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
         if self.downloads is not None:
             self.downloads.stand_in(directory)
+        if self.asked_directory is not None:
+            self.asked_directory.stand_in(directory)
 
     @property
     def cluster_name(self) -> str:

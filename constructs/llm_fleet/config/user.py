@@ -21,3 +21,5 @@ class UserConfig(NamedModel):
     """Public SSH keys, each the line of a `.pub` file. Default: none; people come by Session Manager."""
     slurm_account: str | None = Field(default=None, alias="account")
     """Slurm account that the user's jobs are booked to. Default: none of the user's own."""
+    home: str | None = None
+    """Absolute path of the home, on a shared file system if there is one. Default: where the cluster has its homes."""

@@ -31,6 +31,8 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         s3_mounts=plan.setup.s3_mounts,
         accounting=_accounting(scope, plan.shape.accounting_database),
         users=plan.setup.users,
+        slurm_accounts=plan.setup.slurm_accounts,
+        directory=plan.setup.directory,
         neuron=plan.setup.neuron,
         training=plan.setup.training,
         downloads=plan.setup.downloads,

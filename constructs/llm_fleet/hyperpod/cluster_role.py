@@ -14,6 +14,7 @@ from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.access import BucketAccess, SecretAccess
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.node_role import NodeRole
+from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.training_rights import image_repositories
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
@@ -43,6 +44,7 @@ def add_node_role(
             reports=scripts.reports if scripts else None,
             report_events=plan.lifecycle is not None and plan.lifecycle.reports == NodeReports.ALL,
             accounting_secret=SecretAccess.of(cast(secretsmanager.ISecret, database.secret)) if database else None,
+            directory_secret=_directory(plan.setup.directory),
             hub_token_secret=_hub_token(plan.setup.training),
             image_repositories=image_repositories(
                 plan.setup.training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
@@ -63,6 +65,10 @@ def _mounted(plan: ClusterPlan, *, read_only: bool) -> list[BucketAccess]:
 def _hub_token(training: TrainingRuntime | None) -> SecretAccess | None:
     secret = training.hub_token_secret if training is not None else None
     return None if secret is None else SecretAccess.of(secret)
+
+
+def _directory(directory: Directory | None) -> SecretAccess | None:
+    return None if directory is None else SecretAccess.of(cast(secretsmanager.ISecret, directory.bind_secret))
 
 
 def _mirror(downloads: Downloads) -> BucketAccess | None:

@@ -25,10 +25,12 @@ from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
@@ -67,6 +69,8 @@ class HyperPodCluster(ClusterBase):
         slurm_config_strategy: SlurmConfigStrategy | None = None,
         accounting_database: AccountingDatabase | None = None,
         users: Sequence[ClusterUser] = (),
+        slurm_accounts: Sequence[SlurmAccount] = (),
+        directory: Directory | None = None,
         s3_mounts: Sequence[S3Mount] = (),
         neuron: NeuronHost | None = None,
         training: TrainingRuntime | None = None,
@@ -107,6 +111,10 @@ class HyperPodCluster(ClusterBase):
 
         `users`: people with the same ids on every node, and their Slurm accounts. Default: the image's own user.
 
+        `slurm_accounts`: the tree of Slurm's accounts with its limits, which then hold for everybody. Default: none.
+
+        `directory`: an LDAP directory or Active Directory that nodes know further people from. Default: none.
+
         `s3_mounts`: buckets that nodes see as folders. Default: none.
 
         `neuron`: the Neuron SDK's release that hosts carry. Default: whichever the image has. `training`: what jobs
@@ -138,7 +146,15 @@ class HyperPodCluster(ClusterBase):
             node_recovery=node_recovery,
             slurm_config_strategy=slurm_config_strategy,
             accounting_database=accounting_database,
-            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, training=training, downloads=downloads),
+            setup=NodeSetup(
+                users=users,
+                slurm_accounts=slurm_accounts,
+                directory=directory,
+                s3_mounts=s3_mounts,
+                neuron=neuron,
+                training=training,
+                downloads=downloads,
+            ),
             tags=tags or {},
         )
         self.cluster_name: str = plan.cluster_name

@@ -6,12 +6,18 @@ from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.setup_checks import check_downloads, check_own_step_files, given_for_nodes
+from llm_fleet.lifecycle.setup_checks import (
+    check_downloads,
+    check_own_step_files,
+    check_people_of,
+    given_for_nodes,
+)
 from llm_fleet.lifecycle.training_place import files_of
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
+from llm_fleet.rules.people.enforcement import check_hyperpod_enforces
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet.rules.terms import LifecycleHook, NodeType, SlurmConfigStrategy
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
 
@@ -38,6 +44,8 @@ def node_problems(
         *check_node_settings(settings),
         *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
         *check_downloads(setup),
+        *check_people_of(setup, has_accounting=True, on_parallelcluster=False),
+        *(check_hyperpod_enforces(*_slurm_conf(cluster)) if setup.slurm_accounts else ()),
         *_training(cluster, setup, internet),
         *_untold(cluster, setup, lifecycle),
     ]
@@ -76,6 +84,12 @@ def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
         yield group.name, group.node_type, LifecycleHook.ON_CREATE.value
     elif group.on_init_complete is not None:
         yield group.name, group.node_type, LifecycleHook.ON_INIT_COMPLETE.value
+
+
+def _slurm_conf(cluster: ClusterShape) -> tuple[str | None, SlurmConfigStrategy | None]:
+    """Return when the controller runs our scripts, and who owns slurm.conf then."""
+    nodes = [node for group in cluster.groups if group.node_type is NodeType.CONTROLLER for node in _nodes(group)]
+    return next((hook for _, _, hook in nodes), None), cluster.slurm_config_strategy
 
 
 def _untold(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:

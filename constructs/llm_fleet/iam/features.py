@@ -29,6 +29,8 @@ class NodeFeatures:
     """The mirror of what nodes fetch when they start."""
     accounting_secret: SecretAccess | None = None
     """Password of the external accounting database."""
+    directory_secret: SecretAccess | None = None
+    """Password of the reader of an LDAP directory."""
     hub_token_secret: SecretAccess | None = None
     """Token of the Hugging Face Hub, which jobs read."""
     rollback_alarms: tuple[str, ...] = ()

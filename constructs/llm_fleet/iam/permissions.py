@@ -29,6 +29,7 @@ def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
         *reports(features),
         *failures(features, place),
         *accounting(features),
+        *directory(features),
         *hub_token(features),
         *rollback_alarms(features, place),
         *private_images(features),
@@ -162,6 +163,12 @@ def accounting(features: NodeFeatures) -> tuple[Permission, ...]:
     """Reach the accounting database."""
     reason = "slurmdbd on the controller signs in to the accounting database"
     return _read_secret("AccountingSecret", features.accounting_secret, reason)
+
+
+def directory(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Ask a directory."""
+    reason = "each node gives SSSD the password of the directory's reader when it starts"
+    return _read_secret("DirectorySecret", features.directory_secret, reason)
 
 
 def hub_token(features: NodeFeatures) -> tuple[Permission, ...]:

@@ -24,3 +24,8 @@ class ClusterUser:
     """Lines of `authorized_keys`. Default: none; people come by Session Manager and `sudo -iu <name>`."""
     slurm_account: str | None = None
     """The Slurm account that the user's jobs are booked to. Default: none of the user's own."""
+    home: str | None = None
+    """Absolute path of the home. Default: a folder of the user's name where the cluster has its homes.
+
+    That is the file system mounted at /home, else `<mount>/home` on OpenZFS, else on Lustre, else each node's /home.
+    """

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_accounting import NodeAccounting
@@ -19,9 +20,11 @@ from llm_fleet.lifecycle.render_parts import (
     render_s3_mount,
     render_user,
 )
+from llm_fleet.lifecycle.render_people import render_people
 from llm_fleet.lifecycle.render_training import render_training
 from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_place import training_place
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.manifest import manifest as manifest_rules
@@ -92,6 +95,10 @@ class NodeManifest:
     """Where Slurm's accounting is kept. Default: in a database on the controller. `None` for no accounting."""
     users: Sequence[ClusterUser] = ()
     """Users of the nodes. Default: only those of the image."""
+    slurm_accounts: Sequence[SlurmAccount] = ()
+    """Slurm's accounts and their limits. Default: those that users name, without any limit."""
+    directory: Directory | None = None
+    """Directory that knows further people. Default: none."""
     neuron: NeuronHost | None = None
     """Release of the Neuron SDK that hosts carry. Default: whichever the image has."""
     training: TrainingRuntime | None = None
@@ -135,6 +142,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "s3_mounts": [render_s3_mount(mount) for mount in manifest.s3_mounts],
         "accounting": render_accounting(manifest.accounting),
         "users": [render_user(user) for user in manifest.users],
+        **render_people(manifest.slurm_accounts, manifest.directory),
         "neuron": render_neuron(manifest.neuron),
         "training": render_training(manifest.training, training_place(manifest)),
         "downloads": manifest.downloads.rendered(),

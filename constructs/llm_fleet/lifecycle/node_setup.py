@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.training.forms import check_is_runtime
@@ -17,6 +19,8 @@ class NodeSetup:
     """What a cluster's nodes are set up with beyond Slurm, as the cluster's parameters of these names say."""
 
     users: Sequence[ClusterUser] = ()
+    slurm_accounts: Sequence[SlurmAccount] = ()
+    directory: Directory | None = None
     s3_mounts: Sequence[S3Mount] = ()
     neuron: NeuronHost | None = None
     training: TrainingRuntime | None = None

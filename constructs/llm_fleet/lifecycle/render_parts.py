@@ -70,6 +70,8 @@ def render_user(user: ClusterUser) -> dict[str, Any]:
         "sudo": user.sudo,
         "ssh_public_keys": [key.strip() for key in user.ssh_public_keys],
         "slurm_account": user.slurm_account,
+        # Left out unless told, so that what nodes are told stays as it was.
+        **({} if user.home is None else {"home": user.home}),
     }
 
 

@@ -9,6 +9,8 @@ from llm_fleet.named_files.lock_file import locked_files
 from llm_fleet.named_files.own_scripts import own_scripts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.people.check import PeopleSettings, check_people
+from llm_fleet.rules.people.directory import SSSD_PACKAGES
 from llm_fleet.rules.pinned_packages import check_neuron_pinned
 from llm_fleet.rules.problem import PathPart, Problem
 
@@ -21,6 +23,26 @@ def check_downloads(setup: NodeSetup) -> list[Problem]:
         return problems
     files = None if downloads.lock is None else locked_files(downloads.lock)
     return [problem.under("neuron") for problem in check_neuron_pinned(setup.neuron.release, files)]
+
+
+def check_people_of(setup: NodeSetup, *, has_accounting: bool, on_parallelcluster: bool) -> list[Problem]:
+    """Return what is wrong with the accounts and the directory of `setup`."""
+    lock = setup.downloads.lock
+    pinned = None
+    if lock is not None:
+        # One that cannot be read is told where it is named.
+        unread = setup.downloads.problems()
+        pinned = SSSD_PACKAGES if unread else [str(file["name"]) for file in locked_files(lock)]
+    return check_people(
+        PeopleSettings(
+            users=setup.users,
+            slurm_accounts=setup.slurm_accounts,
+            directory=setup.directory,
+            has_accounting=has_accounting,
+            on_parallelcluster=on_parallelcluster,
+            pinned=pinned,
+        )
+    )
 
 
 def check_own_step_files(own_steps: Sequence[OwnStep], folder: Path | None) -> list[Problem]:
@@ -37,6 +59,8 @@ def given_for_nodes(
     """Return, by its path, whether the user has given each thing that only nodes with scripts are told of."""
     return {
         ("users",): bool(setup.users),
+        ("slurm_accounts",): bool(setup.slurm_accounts),
+        ("directory",): setup.directory is not None,
         ("s3_mounts",): bool(setup.s3_mounts),
         ("neuron",): setup.neuron is not None,
         ("training",): setup.training is not None,

@@ -32,6 +32,8 @@ def manifest_of(
         # ParallelCluster sets its own accounting up, from `Database` or `ExternalSlurmdbd`.
         accounting=None,
         users=plan.setup.users,
+        slurm_accounts=plan.setup.slurm_accounts,
+        directory=plan.setup.directory,
         neuron=plan.setup.neuron,
         training=plan.setup.training,
         shared_folders=further_shared_folders(plan.shape, plan.mounts),

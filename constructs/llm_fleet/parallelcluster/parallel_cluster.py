@@ -14,10 +14,12 @@ from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.catalog.parallelcluster_os import Os
 from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
 from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.claimed_names import claim_name
@@ -34,6 +36,7 @@ from llm_fleet.parallelcluster.imported_cluster import ImportedCluster
 from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.nodes_principal import NodesPrincipal
+from llm_fleet.parallelcluster.people import directory_overrides, with_limits
 from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
@@ -81,6 +84,8 @@ class ParallelCluster(ClusterBase):
         accounting: Accounting | None = None,
         scripts: NodeScripts | None = NodeScripts(),  # noqa: B008 - immutable
         users: Sequence[ClusterUser] = (),
+        slurm_accounts: Sequence[SlurmAccount] = (),
+        directory: Directory | None = None,
         s3_mounts: Sequence[S3Mount] = (),
         neuron: NeuronHost | None = None,
         training: TrainingRuntime | None = None,
@@ -129,6 +134,10 @@ class ParallelCluster(ClusterBase):
         user, no buckets, whichever Neuron SDK the image has, nothing for training jobs, and nothing fetched but the
         scripts.
 
+        `slurm_accounts`: the tree of Slurm's accounts with its limits, which then hold for everybody. Default: none.
+
+        `directory`: an LDAP directory or Active Directory that nodes know further people from. Default: none.
+
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
         `permissions_boundary`: of all roles that ParallelCluster makes. `iam_resource_prefix`: a prefix of their names,
@@ -169,15 +178,24 @@ class ParallelCluster(ClusterBase):
             os=os,
             scheduler=scheduler,
             image_id=image_id,
-            slurm=slurm,
+            slurm=with_limits(slurm, slurm_accounts),
             accounting=accounting,
             scripts=scripts,
-            setup=NodeSetup(users=users, s3_mounts=s3_mounts, neuron=neuron, training=training, downloads=downloads),
+            setup=NodeSetup(
+                users=users,
+                slurm_accounts=slurm_accounts,
+                directory=directory,
+                s3_mounts=s3_mounts,
+                neuron=neuron,
+                training=training,
+                downloads=downloads,
+            ),
             tags=tags or {},
             log_retention_days=log_retention_days,
             detailed_monitoring=detailed_monitoring,
-            overrides=iam_overrides(
-                overrides or {}, boundary=permissions_boundary, resource_prefix=iam_resource_prefix
+            overrides=directory_overrides(
+                iam_overrides(overrides or {}, boundary=permissions_boundary, resource_prefix=iam_resource_prefix),
+                directory,
             ),
             iam_resource_prefix=iam_resource_prefix,
         )

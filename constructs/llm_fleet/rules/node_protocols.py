@@ -37,6 +37,11 @@ class UserLike(Protocol):
         """Slurm account; `None` for none."""
         ...
 
+    @property
+    def home(self) -> str | None:
+        """Absolute path of the home; `None` for wherever the cluster's homes are."""
+        ...
+
 
 class S3MountLike(Protocol):
     """A bucket that nodes see as a folder."""

@@ -8,9 +8,10 @@ from llm_fleet.rules.neuron import check_neuron_name, check_neuron_release
 from llm_fleet.rules.node_protocols import OwnStepLike, S3MountLike, UserLike
 from llm_fleet.rules.node_users import check_users
 from llm_fleet.rules.own_steps import check_own_steps, check_roles_have_steps, check_skipped_steps
+from llm_fleet.rules.people.homes import check_homes
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.s3_mounts import check_s3_mounts
-from llm_fleet.rules.terms import NodeType
+from llm_fleet.rules.terms import NodeType, ParallelClusterHook
 
 NodeOfGroup = tuple[str, NodeType, str]
 """Name, role and hook of a group whose nodes run scripts."""
@@ -41,11 +42,18 @@ def check_node_settings(settings: NodeSettings) -> list[Problem]:
     without_steps = check_roles_have_steps(settings.skip_steps, settings.own_steps, nodes=settings.nodes)
     return [
         *(problem.under("users") for problem in check_users(settings.users)),
+        *(problem.under("users") for problem in _homes(settings)),
         *(problem.under("s3_mounts") for problem in s3_mounts),
         *(problem.under("neuron") for problem in _neuron(settings)),
         *(problem.under("skip_steps") for problem in [*check_skipped_steps(settings.skip_steps), *without_steps]),
         *(problem.under("own_steps") for problem in check_own_steps(settings.own_steps)),
     ]
+
+
+def _homes(settings: NodeSettings) -> list[Problem]:
+    # ParallelCluster shares the head node's /home with all others.
+    on_parallelcluster = any(hook == ParallelClusterHook.ON_NODE_CONFIGURED for _, _, hook in settings.nodes)
+    return check_homes(settings.users, shared_paths=settings.mount_paths, home_is_shared=on_parallelcluster)
 
 
 def _neuron(settings: NodeSettings) -> list[Problem]:

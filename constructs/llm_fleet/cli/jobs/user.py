@@ -14,7 +14,7 @@ def user_of(cluster: NodeSetupModel, asked: str | None) -> str:
 
     Raises `FleetError` (LF892) when it has several and nobody said which, or none of that name.
     """
-    names = list(cluster.users)
+    names = list(cluster.people)
     if asked in names or (asked is not None and not names):
         return asked
     if asked is None and len(names) < 2:

@@ -116,7 +116,7 @@ class ConfiguredStudio:
         """Return the ids of people on the clusters that are reached, by cluster and name."""
         reached = {name: self.fleet.clusters[name] for name in self.config.clusters if name in self.fleet.clusters}
         return {
-            name: {user.name: (user.uid, user.uid if user.gid is None else user.gid) for user in cluster.users.values()}
+            name: {who.name: (who.uid, who.uid if who.gid is None else who.gid) for who in cluster.people.values()}
             for name, cluster in reached.items()
         }
 

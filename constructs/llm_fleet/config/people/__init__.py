@@ -1,0 +1,1 @@
+"""People in the fleet file: Slurm's accounts, and directories."""

@@ -1,0 +1,161 @@
+"""The tree of Slurm accounts with its limits, and which account each user has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from llm_fleet.catalog.node_users import node_user_facts
+from llm_fleet.catalog.slurm_limits import slurm_limit_facts
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.node_protocols import UserLike
+from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.people.protocols import SlurmAccountLike
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_COUNTS = ("fairshare", "grp_jobs", "grp_submit_jobs", "max_jobs", "max_submit_jobs", "max_wall_minutes")
+_RESOURCES = ("grp_tres", "max_tres_per_job")
+
+
+def check_slurm_accounts(
+    accounts: Sequence[SlurmAccountLike], users: Sequence[UserLike], *, has_accounting: bool
+) -> list[Problem]:
+    """Return what is wrong with `accounts`, under `slurm_accounts` and their index, and with who has which of them.
+
+    `has_accounting`: Slurm keeps records, without which there are no accounts at all.
+    """
+    if not accounts:
+        return []
+    own = [
+        *_tree(accounts),
+        *(problem.under(index) for index, account in enumerate(accounts) for problem in _check_account(account)),
+    ]
+    told = [*_no_accounting(has_accounting), *(problem.under("slurm_accounts") for problem in own)]
+    return [*told, *(problem.under("users") for problem in _members(accounts, users))]
+
+
+def _no_accounting(has_accounting: bool) -> Iterator[Problem]:
+    if not has_accounting:
+        yield Problem(
+            code=PeopleCode.NO_ACCOUNTING,
+            message="Slurm keeps accounts and their limits in its accounting, and this cluster has none",
+            remedy="give the cluster `accounting`, e.g. the fleet's own `slurm_database`, or leave the accounts out",
+            path=("slurm_accounts",),
+        )
+
+
+def _check_account(account: SlurmAccountLike) -> Iterator[Problem]:
+    if not is_unresolved(account.name) and not node_user_facts().account_form.fullmatch(str(account.name)):
+        yield Problem(
+            code=PeopleCode.ACCOUNT_NAME,
+            message="Slurm keeps account names in lower case and reads blanks and commas as the name's end",
+            remedy="write lower-case letters, digits, dots, hyphens and underscores",
+            path=("name",),
+            value=account.name,
+        )
+    if account.name in (slurm_limit_facts().root_account, slurm_limit_facts().image_account):
+        yield Problem(
+            code=PeopleCode.ACCOUNT_NAME,
+            message="this account is there already: limits on it would bind administrators, or whoever repairs nodes",
+            remedy="choose another name",
+            path=("name",),
+            value=account.name,
+        )
+    for attribute in _COUNTS:
+        yield from _count(attribute, getattr(account, attribute))
+    for attribute in _RESOURCES:
+        yield from _resources(attribute, getattr(account, attribute))
+
+
+def _count(attribute: str, number: object) -> Iterator[Problem]:
+    if number is None or is_unresolved(number):
+        return
+    facts = slurm_limit_facts()
+    # Not every user has a type checker, and a comparison would fail with a traceback.
+    if type(number) is not int or not 0 <= number <= facts.largest:
+        yield Problem(
+            code=PeopleCode.ACCOUNT_LIMIT,
+            message="a limit is a whole number; to Slurm, 0 means none at all, and no limit is told by leaving it out",
+            remedy="write a number from 0 on, or leave it out for no limit",
+            path=(attribute,),
+            value=number,
+            allowed=f"0 to {facts.largest}",
+        )
+
+
+def _resources(attribute: str, given: object) -> Iterator[Problem]:
+    if not isinstance(given, Mapping):
+        yield Problem(
+            code=PeopleCode.ACCOUNT_TRES,
+            message="what may be had is told by resource",
+            remedy="write e.g. {'node': 16, 'gres/gpu': 128}",
+            path=(attribute,),
+            value=given,
+        )
+        return
+    for name, number in dict[object, object](given).items():
+        if not isinstance(name, str) or not slurm_limit_facts().tres_form.fullmatch(name):
+            yield Problem(
+                code=PeopleCode.ACCOUNT_TRES,
+                message="Slurm counts no such resource (TRES)",
+                remedy=did_you_mean(
+                    str(name), (*slurm_limit_facts().counted, "gres/gpu"), otherwise="write e.g. 'node', or 'gres/gpu'"
+                ),
+                path=(attribute, str(name)),
+                value=name,
+                allowed=f"{', '.join(slurm_limit_facts().counted)}, gres/<name>, license/<name>",
+            )
+        else:
+            yield from (problem.under(attribute) for problem in _count(name, number))
+
+
+def _tree(accounts: Sequence[SlurmAccountLike]) -> Iterator[Problem]:
+    parents = {account.name: account.parent for account in accounts}
+    names: set[str] = set()
+    for index, account in enumerate(accounts):
+        if account.name in names:
+            yield _of_tree("two accounts have this name", "give each a name of its own", index, "name", account.name)
+        names.add(account.name)
+        if account.parent is None or is_unresolved(account.parent):
+            continue
+        if account.parent not in parents:
+            remedy = did_you_mean(account.parent, list(parents), otherwise="write it among the accounts, too")
+            yield _of_tree("there is no such account to be below", remedy, index, "parent", account.parent)
+        elif _is_above_itself(account.name, parents):
+            message = "the account is below itself, so the tree has no root"
+            yield _of_tree(message, "leave `parent` out at the topmost account", index, "parent", account.parent)
+
+
+def _is_above_itself(name: str, parents: Mapping[str, str | None]) -> bool:
+    above, seen = parents.get(name), set[str]()
+    while above is not None and above not in seen:
+        if above == name:
+            return True
+        seen.add(above)
+        above = parents.get(above)
+    return False
+
+
+def _of_tree(message: str, remedy: str, index: int, attribute: str, value: str) -> Problem:
+    path = (index, attribute)
+    return Problem(code=PeopleCode.ACCOUNT_PARENT, message=message, remedy=remedy, path=path, value=value)
+
+
+def _members(accounts: Sequence[SlurmAccountLike], users: Sequence[UserLike]) -> Iterator[Problem]:
+    names = [account.name for account in accounts]
+    for index, user in enumerate(users):
+        if user.slurm_account is None:
+            yield Problem(
+                code=PeopleCode.USER_WITHOUT_ACCOUNT,
+                message=f"where limits hold, who has no Slurm account can submit no job, and {user.name} has none",
+                remedy=f"give {user.name} an account, e.g. {names[0]!r}",
+                path=(index, "slurm_account"),
+                allowed=", ".join(names),
+            )
+        elif user.slurm_account not in names and not is_unresolved((user.slurm_account, names)):
+            yield Problem(
+                code=PeopleCode.ACCOUNT_UNKNOWN,
+                message="there is no such account in `slurm_accounts`",
+                remedy=did_you_mean(user.slurm_account, names, otherwise="write it among the accounts, too"),
+                path=(index, "slurm_account"),
+                value=user.slurm_account,
+                allowed=", ".join(names),
+            )

@@ -1,0 +1,61 @@
+"""Accounts and directories of the fleet file, as values of the construct."""
+
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from llm_fleet.config.people.directory import DirectoryConfig
+from llm_fleet.config.people.slurm_account import SlurmAccountConfig
+from llm_fleet.lifecycle.directory.directory import Directory
+from llm_fleet.lifecycle.slurm_account import SlurmAccount
+
+
+def slurm_account_from(config: SlurmAccountConfig) -> SlurmAccount:
+    """Return the account that `config` describes."""
+    return SlurmAccount(
+        name=config.name,
+        parent=config.parent,
+        fairshare=config.fairshare,
+        grp_jobs=config.grp_jobs,
+        grp_submit_jobs=config.grp_submit_jobs,
+        grp_tres=config.grp_tres,
+        max_jobs=config.max_jobs,
+        max_submit_jobs=config.max_submit_jobs,
+        max_tres_per_job=config.max_tres_per_job,
+        max_wall_minutes=config.max_wall_minutes,
+    )
+
+
+def directory_from(scope: Construct, config: DirectoryConfig | None) -> Directory | None:
+    """Return the directory that `config` describes, with its secret in the stack of `scope`; `None` for none."""
+    if config is None:
+        return None
+    return Directory(
+        kind=config.kind,
+        domain=config.domain,
+        uris=config.uris,
+        base_dn=config.base_dn,
+        bind_dn=config.bind_dn,
+        bind_secret=_secret(scope, config),
+        certificate=config.certificate,
+        start_tls=config.start_tls,
+        map_ids=config.own_map_ids,
+        first_id=config.first_id,
+        last_id=config.last_id,
+        user_filter=config.user_filter,
+        group_filter=config.group_filter,
+        sudo_groups=config.sudo_groups,
+        ssh_public_key_attribute=config.ssh_public_key_attribute,
+        home=config.home,
+        test_user=config.test_user,
+        sssd_on_image=config.sssd_on_image,
+    )
+
+
+def _secret(scope: Construct, config: DirectoryConfig) -> secretsmanager.ISecret:
+    key = None
+    if config.bind_secret_key is not None:
+        key = kms.Key.from_key_arn(scope, "DirectorySecretKey", config.bind_secret_key)
+    return secretsmanager.Secret.from_secret_attributes(
+        scope, "DirectorySecret", secret_complete_arn=config.bind_secret_arn, encryption_key=key
+    )
