@@ -376,6 +376,19 @@ class Code(Enum):
         "nothing is broken: another node goes on. If it comes again, look why the shared storage stood still on this "
         "node",
     )
+    METRICS_SERVICE = (
+        "LFN150",
+        "look at `journalctl -u llm-fleet-metrics`, and run the step metrics by --only; jobs run without it",
+    )
+    METRICS_SOURCE = (
+        "LFN151",
+        "look at what the program or device named here says on this node; all other values are sent meanwhile",
+    )
+    METRICS_NOT_TAKEN = (
+        "LFN152",
+        "see that the node reaches the service named here (endpoint, route) and that its role may write there; an hour "
+        "of values waits and is sent once it can",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:

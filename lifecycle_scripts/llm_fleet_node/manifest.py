@@ -17,6 +17,7 @@ from llm_fleet_node.manifest_parts import (
     Fabric,
     Group,
     InstanceType,
+    Metrics,
     Mount,
     Neuron,
     NeuronAlternative,
@@ -75,6 +76,7 @@ class Manifest:
     downloads: Downloads
     reports: Optional[Reports]
     steps: Steps
+    metrics: Optional[Metrics] = None
 
     def group(self, name: str) -> Group | None:
         """Return the group called `name`."""
@@ -124,6 +126,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         downloads=_part(Downloads, document["downloads"]),
         reports=_one(Reports, document["reports"]),
         steps=_part(Steps, document["steps"]),
+        metrics=_one(Metrics, document.get("metrics")),
         **{name: document[name] for name in plain},
     )
 

@@ -213,6 +213,20 @@ class Reports:
 
 
 @dataclass(frozen=True)
+class Metrics:
+    """Where what nodes measure of themselves goes."""
+
+    destination: str
+    """`cloudwatch` or `prometheus`."""
+    cluster: str
+    """The dimension `Cluster`."""
+    namespace: str
+    log_group: Optional[str]
+    remote_write_url: Optional[str]
+    seconds: int
+
+
+@dataclass(frozen=True)
 class OwnStep:
     """A step of the user's own: a script of the bundle."""
 

@@ -49,3 +49,5 @@ class Step:
     """Seconds that one attempt, `apply` and `verify` together, may take."""
     retries: int = 0
     """How often it is attempted anew after it failed. A `Failure` marked final is not attempted anew."""
+    is_for_jobs: bool = True
+    """Whether jobs need it. One that they do not need may fail, and the node works: it is told as degraded."""

@@ -98,13 +98,18 @@ def _tell(
     story["steps"] = [outcome.describe(started) for outcome in outcomes]
     story["skipped"] = graph.skipped
     story["slowest_path"] = slowest
-    story["failures"] = [
-        {"step": one.step.name, "code": one.failure.code.code, "cause": one.failure.cause}
-        for one in failed
-        if one.failure
-    ]
+    story["failures"] = _described([one for one in failed if one.step.is_for_jobs])
+    story["degraded"] = _described([one for one in failed if not one.step.is_for_jobs])
     for line in summary.lines(outcomes, slowest):
         log.line(line)
     for line in summary.failures(failed, log_file):
         log.line(line, error=True)
-    return failed[0].failure if failed else None
+    return next((one.failure for one in failed if one.step.is_for_jobs), None)
+
+
+def _described(failed: list[Outcome]) -> list[dict[str, str]]:
+    return [
+        {"step": one.step.name, "code": one.failure.code.code, "cause": one.failure.cause}
+        for one in failed
+        if one.failure
+    ]

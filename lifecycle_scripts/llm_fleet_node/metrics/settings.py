@@ -33,6 +33,8 @@ class Settings:
     """How many seconds lie between two values."""
     ask_slurm: bool
     """Whether this node tells of the queue."""
+    bundle: str = ""
+    """Which bundle this program is of."""
 
 
 def read_settings(path: Path) -> Settings:
