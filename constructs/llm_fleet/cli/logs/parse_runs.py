@@ -19,6 +19,8 @@ _REMEDY = re.compile(r"\s*remedy: (.*)")
 _SUMMARY = re.compile(r" *(ok|FAILED|-)  ([a-z0-9_-]+) {2,}(\d+\.\d\d)?")
 _EXIT = re.compile(r"Failed to execute \w+ script.*return code: (\d+)")
 """What ParallelCluster makes of a script that failed; the code's number is the exit code."""
+_SHIPPED_LATE = 0.2
+"""Seconds between what is said of a failure and the line that ends the run."""
 _STATES = {"ok": "done", "FAILED": "failed", "-": "not reached"}
 
 
@@ -70,13 +72,29 @@ def _cut(lines: Iterable[LogLine]) -> Iterator[ParsedRun]:
     run = ParsedRun()
     for line in lines:
         said = own_text(line.text) or ""
-        if run.lines and (_BEGINS.match(said) or (run.ended and _REFUSED.match(said))):
+        if run.lines and (_BEGINS.match(said) or _is_of_another(run, line.text)):
             yield run
             run = ParsedRun()
         run.lines.append(line)
         run.ended = run.ended or bool(_ENDS.match(said))
     if run.lines:
         yield run
+
+
+def _is_of_another(run: ParsedRun, text: str) -> bool:
+    """Whether a refusal after a run's end is another run's.
+
+    Standard error may be shipped after standard output; then it is as old as the end by the runner's own clock.
+    """
+    if not run.ended or not _REFUSED.match(own_text(text) or ""):
+        return False
+    clock, last = _clock(text), max((_clock(line.text) or 0.0 for line in run.lines), default=0.0)
+    return clock is None or last - clock > _SHIPPED_LATE
+
+
+def _clock(text: str) -> float | None:
+    found = _SECONDS.search(text, 0, 120)
+    return float(found[0]) if found else None
 
 
 def _read(run: ParsedRun, text: str) -> None:
