@@ -6,5 +6,11 @@ from llm_fleet.rules.any_code import AnyCode
 class PlanCode(AnyCode):
     """One mistake, one code. The string after the code says in short what it stands for."""
 
+    ASSEMBLY = "LF1080", "a folder of which the plan is to be made, and which is no cloud assembly"
+    SYNTH = "LF1081", "a fleet that is good by its file, and whose synthesis fails"
+    NO_CDK = "LF1082", "a synthesis where the CDK or its Node is not installed"
+    PRICE_FILE = "LF1083", "a file of prices that is none"
+    PRICE_LIST = "LF1084", "an answer of AWS's Price List that says nothing of what was asked"
+
     # Of the picture, from the end of the range.
     NO_ASSEMBLY = ("LF1099", "a folder that is no synthesized cloud assembly")
