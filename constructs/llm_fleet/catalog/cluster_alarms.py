@@ -45,7 +45,6 @@ class ParallelClusterMetrics:
     namespace: str
     dimension: str
     no_capacity: str
-    failed_scripts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +94,11 @@ def alarm_minutes() -> Limit:
     return Limit(minimum=facts["shortest_minutes"], maximum=facts["longest_minutes"])
 
 
+def start_failures_metric() -> str:
+    """Return the metric by which nodes tell that their start has failed, in the namespace of their other metrics."""
+    return _facts()["start_failures"]
+
+
 def cluster_log_group() -> str:
     """Return what the names of HyperPod's log groups begin with, before `/<cluster>/<id>`."""
     return _facts()["log_group"]
@@ -125,8 +129,7 @@ def storage_facts() -> StorageFacts:
 @cache
 def parallelcluster_metrics() -> ParallelClusterMetrics:
     """Return what ParallelCluster counts."""
-    facts = _facts()["parallelcluster"]
-    return ParallelClusterMetrics(**{**facts, "failed_scripts": tuple(facts["failed_scripts"])})
+    return ParallelClusterMetrics(**_facts()["parallelcluster"])
 
 
 @cache

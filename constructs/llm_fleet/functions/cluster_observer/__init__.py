@@ -1,1 +1,1 @@
-"""A Lambda function that looks at clusters: how many nodes are missing or failed, and whether their logs end one day."""
+"""A Lambda function that looks at clusters: how many nodes are missing or failed, and whether logs end."""

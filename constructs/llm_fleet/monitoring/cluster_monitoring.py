@@ -1,0 +1,198 @@
+"""Sight of clusters and of what they stand on: alarms, who is told, a dashboard, logs that end, a budget."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from llm_fleet.catalog.cluster_alarms import log_retention_days as usual_retention
+from llm_fleet.monitoring.account_alarm_plans import account_alarm_plans
+from llm_fleet.monitoring.budget_with_action import BudgetWithAction
+from llm_fleet.monitoring.chat_channel import Chat
+from llm_fleet.monitoring.chat_configuration import ChatConfiguration
+from llm_fleet.monitoring.check_monitoring import check_monitoring
+from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
+from llm_fleet.monitoring.cluster_observer import ClusterObserver
+from llm_fleet.monitoring.fleet_budget import FleetBudget
+from llm_fleet.monitoring.monitored_cluster import ClusterKind, MonitoredCluster, NamedCluster, monitored
+from llm_fleet.monitoring.monitoring_dashboard import monitoring_dashboard
+from llm_fleet.monitoring.node_alarm_plans import node_alarm_plans
+from llm_fleet.monitoring.observer_plans import observer_plans
+from llm_fleet.monitoring.storage_alarm_plans import database_plans, lustre_plan, open_zfs_plan
+from llm_fleet.monitoring.watched_storage import WatchedDatabase, WatchedFileSystem, capacity_of, dimensions_of
+from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.notifications.metric_alarms import MetricAlarms
+from llm_fleet.sagemaker.watch.watch_at_synth import text_at_synth
+
+
+class ClusterMonitoring(Construct):
+    """Alarms on clusters that someone can act on, and who is told of them.
+
+    It knows clusters by name and stands before they do: so a cluster's log group has its retention before its first
+    node writes, and a first creation that fails is seen. What is not there publishes nothing, and rings nothing. Events
+    of HyperPod are told by `TrainingWatch(clusters=…)`, give it this `topic`; here only what lasts rings.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        clusters: Sequence[MonitoredCluster | NamedCluster] = (),
+        lustre: WatchedFileSystem | None = None,
+        open_zfs: WatchedFileSystem | None = None,
+        database: WatchedDatabase | None = None,
+        thresholds: ClusterAlarmThresholds | None = None,
+        topic: sns.ITopic | None = None,
+        emails: Sequence[str] = (),
+        chats: Sequence[Chat] = (),
+        budget: FleetBudget | None = None,
+        dashboard: bool = True,
+        log_retention_days: int | None = None,
+        log_encryption_key: kms.IKey | None = None,
+    ) -> None:
+        """Watch over `clusters` and what they stand on.
+
+        - `name`: 1 to 63 letters, digits and hyphens, unique in account and region: alarms' names begin with it.
+        - `clusters`: `MonitoredCluster.hyperpod("train", node_metrics=True)`, or clusters as constructs, of which only
+          what the account tells is watched.
+        - `lustre`, `open_zfs`, `database`: what fills up. Default: nothing; more by `add_lustre` and the like.
+        - `thresholds`: from when on alarms ring. Default: the catalog's.
+        - `topic`: who is told. Default: an `AlarmTopic` of its own. An imported one must let CloudWatch and, with a
+          budget, AWS Budgets write.
+        - `emails`: subscribed to the topic; each must be confirmed by a click in the first mail.
+        - `chats`: channels of Slack and Teams that hear the topic.
+        - `budget`: default, none.
+        - `dashboard`: whether there is one. Default: yes.
+        - `log_retention_days`: of HyperPod's log groups. Default: 180. They are kept when this goes.
+        - `log_encryption_key`: of these log groups. Default: CloudWatch's own encryption.
+
+        Raises `FleetError` with all of: LF113 for a value of another class, LF1182 for e-mail addresses, LF1184 for
+        the retention, LF1189 for the name, LF1181 for a cluster twice.
+        """
+        super().__init__(scope, id)
+        check_monitoring(
+            self.node.path,
+            name=name,
+            clusters=clusters,
+            thresholds=thresholds,
+            topic=topic,
+            emails=emails,
+            chats=chats,
+            budget=budget,
+            log_retention_days=log_retention_days,
+            log_encryption_key=log_encryption_key,
+            lustre=lustre,
+            open_zfs=open_zfs,
+            database=database,
+        )
+        self._name = name
+        self._limits = thresholds or ClusterAlarmThresholds()
+        self._alarms: dict[str, cloudwatch.CfnAlarm] = {}
+        self._storage_plans: list[AlarmPlan] = []
+        self.clusters: tuple[MonitoredCluster, ...] = tuple(monitored(cluster) for cluster in clusters)
+        """What is watched."""
+        self.topic: sns.ITopic = topic or AlarmTopic(self, "Topic")
+        """Who is told. Subscribe to it for more."""
+        self._tell(emails, chats)
+        self._cluster_plans = [self._watch(cluster) for cluster in self.clusters]
+        self.observer: ClusterObserver | None = self._observe(
+            usual_retention() if log_retention_days is None else log_retention_days, log_encryption_key
+        )
+        """The function that looks at clusters; `None` without a cluster."""
+        if lustre is not None:
+            self.add_lustre("Lustre", lustre)
+        if open_zfs is not None:
+            self.add_open_zfs("OpenZfs", open_zfs)
+        if database is not None:
+            self.add_database("Database", database)
+        self.budget: BudgetWithAction | None = budget and BudgetWithAction(
+            self, "Budget", budget=budget, topic=self.topic
+        )
+        """The budget, where one was asked for."""
+        self.dashboard: cloudwatch.CfnDashboard | None = self._make_dashboard() if dashboard else None
+        """The L1 of the dashboard, `<name>-clusters-<region>`; `None` where none was wanted."""
+
+    @property
+    def alarms(self) -> Mapping[str, cloudwatch.CfnAlarm]:
+        """The L1s of all alarms: of clusters by `<cluster>/<id>`, e.g. `train/NodeFailed`; of the rest by id."""
+        return MappingProxyType(self._alarms)
+
+    def add_lustre(self, id: str, file_system: WatchedFileSystem, *, storage_capacity_gib: int | None = None) -> None:
+        """Watch the space of a Lustre file system; `id`: letters and digits, the end of its alarm's name.
+
+        `storage_capacity_gib`: default, that of one made here; of one that nobody tells, the alarm is on bytes. Storage
+        that grows by itself (INTELLIGENT_TIERING) has none, and no alarm.
+        """
+        elastic, capacity = capacity_of(file_system)
+        if not elastic:
+            size = storage_capacity_gib or capacity
+            self._add_storage(id, [lustre_plan(id, file_system.file_system_id, size, self._limits)])
+
+    def add_open_zfs(self, id: str, file_system: WatchedFileSystem) -> None:
+        """Watch the space of an OpenZFS file system; `id`: letters and digits, the end of its alarm's name."""
+        self._add_storage(id, [open_zfs_plan(id, file_system.file_system_id, self._limits)])
+
+    def add_database(self, id: str, database: WatchedDatabase) -> None:
+        """Watch Slurm's accounting database; `id`: letters and digits, with which its alarms' names end."""
+        self._add_storage(id, database_plans(id, dimensions_of(database)))
+
+    def _tell(self, emails: Sequence[str], chats: Sequence[Chat]) -> None:
+        for number, email in enumerate(emails):
+            sns.CfnSubscription(
+                self, f"Email{number}", topic_arn=self.topic.topic_arn, protocol="email", endpoint=email
+            )
+        for number, channel in enumerate(chats):
+            ChatConfiguration(
+                self, f"Chat{number}", name=f"{self._name}-alarms-{number}", channel=channel, topic=self.topic
+            )
+
+    def _watch(self, cluster: MonitoredCluster) -> Sequence[AlarmPlan]:
+        plans = [*account_alarm_plans(cluster, self._limits), *node_alarm_plans(cluster, self._limits)]
+        made = self._make_alarms(f"Cluster-{cluster.name}", plans, f"{self._name}-{cluster.name}")
+        self._alarms |= {f"{cluster.name}/{id}": alarm for id, alarm in made.items()}
+        return plans
+
+    def _observe(self, retention_days: int, key: kms.IKey | None) -> ClusterObserver | None:
+        if not self.clusters:
+            return None
+        kinds: dict[str, ClusterKind] = {cluster.name: cluster.kind for cluster in self.clusters}
+        observer = ClusterObserver(
+            self, "Observer", clusters=kinds, retention_days=retention_days, log_encryption_key=key
+        )
+        self._alarms |= self._make_alarms("ObserverAlarms", observer_plans(observer.function.function.ref), self._name)
+        return observer
+
+    def _add_storage(self, id: str, plans: Sequence[AlarmPlan]) -> None:
+        self._storage_plans += plans
+        self._alarms |= self._make_alarms(f"Storage-{id}", plans, self._name)
+
+    def _make_alarms(self, id: str, plans: Sequence[AlarmPlan], prefix: str) -> Mapping[str, cloudwatch.CfnAlarm]:
+        return MetricAlarms(self, id, plans=plans, name_prefix=prefix, topic=self.topic).alarms
+
+    def _make_dashboard(self) -> cloudwatch.CfnDashboard:
+        stack = cdk.Stack.of(self)
+        return cloudwatch.CfnDashboard(
+            self,
+            "Dashboard",
+            dashboard_name=f"{self._name}-clusters-{stack.region}",
+            dashboard_body=text_at_synth(self._dashboard_body),
+        )
+
+    def _dashboard_body(self) -> str:
+        stack = cdk.Stack.of(self)
+        body = monitoring_dashboard(
+            self.clusters,
+            self._cluster_plans,
+            self._storage_plans,
+            alarm_arns=[alarm.attr_arn for alarm in self._alarms.values()],
+            region=stack.region,
+        )
+        return cast(str, stack.to_json_string(body))

@@ -1,0 +1,130 @@
+"""The function that looks at clusters, its clock, and what it hears at once."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+import llm_fleet.functions
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.cluster_alarms import account_metrics, cluster_log_group
+from llm_fleet.iam.permission import Place
+from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
+from llm_fleet.lifecycle.script_folder import read_folder
+from llm_fleet.monitoring.monitored_cluster import ClusterKind
+from llm_fleet.monitoring.observer_permissions import observer_permissions
+from llm_fleet.sagemaker.watch.watch_rules import CLUSTER_EVENTS
+
+_NAME = "cluster_observer"
+_STATE = CLUSTER_EVENTS[0]
+_CODE = FunctionCode(
+    archive=f"{_NAME}.zip",
+    files=lambda: read_folder(Path(next(iter(llm_fleet.functions.__path__))) / _NAME),
+    below=f"{_NAME}/",
+    handler=f"{_NAME}.handler.handler",
+    timeout=account_metrics().timeout_seconds,
+    description="Counts the nodes of clusters that are missing or failed, and keeps their logs no longer than wanted",
+    policy_description="What the function that looks at clusters may do",
+    role_description="Role of the function that looks at clusters",
+    unencrypted_log="its log holds names of clusters and log groups, encrypted by CloudWatch",
+)
+
+
+class ClusterObserver(Construct):
+    """A function that publishes how clusters stand every five minutes, and gives HyperPod's log groups their retention.
+
+    It knows clusters by name, and stands before they do: of a cluster that is being created it hears by EventBridge,
+    and makes its log group before the first node writes. What it did not hear, the next run finds.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        clusters: Mapping[str, ClusterKind],
+        retention_days: int,
+        log_encryption_key: kms.IKey | None = None,
+    ) -> None:
+        """Make them. `clusters`: kinds by name, one at least.
+
+        `retention_days`: of HyperPod's log groups. `log_encryption_key`: of those and of its own; it must let
+        CloudWatch Logs use it. Default: CloudWatch's own encryption.
+        """
+        super().__init__(scope, id)
+        self._clusters = clusters
+        key_arn = log_encryption_key.key_arn if log_encryption_key else None
+        facts = account_metrics()
+        self.function = PythonFunction(
+            self,
+            "Function",
+            code=_CODE,
+            environment={
+                "CLUSTERS": cdk.Stack.of(self).to_json_string(_kinds(clusters)),
+                "NAMESPACE": facts.namespace,
+                "DIMENSION": facts.dimension,
+                "METRICS": json.dumps(dict(facts.metrics)),
+                "LOG_GROUP": cluster_log_group(),
+                "RETENTION_DAYS": str(retention_days),
+                **({"KEY_ARN": key_arn} if key_arn else {}),
+            },
+            log_encryption_key=log_encryption_key,
+        )
+        """The function, its role and its log."""
+        self._allow(key_arn)
+        self._make_rule("Clock", "Looks how clusters stand", schedule=f"rate({facts.minutes} minutes)")
+        if ClusterKind.HYPERPOD in clusters.values():
+            self._hear()
+        acknowledge(
+            self,
+            f"it runs every {facts.minutes} minutes, looks at what is there, and the next run does what one has missed",
+            "NIST.800.53.R5-LambdaConcurrency",
+            "NIST.800.53.R5-LambdaDLQ",
+        )
+
+    def _hear(self) -> None:
+        names = [name for name, kind in self._clusters.items() if kind == ClusterKind.HYPERPOD]
+        self._make_rule(
+            "States",
+            "Hears of a cluster that is being created, before its first node writes",
+            pattern={"source": ["aws.sagemaker"], "detail-type": [_STATE], "detail": {"ClusterName": names}},
+        )
+
+    def _allow(self, key_arn: str | None) -> None:
+        stack = cdk.Stack.of(self)
+        place = Place(partition=stack.partition, region=stack.region, account=stack.account)
+        permissions = observer_permissions(place, self._clusters, key_arn=key_arn)
+        statements: list[iam.PolicyStatement] = [statement_of(permission) for permission in permissions]
+        self.function.allow_statements(statements, wildcards=reasons_of(permissions))
+
+    def _make_rule(
+        self, id: str, description: str, *, schedule: str | None = None, pattern: object | None = None
+    ) -> None:
+        function = self.function.function
+        rule = events.CfnRule(
+            self,
+            id,
+            description=description,
+            schedule_expression=schedule,
+            event_pattern=pattern,
+            targets=[events.CfnRule.TargetProperty(arn=function.attr_arn, id="Observer")],
+        )
+        lambda_.CfnPermission(
+            self,
+            f"{id}Permission",
+            action="lambda:InvokeFunction",
+            function_name=function.ref,
+            principal="events.amazonaws.com",
+            source_arn=rule.attr_arn,
+        )
+
+
+def _kinds(clusters: Mapping[str, ClusterKind]) -> dict[str, str]:
+    return {name: kind.value for name, kind in clusters.items()}

@@ -1,0 +1,130 @@
+"""Which alarms a cluster has on what its nodes publish: what each looks at, when it rings, and what to do then."""
+
+from llm_fleet.monitoring.account_alarm_plans import steady
+from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
+from llm_fleet.monitoring.cluster_measures import PERIOD, account_metric, node_metric
+from llm_fleet.monitoring.monitored_cluster import ClusterKind, MonitoredCluster
+from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.metric import MetricMath
+
+_DISK_MINUTES = 10
+_BUSY = 100
+"""What an expression gives while the question does not arise: above every threshold of idleness."""
+
+
+def node_alarm_plans(cluster: MonitoredCluster, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
+    """Return the alarms on nodes' own figures; none for a cluster whose nodes publish nothing to CloudWatch."""
+    if not cluster.node_metrics:
+        return ()
+    idle = _idle(cluster.name, thresholds) if cluster.accelerators else ()
+    silent = (_silent(cluster.name, thresholds),) if cluster.kind == ClusterKind.HYPERPOD else ()
+    return (*idle, *_disks(cluster.name, thresholds), *_slurm(cluster.name, thresholds), *silent)
+
+
+def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
+    percent = thresholds.figure("idle_percent")
+    idle, unused = thresholds.figure("idle_minutes"), thresholds.figure("unused_minutes")
+    return (
+        steady(
+            "IdleAllocated",
+            _used_while("allocated > 0", name, "used while jobs hold nodes (%)"),
+            threshold=percent,
+            below=True,
+            minutes=idle,
+            meaning=f"Jobs hold nodes of {name}, and its accelerators have done next to nothing (below {percent:g} %) "
+            f"for {idle:g} minutes: a run hangs, waits for data, or was forgotten. `squeue` names it; look at its log, "
+            "and cancel it with `scancel`.",
+        ),
+        steady(
+            "IdleUnused",
+            _used_while("allocated < 1", name, "used while no job holds a node (%)"),
+            threshold=percent,
+            below=True,
+            minutes=unused,
+            meaning=f"No job has held a node of {name} for {unused:g} minutes, and it costs on. Lower `count` of its "
+            "groups, or destroy its stack: network, storage and accounting stay.",
+        ),
+    )
+
+
+def _used_while(condition: str, name: str, label: str) -> MetricMath:
+    """Return the use of accelerators where `condition` holds; without a value of either there is none here."""
+    return MetricMath(
+        expression=f"IF({condition}, used, {_BUSY})",
+        metrics={
+            "used": node_metric("accelerator_utilization", name, statistic="Average"),
+            "allocated": node_metric("slurm_nodes_allocated", name),
+        },
+        period_seconds=PERIOD,
+        label=label,
+    )
+
+
+def _disks(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
+    percent = thresholds.figure("disk_percent")
+    where = f"Logs Insights on the nodes' metrics of {name} names the node"
+    return (
+        steady(
+            "RootDisk",
+            node_metric("root_disk_used", name),
+            threshold=percent,
+            minutes=_DISK_MINUTES,
+            meaning=f"The root disk of a node of {name} is {percent:g} % full: at 100 % its Slurm daemon and its "
+            f"agents stop. {where}; look for images and logs with `du -xh / | sort -h`, and move them to the local "
+            "disk or to /fsx.",
+        ),
+        steady(
+            "LocalDisk",
+            node_metric("local_disk_used", name),
+            threshold=percent,
+            minutes=_DISK_MINUTES,
+            meaning=f"The local data disk of a node of {name} is {percent:g} % full: containers and caches stop being "
+            f"written. {where}; `llm-fleet connect` leads there, and old images and caches can go.",
+        ),
+    )
+
+
+def _slurm(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
+    wait, down = thresholds.figure("queue_wait_minutes"), thresholds.figure("nodes_down_minutes")
+    return (
+        steady(
+            "QueueWait",
+            node_metric("slurm_longest_wait", name),
+            threshold=wait * 60,
+            minutes=_DISK_MINUTES,
+            meaning=f"A job of {name} that could run has waited for {wait:g} minutes. `squeue --start` says what it "
+            "waits for: nodes that are down or drained, a limit, or a job before it that never ends.",
+        ),
+        steady(
+            "NodesDown",
+            node_metric("slurm_nodes_down", name),
+            threshold=1,
+            minutes=down,
+            meaning=f"Slurm has taken a node of {name} for down for {down:g} minutes. `sinfo -R` says why; when the "
+            "cause is gone, `scontrol update nodename=… state=resume`.",
+        ),
+    )
+
+
+def _silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
+    minutes = thresholds.figure("silent_minutes")
+    # Nodes that nobody counts ring nothing: a cluster that is gone, or scaled to nothing, is silent by right.
+    reporting = MetricMath(
+        expression=f"IF(running > 0, FILL(reporting, 0), {_BUSY})",
+        metrics={
+            "running": account_metric("nodes_running", name),
+            "reporting": node_metric("nodes_reporting", name, statistic="Sum"),
+        },
+        period_seconds=PERIOD,
+        label="nodes that report, while some run",
+    )
+    return steady(
+        "NodesSilent",
+        reporting,
+        threshold=1,
+        below=True,
+        minutes=minutes,
+        meaning=f"Nodes of {name} run, and none has published a metric for {minutes:g} minutes: the alarms on disks, "
+        "accelerators and queue are blind. On the controller, `systemctl status 'llm-fleet-*'` says why; often the "
+        "role lacks a right, or an endpoint is missing in a closed network.",
+    )
