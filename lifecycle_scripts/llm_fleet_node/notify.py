@@ -7,6 +7,7 @@ here is there before that exit. None of it may hide the failure, so its own trou
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -14,11 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from llm_fleet_node import log, report
+from llm_fleet_node.failures import Code
 from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.places import Places
 
-_SOURCE, _DETAIL_TYPE = "llm-fleet.node", "LLM Fleet Node Failed"
+_SOURCE = "llm-fleet.node"
+_FAILED, _DEGRADED = "LLM Fleet Node Failed", "LLM Fleet Node Degraded"
 _METRIC = "NodeStartFailures"
+_HASH = re.compile("-[0-9a-f]{8}$")
 _PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
 Say = Callable[[str], None]
 
@@ -37,6 +41,8 @@ def notify(told: Manifest, story: dict[str, Any], name: str, places: Places, *, 
             commands["metric"] = _metric(told, told.reports.metric_namespace, story)
         if told.reports.event_bus:
             commands["event"] = _event(told, told.reports.event_bus, story, name, commands["report"][-1])
+    elif story.get("degraded") and told.reports.event_bus:
+        commands["event"] = _event(told, told.reports.event_bus, _as_degraded(story), name, commands["report"][-1])
     # The node is at work by now: its jobs, and the starts of others on the same machine, go before the AWS CLI's 0.6 s.
     behind = ["nice", "-n", "19"] if story["code"] == "OK" and shutil.which("nice") else []
     base = [*behind, aws, "--region", told.region, "--output", "json"]
@@ -59,9 +65,21 @@ def _copy(s3_uri: str, name: str, started: str, places: Places) -> list[str]:
 
 
 def _metric(told: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
-    dimensions = f"Cluster={told.cluster or told.fleet},Group={_group(story)},Code={story['code']}"
-    value = ["--metric-name", _METRIC, "--value", "1", "--unit", "Count", "--dimensions", dimensions]
-    return ["cloudwatch", "put-metric-data", "--namespace", namespace, *value]
+    """Counted twice: by what it was, and by the cluster alone, since an alarm cannot look for groups and codes."""
+    whole = {"Cluster": told.cluster or told.fleet, "Group": _group(story), "Code": story["code"]}
+    data = [_datum(whole), _datum({"Cluster": _lasting_name(told)})]
+    return ["cloudwatch", "put-metric-data", "--namespace", namespace, "--metric-data", json.dumps(data)]
+
+
+def _datum(dimensions: dict[str, str]) -> dict[str, Any]:
+    named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    return {"MetricName": _METRIC, "Value": 1, "Unit": "Count", "Dimensions": named}
+
+
+def _lasting_name(told: Manifest) -> str:
+    """Return the cluster's name as its owner gave it: ParallelCluster's changes with its hash, the alarm's does not."""
+    name = told.cluster or told.fleet
+    return _HASH.sub("", name) if told.platform == "parallelcluster" else name
 
 
 def _event(told: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
@@ -76,8 +94,16 @@ def _event(told: Manifest, bus: str, story: dict[str, Any], name: str, copied_to
         "remedy": story["remedy"],
         "report": f"{copied_to}{report.NAME}",
     }
-    entry = {"Source": _SOURCE, "DetailType": _DETAIL_TYPE, "Detail": json.dumps(detail), "EventBusName": bus}
+    kind = _DEGRADED if story.get("is_degraded") else _FAILED
+    entry = {"Source": _SOURCE, "DetailType": kind, "Detail": json.dumps(detail), "EventBusName": bus}
     return ["events", "put-events", "--entries", json.dumps([entry])]
+
+
+def _as_degraded(story: dict[str, Any]) -> dict[str, Any]:
+    """Return `story` with what failed of what jobs do not need in place of its good end."""
+    first = story["degraded"][0]
+    remedy = next(code.remedy for code in Code if code.code == first["code"])
+    return {**story, **first, "remedy": remedy, "is_degraded": True}
 
 
 def _group(story: dict[str, Any]) -> str:

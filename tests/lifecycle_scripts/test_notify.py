@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from llm_fleet_node.notify import _metric as metric  # pyright: ignore[reportPrivateUsage]
 from tests.lifecycle_scripts.step_files import step
+from tests.lifecycle_scripts.step_node_4 import make
 from tests.lifecycle_scripts.throwaway_node import Ended, Node
 
 REPORTS = {"s3_uri": "s3://logs/fleet", "metric_namespace": "/aws/sagemaker/Clusters", "event_bus": "default"}
@@ -22,7 +24,10 @@ def test_a_failure_is_sent_as_report_metric_and_event(worker: Node, aws: Path) -
     assert set(sent) == {"s3", "cloudwatch", "events"}
     assert {call["region"] for call in sent.values()} == {"us-west-2"}
     assert sent["cloudwatch"]["namespace"] == "/aws/sagemaker/Clusters"
-    assert sent["cloudwatch"]["dimensions"] == "Cluster=train,Group=trn,Code=LFN31"
+    by_code, by_cluster = sent["cloudwatch"]["metric_data"]
+    assert by_code["MetricName"] == by_cluster["MetricName"] == "NodeStartFailures"
+    assert dimensions(by_code) == {"Cluster": "train", "Group": "trn", "Code": "LFN31"}
+    assert dimensions(by_cluster) == {"Cluster": "train"}
     (entry,) = sent["events"]["entries"]
     assert (entry["Source"], entry["DetailType"]) == ("llm-fleet.node", "LLM Fleet Node Failed")
     detail = json.loads(entry["Detail"])
@@ -37,13 +42,39 @@ def test_a_failure_is_sent_as_report_metric_and_event(worker: Node, aws: Path) -
 def test_a_failure_before_the_node_knows_itself_is_sent_too(node: Node, aws: Path) -> None:
     node.publish(reports=REPORTS)
     assert run(node, aws).code == 1
-    assert calls(aws)["cloudwatch"]["dimensions"] == "Cluster=train,Group=unknown,Code=LFN14"
+    by_code = calls(aws)["cloudwatch"]["metric_data"][0]
+    assert dimensions(by_code) == {"Cluster": "train", "Group": "unknown", "Code": "LFN14"}
 
 
 def test_a_success_is_reported_without_metric_and_event(worker: Node, aws: Path) -> None:
     worker.publish(reports=REPORTS)
     assert run(worker, aws).code == 0
     assert set(calls(aws)) == {"s3"}
+
+
+def test_what_jobs_do_not_need_may_fail_and_is_told_as_degraded(worker: Node, aws: Path) -> None:
+    broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'nobody takes them')", more='"is_for_jobs": False')
+    worker.publish(step_files={"broken": broken}, reports=REPORTS)
+    ended = run(worker, aws)
+    assert (ended.code, ended.report["code"], ended.report["failures"]) == (0, "OK", [])
+    assert ended.report["degraded"] == [{"step": "broken", "code": "LFN152", "cause": "nobody takes them"}]
+    sent = calls(aws)
+    assert set(sent) == {"s3", "events"}
+    (entry,) = sent["events"]["entries"]
+    assert entry["DetailType"] == "LLM Fleet Node Degraded"
+    detail = json.loads(entry["Detail"])
+    assert (detail["code"], detail["cause"], detail["node"]) == ("LFN152", "nobody takes them", "i-trn1")
+    assert detail["remedy"].startswith("see that the node reaches the service")
+
+
+@pytest.mark.parametrize(("platform", "name"), [("parallelcluster", "train"), ("hyperpod", "train-0a1b2c3d")])
+def test_the_metric_of_a_parallelcluster_keeps_its_name_when_the_hash_changes(
+    tmp_path: Path, platform: str, name: str
+) -> None:
+    manifest = make(tmp_path, platform=platform, cluster="train-0a1b2c3d").manifest
+    story = {"code": "LFN31", "node": {"group": "trn"}}
+    (_, by_cluster) = json.loads(metric(manifest, "LlmFleet/Nodes", story)[-1])
+    assert dimensions(by_cluster) == {"Cluster": name}
 
 
 @pytest.mark.parametrize("reports", [None, REPORTS | {"metric_namespace": None, "event_bus": None}])
@@ -90,6 +121,10 @@ def test_a_node_without_the_command_says_so(worker: Node, tmp_path: Path) -> Non
 
 def run(node: Node, aws: Path, **environment: str) -> Ended:
     return node.run(PATH=f"{aws}/bin:/usr/bin:/bin", FAKE_AWS=str(aws), **environment)
+
+
+def dimensions(datum: dict[str, Any]) -> dict[str, str]:
+    return {each["Name"]: each["Value"] for each in datum["Dimensions"]}
 
 
 def calls(aws: Path) -> dict[str, dict[str, Any]]:

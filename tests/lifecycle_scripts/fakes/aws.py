@@ -34,8 +34,8 @@ def main() -> int:
     copy.set_defaults(call=cp)
     metric = services.add_parser("cloudwatch", allow_abbrev=False).add_subparsers(required=True)
     metric = metric.add_parser("put-metric-data", allow_abbrev=False)
-    for option in ("--namespace", "--metric-name", "--value", "--unit", "--dimensions"):
-        metric.add_argument(option, required=True)
+    metric.add_argument("--namespace", required=True)
+    metric.add_argument("--metric-data", required=True, type=json.loads)
     metric.set_defaults(call=put_metric_data)
     events = services.add_parser("events", allow_abbrev=False).add_subparsers(required=True)
     events = events.add_parser("put-events", allow_abbrev=False)
@@ -84,7 +84,10 @@ def place(name: str) -> Path:
 
 
 def put_metric_data(asked: argparse.Namespace) -> int:
-    return 0 if float(asked.value) == 1 else 2
+    for datum in asked.metric_data:
+        assert set(datum) == {"MetricName", "Value", "Unit", "Dimensions"}
+        assert all(set(each) == {"Name", "Value"} for each in datum["Dimensions"])
+    return 0 if all(datum["Value"] == 1 for datum in asked.metric_data) else 2
 
 
 def put_events(asked: argparse.Namespace) -> int:
