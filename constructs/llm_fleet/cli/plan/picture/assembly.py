@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.plan.picture.resource import Resource
@@ -48,7 +48,7 @@ class Assembly:
             yield from stack.resources.values()
 
 
-def _refuse(folder: Path, why: str) -> None:
+def _refuse(folder: Path, why: str) -> NoReturn:
     refuse(
         PlanCode.NO_ASSEMBLY,
         f"no picture can be drawn from {folder}: {why}",

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-LONGEST = 34
-"""Letters of a line of a card; what is longer is cut with an ellipsis. The whole name is in its tooltip's stack."""
+LONGEST = 42
+"""Letters of a line of a card; what is longer is cut with an ellipsis."""
+_TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def short(text: str, most: int = LONGEST) -> str:
@@ -14,11 +15,22 @@ def short(text: str, most: int = LONGEST) -> str:
     return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
+def construct_name(path: str, logical_id: str) -> str:
+    """Return what a construct is called: its path below the stack, without the ids that every construct has.
+
+    `logical_id` is taken where the assembly tells no path.
+    """
+    parts = path.split("/")
+    while len(parts) > 1 and parts[-1] in ("Resource", "Default"):
+        parts.pop()
+    return short("/".join(parts) or logical_id)
+
+
 def count(amount: object, instance_type: str, minimum: object = None) -> str:
-    """Return e.g. `16 × ml.trn1.32xlarge` or `0–4 × p5.48xlarge`."""
+    """Return e.g. `16 x ml.trn1.32xlarge` or `0-4 x p5.48xlarge`, with the sign of multiplication."""
     most = str(amount)
     least = str(minimum) if minimum is not None else most
-    return f"{most if least == most else f'{least}–{most}'} × {instance_type}"
+    return f"{most if least == most else f'{least}-{most}'} {_TIMES} {instance_type}"
 
 
 def wrapped(words: Iterable[str], most: int = LONGEST) -> tuple[str, ...]:
