@@ -1,0 +1,101 @@
+"""Finds the node that a person means: by role, by its place in a group, by id, name or address."""
+
+from collections.abc import Callable, Sequence
+
+from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.nodes.listing import Listing
+from llm_fleet.cli.nodes.node import Node, NodeRole
+from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.nearest import nearest
+
+_FIRST = (NodeRole.LOGIN, NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.TASK, NodeRole.HOST)
+"""Where a person works when nothing is asked for."""
+_ANY = (NodeRole.LOGIN, NodeRole.CONTROLLER, NodeRole.HEAD)
+"""Roles whose nodes are alike: the first that runs will do."""
+_CANDIDATES = 8
+_LEAST_OF_ID = 5
+"""Signs of an instance id that are taken for its beginning, e.g. `i-0ab`."""
+
+
+def wanted_node(listing: Listing, asked: str | None) -> Node:
+    """Return the node that `asked` means, whether it runs or not; by default a login node, else the controller.
+
+    `asked`: a role, e.g. `controller`; a group and number as the table shows them, e.g. `trn1-3`; a group of one node;
+    an instance id or its beginning; what Slurm calls it; an address. Raises `FleetError` (LF1101, LF1102).
+    """
+    if asked is None:
+        return _first(listing)
+    word = asked.strip().lower()
+    found = _matches(listing.nodes, word)
+    if len(found) > 1 and word in _ANY:
+        found = [next((node for node in found if node.running), found[0])]
+    if len(found) > 1:
+        _refuse_many(listing, asked, found)
+    if not found:
+        _refuse_unknown(listing, asked, word)
+    return found[0]
+
+
+def _first(listing: Listing) -> Node:
+    for role in _FIRST:
+        for node in listing.nodes:
+            if node.role is role and node.running and (node.target or node.task_arn):
+                return node
+    states = ", ".join(f"{node.label} is {node.status}" for node in listing.nodes if node.role in _FIRST)
+    refuse(
+        NodesCode.NODE_NOT_RUNNING,
+        f"no node where people work runs: {states or 'nobody tells what its nodes are for'}",
+        f"name one of {_labels(listing.nodes)}" if listing.nodes else "`llm-fleet nodes` shows what there is",
+        subject=listing.name,
+    )
+
+
+def _matches(nodes: Sequence[Node], word: str) -> list[Node]:
+    """Return the nodes of the first way to read `word` that there are any of."""
+    ways: tuple[Callable[[Node], bool], ...] = (
+        lambda node: word in (node.label.lower(), node.instance_id, node.logical_id, node.address),
+        lambda node: node.name is not None and word.partition(".")[0] == node.name.lower(),
+        lambda node: word == node.group.lower(),
+        lambda node: word == node.role,
+        lambda node: len(word) >= _LEAST_OF_ID and bool(node.instance_id) and str(node.instance_id).startswith(word),
+        lambda node: len(word) >= _LEAST_OF_ID and bool(node.logical_id) and str(node.logical_id).startswith(word),
+    )
+    return next((found for way in ways if (found := [node for node in nodes if way(node)])), [])
+
+
+def _refuse_many(listing: Listing, asked: str, found: Sequence[Node]) -> None:
+    refuse(
+        NodesCode.NODE_AMBIGUOUS,
+        f"{len(found)} nodes answer to it",
+        f"name one of {_labels(found)}",
+        subject=listing.name,
+        value=asked,
+    )
+
+
+def _refuse_unknown(listing: Listing, asked: str, word: str) -> None:
+    group = next((node.group for node in listing.nodes if word.startswith(f"{node.group.lower()}-")), None)
+    alike = [node for node in listing.nodes if node.group == group] or listing.nodes
+    names = [name for node in listing.nodes for name in (node.label, node.name, node.group) if name]
+    offer = nearest(asked, names)
+    refuse(
+        NodesCode.NODE_UNKNOWN,
+        f"group {group} has {len(alike)} {'node' if len(alike) == 1 else 'nodes'}" if group else _why(listing, word),
+        f"write {offer!r}" if offer and group is None else f"name one of {_labels(alike)}",
+        subject=listing.name,
+        value=asked,
+    )
+
+
+def _why(listing: Listing, word: str) -> str:
+    if not listing.nodes:
+        return "there is no node at all yet"
+    if word.startswith("i-"):
+        return "no node has this instance id; a node that was replaced has a new one"
+    return "there is no such node, nor role or group"
+
+
+def _labels(nodes: Sequence[Node]) -> str:
+    told = [f"{node.label} ({node.instance_id or node.status})" for node in nodes[:_CANDIDATES]]
+    more = len(nodes) - len(told)
+    return ", ".join(told) + (f" and {more} more; `llm-fleet nodes` shows all" if more > 0 else "")
