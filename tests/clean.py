@@ -11,7 +11,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import cx_api
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
-from cfnlint.api import ManualArgs, lint
+from cfnlint.config import ConfigMixIn
+from cfnlint.decode.decode import decode_str
+from cfnlint.runner import Runner
 from cloudformation_validate import RegoEngine, Severity
 
 from llm_fleet.network.naming import rule_description
@@ -50,8 +52,18 @@ def annotation_findings(app: cdk.App) -> list[str]:
 
 def cfn_lint_findings(app: cdk.App) -> list[str]:
     """What cfn-lint finds in the templates, warnings among it."""
-    config = ManualArgs(regions=["us-west-2"], ignore_checks=list(_IGNORED))
-    return [str(match) for path in _templates(app) for match in lint(path.read_text(), config=config)]
+    return [str(match) for path in _templates(app) for match in _lint(path.read_text(encoding="utf-8"))]
+
+
+def _lint(text: str) -> list[Any]:
+    template, errors = decode_str(text)
+    return errors or list(_linter().validate_template(template))
+
+
+@cache
+def _linter() -> Any:
+    """One a process: to load its rules takes longer than to lint a small template."""
+    return Runner(ConfigMixIn(regions=["us-west-2"], ignore_checks=list(_IGNORED)))
 
 
 def cloudformation_validate_findings(app: cdk.App) -> list[str]:
