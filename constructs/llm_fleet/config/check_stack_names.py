@@ -12,6 +12,7 @@ _OF_FLEET = {
     "database": "the fleet's database",
     "studio": "the fleet's Studio",
     "watch": "the fleet's watch",
+    "monitoring": "the fleet's monitoring",
 }
 EXPORT = "-export"
 """What the name of the stack that exports a service's model ends in."""

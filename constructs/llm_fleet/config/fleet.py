@@ -9,6 +9,7 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.jobs.job import JobConfig
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.monitoring.monitoring import MonitoringConfig
 from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
@@ -62,6 +63,8 @@ class Fleet(FleetModel):
     """Training jobs that SageMaker runs without a cluster, by name. Default: none."""
     watch: WatchConfig | None = None
     """Who starts training jobs again that failed, and tells what happens to clusters. Default: nobody."""
+    monitoring: MonitoringConfig | None = None
+    """What is watched of clusters, who is told, and what a month may cost. Default: nothing."""
     tags: Mapping[str, str] = {}
     """Tags of everything in the fleet. Default: none."""
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK
 from llm_fleet.config.jobs.short_form import job_in_long_form
+from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
 from llm_fleet.config.sagemaker.endpoint_short_form import endpoint_in_long_form
 from llm_fleet.config.sagemaker.notebook_short_form import notebook_in_long_form
 from llm_fleet.config.sagemaker.studio_short_form import studio_in_long_form
@@ -25,6 +26,7 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
     read = _under(read, "studio", studio_in_long_form)
+    read = _under(read, "monitoring", monitoring_in_long_form)
     read = _under(read, "notebooks", _each(notebook_in_long_form))
     read = _under(read, "endpoints", _each(endpoint_in_long_form))
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))

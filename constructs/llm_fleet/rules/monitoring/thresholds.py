@@ -75,15 +75,15 @@ def check_cluster_thresholds(thresholds: ClusterAlarmThresholdsLike) -> list[Pro
 def _check(name: str, value: object) -> list[Problem]:
     if value is None or is_unresolved(value) or _is_right(name, value):
         return []
-    allowed = _allowed(name)
+    usual = f"{alarm_thresholds()[name]:g}"
     return [
         Problem(
             code=AlarmCode.MONITORING_THRESHOLD,
             path=(name,),
             value=value,
             message="with this the alarm would ring always, or never",
-            allowed=allowed,
-            remedy=f"write {allowed}, or leave it out for {alarm_thresholds()[name]:g}",
+            allowed="above 0 and below 100" if name.endswith(_PERCENT) else f"{alarm_minutes().range} minutes",
+            remedy=f"leave it out, for {usual}{'' if name.endswith(_PERCENT) else ' minutes'}",
         )
     ]
 
@@ -94,9 +94,3 @@ def _is_right(name: str, value: object) -> bool:
     if name.endswith(_MINUTES):
         return type(value) is int and alarm_minutes().holds(value)
     return 0 < value < 100
-
-
-def _allowed(name: str) -> str:
-    if name.endswith(_PERCENT):
-        return "a number above 0 and below 100"
-    return f"whole minutes, {alarm_minutes().range}"
