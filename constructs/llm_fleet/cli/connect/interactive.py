@@ -56,8 +56,8 @@ def open_session(words: Sequence[str], name: str, *, sleep: Callable[[float], No
 def _run(words: Sequence[str]) -> tuple[int, str]:
     """Run `words` with this terminal; return the exit code and the error of AWS, which is not shown yet."""
     program = shutil.which(words[0]) or words[0]
-    # Ctrl-C is for the program on the node. A handler, not SIG_IGN: that would be inherited.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    # A handler, not SIG_IGN: that would be inherited.
+    before = signal.signal(signal.SIGINT, _leave_to_the_session)
     try:
         process = subprocess.Popen([program, *words[1:]], stderr=subprocess.PIPE)  # noqa: S603 - words of our own
         assert process.stderr is not None
@@ -70,6 +70,10 @@ def _run(words: Sequence[str]) -> tuple[int, str]:
         return code, "".join(said)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _leave_to_the_session(_number: int, _frame: object) -> None:
+    """Ctrl-C is typed for what runs on the node."""
 
 
 def _listen(stream: IO[bytes], said: list[str]) -> None:

@@ -53,7 +53,7 @@ def _aliases(nodes: Sequence[Node], prefix: str) -> Iterator[list[str]]:
     met: set[NodeRole] = set()
     for node in nodes:
         names = [node.label, node.name]
-        if node.role in _SHORT and node.role not in met:
+        if node.role is not None and node.role in _SHORT and node.role not in met:
             met.add(node.role)
             names.insert(0, str(node.role))
         yield list(dict.fromkeys(f"{prefix}-{name}" for name in names if name))

@@ -60,7 +60,11 @@ def _matches(nodes: Sequence[Node], word: str) -> list[Node]:
         lambda node: len(word) >= _LEAST_OF_ID and bool(node.instance_id) and str(node.instance_id).startswith(word),
         lambda node: len(word) >= _LEAST_OF_ID and bool(node.logical_id) and str(node.logical_id).startswith(word),
     )
-    return next((found for way in ways if (found := [node for node in nodes if way(node)])), [])
+    for way in ways:
+        found = [node for node in nodes if way(node)]
+        if found:
+            return found
+    return []
 
 
 def _refuse_many(listing: Listing, asked: str, found: Sequence[Node]) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from functools import partial
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.nodes.listed_nodes import Seen, listing_of
@@ -66,7 +67,7 @@ class _Looking:
         arguments = self._arguments
         listing = listing_of(self._clients, self._place, roles=self._roles, seen=seen)
         check_group(listing, arguments.group)
-        ask = None if arguments.no_slurm else (lambda listing: ask_slurm(listing, self._clients.region))
+        ask = None if arguments.no_slurm else partial(ask_slurm, region=self._clients.region)
         whole = look(listing, ask)
         check_status(whole.rows, arguments.status, listing.name)
         keep = keeps(arguments.group, arguments.status)

@@ -15,6 +15,7 @@ from llm_fleet.cli.nodes.launch_order import in_launch_order
 from llm_fleet.cli.nodes.listing import GroupCount, Listing
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.nodes.pace import Pace
+from llm_fleet.cli.nodes.told import Told, part
 from llm_fleet.cli.place.place import Place
 
 _CALL = "list_cluster_nodes"
@@ -23,16 +24,14 @@ _RUNNING = "Running"
 _WORDS = {"controller": NodeRole.CONTROLLER, "login": NodeRole.LOGIN}
 """Where nobody tells what a group is for, its name may."""
 
-_Told = Mapping[str, Any]
-
 
 def hyperpod_listing(
     clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole], seen: Callable[[int], None]
 ) -> Listing:
     """Return the cluster's nodes. Raises `AwsRefusal`."""
     with told_of_aws(str(place)):
-        cluster = cast("_Told", clients.sagemaker.describe_cluster(ClusterName=place.name))
-        groups: list[_Told] = [*cluster.get("InstanceGroups", []), *cluster.get("RestrictedInstanceGroups", [])]
+        cluster = cast("Told", clients.sagemaker.describe_cluster(ClusterName=place.name))
+        groups: list[Told] = [*cluster.get("InstanceGroups", []), *cluster.get("RestrictedInstanceGroups", [])]
         summaries = _summaries(clients, place.name, _wants_unlaunched(cluster), seen)
     cluster_id = str(cluster["ClusterArn"]).rpartition("/")[2]
     known = {str(group["InstanceGroupName"]): _role(group, roles) for group in groups}
@@ -42,24 +41,24 @@ def hyperpod_listing(
         name=str(cluster.get("ClusterName", place.name)),
         status=str(cluster.get("ClusterStatus", "")),
         message=str(cluster.get("FailureMessage") or ""),
-        has_slurm="Eks" not in (cluster.get("Orchestrator") or {}),
+        has_slurm="Eks" not in part(cluster, "Orchestrator"),
         counts=tuple(_count(group) for group in groups),
     )
 
 
-def _wants_unlaunched(cluster: _Told) -> dict[str, Any]:
+def _wants_unlaunched(cluster: Told) -> dict[str, Any]:
     """Return what makes the service tell of nodes that have no machine yet: only `Continuous` knows such."""
     return {"IncludeNodeLogicalIds": True} if cluster.get("NodeProvisioningMode") == "Continuous" else {}
 
 
-def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Callable[[int], None]) -> list[_Told]:
+def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Callable[[int], None]) -> list[Told]:
     pace = Pace(api_rate(_CALL))
-    found: list[_Told] = []
-    token: dict[str, str] = {}
+    found: list[Told] = []
+    token: dict[str, Any] = {}
     while True:
         pace.take()
         page = cast(
-            "_Told",
+            "Told",
             clients.sagemaker.list_cluster_nodes(ClusterName=name, MaxResults=page_size(_CALL), **more, **token),
         )
         found += page["ClusterNodeSummaries"]
@@ -69,10 +68,10 @@ def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Ca
         token = {"NextToken": page["NextToken"]}
 
 
-def _role(group: _Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
+def _role(group: Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
     """Return what a group is for: by AWS, else by the fleet file, else by its name."""
     name = str(group["InstanceGroupName"])
-    told = str((group.get("SlurmConfig") or {}).get("NodeType", "")).lower()
+    told = str(part(group, "SlurmConfig").get("NodeType", "")).lower()
     if told in set(NodeRole):
         return NodeRole(told)
     if name in roles:
@@ -80,15 +79,15 @@ def _role(group: _Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
     return next((role for word, role in _WORDS.items() if word in name.lower()), None)
 
 
-def _count(group: _Told) -> GroupCount:
+def _count(group: Told) -> GroupCount:
     wanted = group.get("TargetCount", group.get("TargetStateCount", 0))
     return GroupCount(group=str(group["InstanceGroupName"]), current=int(group.get("CurrentCount", 0)), wanted=wanted)
 
 
-def _node(told: _Told, cluster_id: str, roles: Mapping[str, NodeRole | None]) -> Node:
+def _node(told: Told, cluster_id: str, roles: Mapping[str, NodeRole | None]) -> Node:
     group = str(told["InstanceGroupName"])
     instance_id = str(told.get("InstanceId") or "") or None
-    status: _Told = told.get("InstanceStatus") or {}
+    status: Told = part(told, "InstanceStatus")
     host = str(told.get("PrivateDnsHostname") or "").partition(".")[0]
     found = _HOST.fullmatch(host)
     return Node(

@@ -1,6 +1,6 @@
 """Lists the nodes of a ParallelCluster: instances of EC2, by the tags that it gives them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 from llm_fleet.catalog.api_rates import api_rate, page_size
@@ -11,6 +11,7 @@ from llm_fleet.cli.nodes.launch_order import in_launch_order
 from llm_fleet.cli.nodes.listing import Listing
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.nodes.pace import Pace
+from llm_fleet.cli.nodes.told import Told, part
 from llm_fleet.cli.place.place import Place
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 
@@ -21,8 +22,6 @@ _QUEUE = "parallelcluster:queue-name"
 _POOL = "parallelcluster:login-nodes-pool"
 _ROLES = {"HeadNode": NodeRole.HEAD, "Compute": NodeRole.COMPUTE, "LoginNode": NodeRole.LOGIN}
 _THERE = ["pending", "running", "shutting-down", "stopping", "stopped"]
-
-_Told = Mapping[str, Any]
 
 
 def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
@@ -42,19 +41,19 @@ def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable
     return Listing(nodes=in_launch_order(nodes), name=name)
 
 
-def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> list[_Told]:
+def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> list[Told]:
     # Its name ends in eight digits of a hash of what no update changes, which only a synth could tell.
     filters = [
         {"Name": f"tag:{_CLUSTER}", "Values": [name, f"{name}-????????"]},
         {"Name": "instance-state-name", "Values": _THERE},
     ]
     pace = Pace(api_rate(_CALL))
-    found: list[_Told] = []
-    token: dict[str, str] = {}
+    found: list[Told] = []
+    token: dict[str, Any] = {}
     while True:
         pace.take()
         page = cast(
-            "_Told",
+            "Told",
             clients.ec2.describe_instances(Filters=cast("Any", filters), MaxResults=page_size(_CALL), **token),
         )
         found += [one for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
@@ -64,17 +63,17 @@ def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> l
         token = {"NextToken": page["NextToken"]}
 
 
-def _newest(instances: list[_Told]) -> str:
+def _newest(instances: list[Told]) -> str:
     """Return the name of the cluster: of two, as long as one takes the other's place, the new one's."""
     heads = [one for one in instances if _tags(one).get(_TYPE) == "HeadNode"]
     return _tags(max(heads or instances, key=lambda one: one["LaunchTime"]))[_CLUSTER]
 
 
-def _tags(instance: _Told) -> dict[str, str]:
+def _tags(instance: Told) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
 
 
-def _node(told: _Told) -> Node:
+def _node(told: Told) -> Node:
     tags = _tags(told)
     role = _ROLES.get(tags.get(_TYPE, ""))
     state = str(told["State"]["Name"])
@@ -86,10 +85,10 @@ def _node(told: _Told) -> Node:
         instance_id=told["InstanceId"],
         status=state,
         running=running,
-        message="" if running else str((told.get("StateReason") or {}).get("Message", "")),
+        message="" if running else str(part(told, "StateReason").get("Message", "")),
         instance_type=told.get("InstanceType"),
         launched=told.get("LaunchTime"),
-        zone=(told.get("Placement") or {}).get("AvailabilityZone"),
+        zone=part(told, "Placement").get("AvailabilityZone"),
         address=told.get("PrivateIpAddress"),
         target=told["InstanceId"] if running else None,
     )

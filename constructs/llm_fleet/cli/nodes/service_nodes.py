@@ -11,12 +11,11 @@ from llm_fleet.cli.nodes.launch_order import in_launch_order
 from llm_fleet.cli.nodes.listing import GroupCount, Listing
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.nodes.pace import Pace
+from llm_fleet.cli.nodes.told import Told, part
 from llm_fleet.cli.place.place import Place
 
 _CALL = "list_ecs"
 _INTERFACE = "ElasticNetworkInterface"
-
-_Told = Mapping[str, Any]
 
 
 def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
@@ -24,7 +23,7 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
     name = place.name
     asked = _Ecs(clients, name)
     with told_of_aws(str(place)):
-        services = cast("_Told", clients.ecs.describe_services(cluster=name, services=[name]))["services"]
+        services = cast("Told", clients.ecs.describe_services(cluster=name, services=[name]))["services"]
         hosts = asked.all("list_container_instances", "containerInstanceArns", "describe_container_instances")
         tasks = asked.all("list_tasks", "taskArns", "describe_tasks", serviceName=name)
         machines = _machines(clients, [str(one["ec2InstanceId"]) for one in hosts if one.get("ec2InstanceId")])
@@ -32,7 +31,7 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
     where = {str(one["containerInstanceArn"]): str(one.get("ec2InstanceId", "")) for one in hosts}
     nodes = [_host(one, machines.get(str(one.get("ec2InstanceId")), {})) for one in hosts]
     nodes += [_task(one, where) for one in tasks]
-    service: _Told = services[0] if services else {}
+    service: Told = services[0] if services else {}
     return Listing(
         nodes=in_launch_order(nodes),
         name=name,
@@ -51,14 +50,14 @@ class _Ecs:
         self._cluster = cluster
         self._pace = Pace(api_rate(_CALL))
 
-    def all(self, lists: str, arns: str, describes: str, **more: str) -> list[_Told]:
+    def all(self, lists: str, arns: str, describes: str, **more: str) -> list[Told]:
         """Return what the operation `describes` tells of everything that `lists` names."""
         key = arns.removesuffix("Arns") + "s"
-        found: list[_Told] = []
-        for part in self._pages(lists, arns, more):
-            if part:
+        found: list[Told] = []
+        for named in self._pages(lists, arns, more):
+            if named:
                 self._pace.take()
-                found += getattr(self._client, describes)(cluster=self._cluster, **{key: part})[key]
+                found += getattr(self._client, describes)(cluster=self._cluster, **{key: named})[key]
         return found
 
     def _pages(self, lists: str, arns: str, more: Mapping[str, str]) -> Iterator[Sequence[str]]:
@@ -73,7 +72,7 @@ class _Ecs:
             token = {"nextToken": page["nextToken"]}
 
 
-def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, _Told]:
+def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Told]:
     """Return what EC2 tells of the hosts, by id; one that is gone already is left out."""
     if not ids:
         return {}
@@ -81,22 +80,22 @@ def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, _Told]:
         Filters=[{"Name": "instance-id", "Values": list(ids)}]
     )
     found = [one for page in pages for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
-    return {str(one.get("InstanceId")): cast("_Told", one) for one in found}
+    return {str(one.get("InstanceId")): cast("Told", one) for one in found}
 
 
-def _count(service: _Told) -> GroupCount:
+def _count(service: Told) -> GroupCount:
     return GroupCount(group=str(NodeRole.TASK), current=service["runningCount"], wanted=service["desiredCount"])
 
 
-def _last_event(service: _Told) -> str:
+def _last_event(service: Told) -> str:
     """Return why the service lacks tasks, in ECS's words; nothing when it lacks none."""
     if not service or service["runningCount"] >= service["desiredCount"]:
         return ""
-    events: Sequence[_Told] = service.get("events", [])
+    events: Sequence[Told] = service.get("events", [])
     return str(events[0]["message"]) if events else ""
 
 
-def _host(told: _Told, machine: _Told) -> Node:
+def _host(told: Told, machine: Told) -> Node:
     attributes = {one["name"]: one.get("value", "") for one in told.get("attributes", [])}
     connected = bool(told.get("agentConnected"))
     status = str(told.get("status", ""))
@@ -110,13 +109,13 @@ def _host(told: _Told, machine: _Told) -> Node:
         message=str(told.get("statusReason") or "") or ("" if connected else "ECS's agent is not connected"),
         instance_type=machine.get("InstanceType") or attributes.get("ecs.instance-type"),
         launched=machine.get("LaunchTime") or told.get("registeredAt"),
-        zone=(machine.get("Placement") or {}).get("AvailabilityZone") or attributes.get("ecs.availability-zone"),
+        zone=part(machine, "Placement").get("AvailabilityZone") or attributes.get("ecs.availability-zone"),
         address=machine.get("PrivateIpAddress"),
         target=told.get("ec2InstanceId"),
     )
 
 
-def _task(told: _Told, where: Mapping[str, str]) -> Node:
+def _task(told: Told, where: Mapping[str, str]) -> Node:
     arn = str(told["taskArn"])
     details = {
         detail["name"]: detail.get("value", "")

@@ -26,7 +26,7 @@ def synthesize(fleet_file: Path, folder: Path) -> None:
     command = [sys.executable, "-m", _MODULE, "--fleet", str(fleet_file), "--out", str(folder)]
     environment = {**os.environ, "CDK_VALIDATION": "false", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     with progress("synthesizing"):
-        ended = subprocess.run(
+        ended = subprocess.run(  # noqa: S603 - words of our own, no shell
             command,
             env=environment,
             stdin=subprocess.DEVNULL,

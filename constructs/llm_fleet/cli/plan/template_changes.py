@@ -90,7 +90,7 @@ def _kind(resource_type: str, changed: Sequence[str]) -> ChangeKind:
 
 
 def _differing(old: Any, new: Any, path: str) -> Iterator[str]:
-    """Yield the paths of values that differ; a function of CloudFormation, and a list of another length, is one value."""
+    """Yield the paths of values that differ; a function, and a list of another length, is one value."""
     if old == new:
         return
     if _is_plain(old) and _is_plain(new):
