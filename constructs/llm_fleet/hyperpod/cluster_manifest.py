@@ -37,6 +37,7 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         training=plan.setup.training,
         downloads=plan.setup.downloads,
         reports=_reports(scope, plan, lifecycle.reports, bucket),
+        metrics=plan.setup.metrics,
         skip_steps=lifecycle.skip_steps,
         own_steps=lifecycle.own_steps,
     )

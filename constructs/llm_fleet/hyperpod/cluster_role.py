@@ -16,6 +16,7 @@ from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.render_metrics import metrics_rights
 from llm_fleet.lifecycle.training_rights import image_repositories
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.terms import NodeReports
@@ -50,6 +51,7 @@ def add_node_role(
                 plan.setup.training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
             ),
             rollback_alarms=_alarms(plan),
+            **metrics_rights(plan.setup.metrics, cluster_name=plan.cluster_name),
         ),
     )
     _allow_volume_keys(node_role, plan)

@@ -24,9 +24,11 @@ from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.metrics_log import MetricsLog
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
@@ -75,6 +77,7 @@ class HyperPodCluster(ClusterBase):
         neuron: NeuronHost | None = None,
         training: TrainingRuntime | None = None,
         downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
+        metrics: ClusterMetrics | None = None,
         role: iam.IRole | iam.Role | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
@@ -122,6 +125,9 @@ class HyperPodCluster(ClusterBase):
 
         `downloads`: what nodes may fetch when they start. Default: nothing but the scripts.
 
+        `metrics`: what nodes measure of themselves each minute, and where it goes. Default: nothing is measured. A
+        `role` of your own must be allowed to write there.
+
         `role`: what nodes may do. Default: a role with what the features in use need, and nothing else.
 
         `read_buckets`, `write_buckets`: data for the nodes; with a `role` of your own, grant it yourself.
@@ -154,6 +160,7 @@ class HyperPodCluster(ClusterBase):
                 neuron=neuron,
                 training=training,
                 downloads=downloads,
+                metrics=metrics,
             ),
             tags=tags or {},
         )
@@ -171,6 +178,9 @@ class HyperPodCluster(ClusterBase):
         """The L1 beneath, as the way out."""
         self.resource.apply_removal_policy(removal_policy)
         wait_for(self.resource, plan, node_role or self.role, rules)
+        metrics_log = MetricsLog.of(self, metrics, cluster_name=plan.cluster_name)
+        if metrics_log is not None:
+            self.resource.node.add_dependency(metrics_log)
         self.cluster_arn = self.resource.attr_cluster_arn
 
     @property

@@ -8,6 +8,7 @@ from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.setup_checks import (
     check_downloads,
+    check_node_metrics,
     check_own_step_files,
     check_people_of,
     given_for_nodes,
@@ -44,6 +45,7 @@ def node_problems(
         *check_node_settings(settings),
         *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
         *check_downloads(setup),
+        *check_node_metrics(setup, cluster.region),
         *check_people_of(setup, has_accounting=True, on_parallelcluster=False),
         *(check_hyperpod_enforces(*_slurm_conf(cluster)) if setup.slurm_accounts else ()),
         *_training(cluster, setup, internet),

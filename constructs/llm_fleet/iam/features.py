@@ -39,3 +39,5 @@ class NodeFeatures:
     """ARNs of private ECR repositories that jobs pull from."""
     metrics_workspaces: tuple[str, ...] = ()
     """ARNs of Amazon Managed Prometheus workspaces that nodes write metrics to."""
+    metrics_log_group: str | None = None
+    """Name of the log group of whose lines CloudWatch makes metrics."""

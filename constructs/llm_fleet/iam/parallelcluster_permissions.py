@@ -6,7 +6,17 @@ AmazonSSMManagedInstanceCore.
 
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.permissions import bundle, data_buckets, failures, hub_token, mirror, private_images, reports
+from llm_fleet.iam.permissions import (
+    bundle,
+    data_buckets,
+    failures,
+    hub_token,
+    metrics,
+    metrics_log,
+    mirror,
+    private_images,
+    reports,
+)
 
 
 def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
@@ -19,4 +29,6 @@ def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[P
         *failures(features, place),
         *hub_token(features),
         *private_images(features),
+        *metrics(features),
+        *metrics_log(features, place),
     )

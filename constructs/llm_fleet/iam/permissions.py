@@ -34,6 +34,7 @@ def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
         *rollback_alarms(features, place),
         *private_images(features),
         *metrics(features),
+        *metrics_log(features, place),
     )
 
 
@@ -206,6 +207,20 @@ def metrics(features: NodeFeatures) -> tuple[Permission, ...]:
             actions=("aps:RemoteWrite",),
             resources=features.metrics_workspaces,
             reason="the exporters on a node write to the Prometheus workspace",
+        ),
+    )
+
+
+def metrics_log(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Write the lines of which CloudWatch makes metrics."""
+    if features.metrics_log_group is None:
+        return ()
+    return (
+        Permission(
+            sid="MetricsLog",
+            actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+            resources=(place.arn("logs", f"log-group:{features.metrics_log_group}:*"),),
+            reason="each node writes what it measures into a stream of its own, which is named by its instance id",
         ),
     )
 

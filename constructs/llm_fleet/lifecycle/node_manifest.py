@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_accounting import NodeAccounting
 from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.lifecycle.render_metrics import render_metrics
 from llm_fleet.lifecycle.render_parts import (
     render_accounting,
     render_instance_type,
@@ -109,6 +111,10 @@ class NodeManifest:
     """What nodes may fetch. Default: nothing."""
     reports: ReportPlace | None = None
     """Where nodes leave reports. Default: only on the node, and in its log group."""
+    metrics: ClusterMetrics | None = None
+    """Where what nodes measure of themselves goes. Default: nothing is measured."""
+    metrics_cluster: str | None = None
+    """Which cluster the metrics are of. Default: `cluster_name`; on ParallelCluster the name without its hash."""
     skip_steps: Sequence[str] = ()
     """Names of steps that no node takes."""
     own_steps: Sequence[OwnStep] = ()
@@ -147,6 +153,7 @@ def render(manifest: NodeManifest, *, content_hash: str, scripts_sha256: str) ->
         "training": render_training(manifest.training, training_place(manifest)),
         "downloads": manifest.downloads.rendered(),
         "reports": render_reports(manifest.reports),
+        **render_metrics(manifest.metrics, cluster_name=manifest.metrics_cluster or manifest.cluster_name),
         "steps": {
             "skip": list(manifest.skip_steps),
             "own": [render_own_step(step) for step in manifest.own_steps],

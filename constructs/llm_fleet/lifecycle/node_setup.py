@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
@@ -10,6 +11,7 @@ from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.rules.monitoring.metrics import check_is_metrics
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.training.forms import check_is_runtime
 
@@ -25,7 +27,9 @@ class NodeSetup:
     neuron: NeuronHost | None = None
     training: TrainingRuntime | None = None
     downloads: Downloads = field(default_factory=Downloads.none)
+    metrics: ClusterMetrics | None = None
 
     def __post_init__(self) -> None:
-        """Raise `FleetError` for a training runtime that is none."""
-        raise_problems(check_is_runtime(self.training, "training"))
+        """Raise `FleetError` for a training runtime, or metrics, that are none."""
+        found = check_is_runtime(self.training, "training")
+        raise_problems([*found, *check_is_metrics(self.metrics, ClusterMetrics, "metrics")])

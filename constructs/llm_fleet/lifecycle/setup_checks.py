@@ -8,6 +8,7 @@ from llm_fleet.lifecycle.own_step import OwnStep
 from llm_fleet.named_files.lock_file import locked_files
 from llm_fleet.named_files.own_scripts import own_scripts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.monitoring.metrics import check_metrics
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.people.check import PeopleSettings, check_people
 from llm_fleet.rules.people.directory import SSSD_PACKAGES
@@ -45,6 +46,13 @@ def check_people_of(setup: NodeSetup, *, has_accounting: bool, on_parallelcluste
     )
 
 
+def check_node_metrics(setup: NodeSetup, region: str | None) -> list[Problem]:
+    """Return what is wrong with where the metrics of nodes in `region` go."""
+    if setup.metrics is None:
+        return []
+    return [problem.under("metrics") for problem in check_metrics(setup.metrics, region=region)]
+
+
 def check_own_step_files(own_steps: Sequence[OwnStep], folder: Path | None) -> list[Problem]:
     """Return what is wrong with the scripts of `own_steps` in `folder`."""
     if folder is not None and not folder.is_dir():
@@ -64,6 +72,7 @@ def given_for_nodes(
         ("s3_mounts",): bool(setup.s3_mounts),
         ("neuron",): setup.neuron is not None,
         ("training",): setup.training is not None,
+        ("metrics",): setup.metrics is not None,
         ("downloads",): setup.downloads.source != "none",
         ("skip_steps",): bool(skip_steps),
         ("own_steps",): bool(own_steps),

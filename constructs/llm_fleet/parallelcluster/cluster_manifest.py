@@ -39,6 +39,8 @@ def manifest_of(
         shared_folders=further_shared_folders(plan.shape, plan.mounts),
         downloads=plan.setup.downloads,
         reports=_reports(scope, plan, scripts.reports, bucket, cluster_name),
+        metrics=plan.setup.metrics,
+        metrics_cluster=plan.shape.cluster_name,
         skip_steps=scripts.skip_steps,
         own_steps=scripts.own_steps,
     )

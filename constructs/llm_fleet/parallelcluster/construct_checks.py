@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.setup_checks import (
     check_downloads,
+    check_node_metrics,
     check_own_step_files,
     check_people_of,
     given_for_nodes,
@@ -47,6 +48,7 @@ def _node_problems(shape: ClusterShape, given: NodeScripts | None, setup: NodeSe
         *check_node_settings(settings),
         *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
         *check_downloads(setup),
+        *check_node_metrics(setup, shape.region),
         *_people(shape, setup),
         *check_people_of(setup, has_accounting=shape.accounting is not None, on_parallelcluster=True),
         *check_training_of(shape, setup),

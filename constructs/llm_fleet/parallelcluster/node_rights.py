@@ -14,6 +14,7 @@ from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.named_policy import NamedPolicy
 from llm_fleet.iam.parallelcluster_permissions import parallelcluster_permissions
 from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.lifecycle.render_metrics import metrics_rights
 from llm_fleet.lifecycle.training_rights import image_repositories
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
@@ -139,6 +140,7 @@ def _features(
         mirror=BucketAccess.of(downloads.bucket, prefix=downloads.key_prefix) if downloads.bucket else None,
         reports=scripts.reports if scripts else None,
         report_events=plan.scripts is not None and plan.scripts.reports == NodeReports.ALL,
+        **metrics_rights(plan.setup.metrics, cluster_name=plan.shape.cluster_name),
     )
 
 

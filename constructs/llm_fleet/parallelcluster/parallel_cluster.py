@@ -13,9 +13,11 @@ from constructs import Construct
 from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.catalog.parallelcluster_os import Os
 from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.metrics_log import MetricsLog
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.s3_mount import S3Mount
@@ -90,6 +92,7 @@ class ParallelCluster(ClusterBase):
         neuron: NeuronHost | None = None,
         training: TrainingRuntime | None = None,
         downloads: Downloads = Downloads.none(),  # noqa: B008 - immutable
+        metrics: ClusterMetrics | None = None,
         read_buckets: Sequence[s3.IBucket] = (),
         write_buckets: Sequence[s3.IBucket] = (),
         permissions_boundary: iam.IManagedPolicy | None = None,
@@ -137,6 +140,8 @@ class ParallelCluster(ClusterBase):
         `slurm_accounts`: the tree of Slurm's accounts with its limits, which then hold for everybody. Default: none.
 
         `directory`: an LDAP directory or Active Directory that nodes know further people from. Default: none.
+
+        `metrics`: what nodes measure of themselves each minute, and where it goes. Default: nothing is measured.
 
         `read_buckets`, `write_buckets`: data for jobs, on every node. Default: none.
 
@@ -189,6 +194,7 @@ class ParallelCluster(ClusterBase):
                 neuron=neuron,
                 training=training,
                 downloads=downloads,
+                metrics=metrics,
             ),
             tags=tags or {},
             log_retention_days=log_retention_days,
@@ -209,6 +215,9 @@ class ParallelCluster(ClusterBase):
             write_buckets=write_buckets,
             removal_policy=removal_policy,
         )
+        metrics_log = MetricsLog.of(self, metrics, cluster_name=plan.shape.cluster_name)
+        if metrics_log is not None:
+            resources.resource.node.add_dependency(metrics_log)
         self.cluster_name: str = identity.cluster_name
         """ParallelCluster's name of it, with the hash: also that of its own stack and part of its log group's."""
         self.version: str = version

@@ -9,6 +9,5 @@ class MetricsCode(AnyCode):
     RETENTION = "LF1150", "days that CloudWatch Logs cannot keep the nodes' log of metrics"
     WORKSPACE = "LF1151", "no ARN of a workspace of Amazon Managed Service for Prometheus"
     OTHER_DESTINATION = "LF1152", "a setting of metrics that their destination knows nothing of"
-    NO_CLUSTER_NAME = "LF1153", "metrics by cluster of a cluster without a name that is known at synth"
-    OTHER_REGION = "LF1154", "a workspace of another region than the cluster"
-    NO_METRICS = "LF1155", "where metrics of a cluster go is told by something that is no ClusterMetrics"
+    OTHER_REGION = "LF1153", "a workspace of another region than the cluster"
+    NO_METRICS = "LF1154", "where metrics of a cluster go is told by something that is no ClusterMetrics"
