@@ -1,7 +1,7 @@
 """The emulation as a Python object: start it, deploy to it, ask it."""
 
 import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -220,6 +220,26 @@ class LocalAws:
         """Let a group of a HyperPod cluster have `count` nodes more, with addresses but no interfaces; returns ids."""
         wish = {"cluster": cluster, "group": group, "add": count}
         return self._steer({"nodes": wish, "region": region or self.region})["ids"]
+
+    def give_account(
+        self,
+        *,
+        quotas: Mapping[str, Mapping[str, float]] | None = None,
+        training_plans: Sequence[Mapping[str, Any]] = (),
+        capacity_reservations: Sequence[Mapping[str, Any]] = (),
+        region: str | None = None,
+    ) -> None:
+        """Let the account have been granted and sold what nothing here sells.
+
+        `quotas`: by service and name, e.g. `{"sagemaker": {"ml.trn1.32xlarge for cluster usage": 4}}`. Plans and
+        reservations are what DescribeTrainingPlan and DescribeCapacityReservations say, times in ISO 8601.
+        """
+        given = {
+            "quotas": quotas or {},
+            "training_plans": list(training_plans),
+            "capacity_reservations": list(capacity_reservations),
+        }
+        self._steer({"given": given, "region": region or self.region})
 
     def tell_cluster_event(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
         """Let something happen to a HyperPod cluster: `told` is what DescribeClusterEvent will say (`EventDetails`).

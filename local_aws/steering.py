@@ -3,10 +3,13 @@
 import json
 from typing import Any
 
+from local_aws.resources.moto_fixes.capacity_reservations import give_capacity_reservation
 from local_aws.resources.moto_fixes.cluster_nodes import steer_nodes
 from local_aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
+from local_aws.resources.moto_fixes.service_quotas import give_quotas
 from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
+from local_aws.resources.moto_fixes.training_plans import give_training_plan
 
 
 class Steering:
@@ -19,7 +22,7 @@ class Steering:
     def steer(self, asked: str) -> dict[str, Any]:
         """Do one request, and return what came of it.
 
-        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `job` or `event` with its `region`.
+        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job` or `event` with its `region`.
         """
         request: dict[str, Any] = json.loads(asked)
         if "waits" in request:
@@ -30,6 +33,16 @@ class Steering:
             return {}
         if "nodes" in request:
             return steer_nodes(self._account, request["region"], request["nodes"])
+        if "given" in request:
+            return self._give(request["region"], request["given"])
         if "event" in request:
             return tell_cluster_event(self._account, request["region"], request["event"])
         return move_training_job(self._account, request["region"], request["job"])
+
+    def _give(self, region: str, given: dict[str, Any]) -> dict[str, Any]:
+        give_quotas(self._account, region, given["quotas"])
+        for plan in given["training_plans"]:
+            give_training_plan(self._account, region, plan)
+        for reservation in given["capacity_reservations"]:
+            give_capacity_reservation(self._account, region, reservation)
+        return {}

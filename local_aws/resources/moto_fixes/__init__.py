@@ -47,6 +47,9 @@ FIXES = (
     "wafv2_associations",
     "cloudwatch_alarms",
     "ssm_neuron_images",
+    "service_quotas",
+    "training_plans",
+    "capacity_reservations",
 )
 
 

@@ -1,0 +1,74 @@
+"""Asks AWS each question once, from several threads."""
+
+import json
+import re
+from concurrent.futures import Future
+from threading import Lock
+from typing import Any
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
+
+_PREFIXES = {"service-quotas": "servicequotas"}
+"""Where the service's name in IAM is not boto3's."""
+_ACTIONS = {"s3:HeadBucket": "s3:ListBucket", "s3:ListObjectsV2": "s3:ListBucket"}
+
+
+class Account:
+    """An account as it is seen from one region. What was asked once is not asked again, refusals included."""
+
+    def __init__(self, clients: AwsClients) -> None:
+        """Ask with `clients`."""
+        self._clients = clients
+        self._making = Lock()
+        self._lock = Lock()
+        self._answers: dict[str, Future[dict[str, Any]]] = {}
+
+    @property
+    def region(self) -> str:
+        """Where is asked."""
+        return self._clients.region
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Who asks: `Account` and `Arn`."""
+        return self.ask("sts", "get_caller_identity")
+
+    def ask(self, service: str, operation: str, *, first_page: bool = False, **parameters: Any) -> dict[str, Any]:
+        """Return what `operation` of boto3's client of `service` answers, all pages in one unless `first_page`.
+
+        Raises `AwsRefusal` whose subject is the IAM action.
+        """
+        key = json.dumps([service, operation, parameters], sort_keys=True, default=str)
+        with self._lock:
+            asked = self._answers.get(key)
+            mine = asked is None
+            answer = self._answers[key] = Future() if asked is None else asked
+        if mine:
+            try:
+                answer.set_result(self._ask(service, operation, first_page, parameters))
+            except BaseException as error:
+                answer.set_exception(error)
+        return answer.result()
+
+    def _ask(self, service: str, operation: str, first_page: bool, parameters: dict[str, Any]) -> dict[str, Any]:
+        with told_of_aws(iam_action(service, operation)):
+            with self._making:  # boto3 makes clients in one thread only.
+                client = self._clients.client(service)
+            if not first_page and client.can_paginate(operation):
+                return client.get_paginator(operation).paginate(**parameters).build_full_result()
+            return getattr(client, operation)(**parameters)
+
+
+def iam_action(service: str, operation: str) -> str:
+    """Return the action of IAM that `operation` of boto3's client needs, e.g. `ec2:DescribeSubnets`."""
+    camel = "".join(part.capitalize() for part in operation.split("_"))
+    camel = re.sub(r"\bListAws", "ListAWS", camel)
+    action = f"{_PREFIXES.get(service, service)}:{camel}"
+    return _ACTIONS.get(action, action)
+
+
+def header_of(refusal: AwsRefusal, name: str) -> str | None:
+    """Return a header of the answer that was a refusal; S3 tells a bucket's region even to whom it denies it."""
+    response: dict[str, Any] = getattr(refusal.__cause__, "response", None) or {}
+    return response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get(name)

@@ -1,0 +1,158 @@
+"""Asks about the images that nodes and hosts start from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from llm_fleet.catalog.ec2_instances import ec2_instance
+from llm_fleet.catalog.ecs_neuron_ami import ami_parameter
+from llm_fleet.catalog.image_features import ImageFeature, image_feature
+from llm_fleet.cli.aws.refusals import AwsRefusal
+from llm_fleet.cli.check.account import Account
+from llm_fleet.cli.check.question import Answer, Ask, Question
+from llm_fleet.cli.check.running_images import running_images
+from llm_fleet.cli.check.topic import Topic
+from llm_fleet.config.cluster import HyperPodConfig
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.needs.machines import machines_of
+from llm_fleet.rules.account.image import ExistingImage, check_image, check_image_age, check_image_release
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.inference.host_ami import is_ami_id
+from llm_fleet.rules.problem import PathPart
+
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NamedImage:
+    image_id: str
+    owner: str
+    path: tuple[PathPart, ...]
+    for_hyperpod: bool
+    features: tuple[ImageFeature, ...] = ()
+
+
+def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+    """Ask for custom images, releases of the ECS image, and what image running clusters have."""
+    for image in _named(fleet):
+        yield Question(
+            topic=Topic.IMAGES,
+            what=f"image {image.image_id} of {image.owner}",
+            answer=_asking(image, _architectures(fleet, image.path), region),
+        )
+    for name, service in fleet.services.items():
+        release = service.hosts.ami
+        if release is not None and not is_ami_id(release):
+            path = ("services", name, "hosts", "ami")
+            yield Question(
+                topic=Topic.IMAGES,
+                what=f"ECS Neuron AMI {release} of service {name}",
+                answer=_asking_release(release, f"service {name}", path, region),
+            )
+    for name, cluster in fleet.hyperpod_clusters.items():
+        yield Question(
+            topic=Topic.IMAGES,
+            what=f"image of cluster {name}",
+            answer=running_images(cluster, name, features_of(cluster)),
+        )
+
+
+def features_of(cluster: HyperPodConfig) -> tuple[ImageFeature, ...]:
+    """Return what the cluster asks for that older images do not have."""
+    found = [] if cluster.scripts.legacy else [image_feature("slurm-config")]
+    if cluster.accounting_database is not None:
+        found.append(image_feature("accounting-database"))
+    return tuple(found)
+
+
+def _named(fleet: Fleet) -> Iterator[_NamedImage]:
+    for name, cluster in fleet.hyperpod_clusters.items():
+        for key, group in cluster.groups.items():
+            if group.image_id is not None and group.image_id != _DEFAULT:
+                yield _NamedImage(
+                    image_id=group.image_id,
+                    owner=f"{name}/{key}",
+                    path=("clusters", name, "groups", key, "image"),
+                    for_hyperpod=True,
+                    features=features_of(cluster),
+                )
+    for name, cluster in fleet.parallelclusters.items():
+        if cluster.image_id is not None:
+            yield _NamedImage(
+                image_id=cluster.image_id, owner=name, path=("clusters", name, "image"), for_hyperpod=False
+            )
+    for name, service in fleet.services.items():
+        if service.hosts.ami is not None and is_ami_id(service.hosts.ami):
+            path = ("services", name, "hosts", "ami")
+            yield _NamedImage(image_id=service.hosts.ami, owner=f"service {name}", path=path, for_hyperpod=False)
+
+
+def _architectures(fleet: Fleet, path: tuple[PathPart, ...]) -> set[str]:
+    """Return those of the machines under the part of the file that names the image."""
+    part = path[: path.index("hosts")] if "hosts" in path else path[:-1]
+    types = [one.ec2_type for one in machines_of(fleet) if one.path[: len(part)] == part]
+    return {facts.architecture for name in types if (facts := ec2_instance(name)) is not None}
+
+
+def _asking(image: _NamedImage, architectures: set[str], region: str) -> Ask:
+    def answer(account: Account) -> Answer:
+        real = _image(account, image.image_id)
+        problems = check_image(
+            real,
+            image.image_id,
+            owner=image.owner,
+            architectures=architectures,
+            account=str(account.identity["Account"]),
+            for_hyperpod=image.for_hyperpod,
+            region=region,
+            path=image.path,
+        )
+        if real is None:
+            return Answer(detail="there is no such image", problems=problems)
+        problems += check_image_age(
+            real.created,
+            image.features,
+            image=f"the image {image.image_id}",
+            owner=image.owner,
+            remedy="build it anew from HyperPod's newest image, or leave `image` out",
+            path=image.path,
+        )
+        return Answer(detail=f"{real.state}, {real.architecture}, of {real.created}", problems=problems)
+
+    return answer
+
+
+def _image(account: Account, image_id: str) -> ExistingImage | None:
+    try:
+        found: list[dict[str, Any]] = account.ask("ec2", "describe_images", ImageIds=[image_id])["Images"]
+    except AwsRefusal as refusal:
+        if refusal.code is not CommandCode.GONE:
+            raise
+        found = []
+    if not found:
+        return None
+    told = found[0]
+    volumes = [one["Ebs"] for one in told.get("BlockDeviceMappings", ()) if one.get("Ebs")]
+    created = str(told.get("CreationDate", ""))[:10]
+    return ExistingImage(
+        image_id=image_id,
+        state=told["State"],
+        architecture=told.get("Architecture", "x86_64"),
+        created=date.fromisoformat(created) if created else None,
+        owner=told.get("OwnerId", ""),
+        encrypted=any(volume.get("Encrypted") for volume in volumes),
+        volumes=len(volumes),
+    )
+
+
+def _asking_release(release: str, owner: str, path: tuple[PathPart, ...], region: str) -> Ask:
+    def answer(account: Account) -> Answer:
+        name = ami_parameter(release)
+        found = account.ask("ssm", "get_parameters", Names=[name])["Parameters"]
+        problems = check_image_release(
+            release, there=bool(found), parameter=name, owner=owner, region=region, path=path
+        )
+        return Answer(detail=found[0]["Value"] if found else "AWS does not publish it", problems=problems)
+
+    return answer

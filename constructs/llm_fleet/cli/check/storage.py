@@ -1,0 +1,156 @@
+"""Asks about file systems and buckets that a fleet names."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_fleet.catalog.lustre import lustre_limits
+from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.cli.aws.refusals import AwsRefusal
+from llm_fleet.cli.check.account import Account
+from llm_fleet.cli.check.buckets import questions_of_buckets
+from llm_fleet.cli.check.question import Answer, Ask, Question
+from llm_fleet.cli.check.security_groups import security_group
+from llm_fleet.cli.check.topic import Topic
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.rules.account.file_system import ExistingFileSystem, ToldFileSystem, check_file_system
+from llm_fleet.rules.account.security_group import check_ports
+from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.problem import Problem
+
+
+def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
+    """Ask for each file system and bucket that exists already, and for the names of those to be made."""
+    for file_system_id, told, let_in in _existing(fleet):
+        yield Question(
+            topic=Topic.STORAGE, what=f"file system {file_system_id}", answer=_asking(fleet, file_system_id, told)
+        )
+        if let_in is None and fleet.network is not None and fleet.network.vpc is not None:
+            yield Question(
+                topic=Topic.STORAGE,
+                what=f"ports of {file_system_id}",
+                answer=_asking_ports(fleet, file_system_id, told, region),
+            )
+    yield from questions_of_buckets(fleet, region=region)
+
+
+def _existing(fleet: Fleet) -> Iterator[tuple[str, ToldFileSystem, str | None]]:
+    """Yield id, what the file says, and the security group that the deployment itself opens to the nodes."""
+    vpc = fleet.network.vpc.vpc_id if fleet.network is not None and fleet.network.vpc is not None else None
+    fsx = fleet.storage.fsx.existing if fleet.storage.fsx is not None else None
+    home = fleet.storage.home.existing if fleet.storage.home is not None else None
+    if fsx is not None:
+        told = ToldFileSystem(
+            kind="LUSTRE",
+            path=("storage", "fsx", "existing"),
+            vpc_id=vpc,
+            zone=fsx.availability_zone_id,
+            mount_name=fsx.mount_name,
+            dns_name=fsx.dns_name,
+            efa=fsx.efa_enabled,
+        )
+        yield fsx.file_system_id, told, fsx.security_group_id
+    if home is not None:
+        told = ToldFileSystem(
+            kind="OPENZFS",
+            path=("storage", "home", "existing"),
+            vpc_id=vpc,
+            zone=home.availability_zone_id,
+            dns_name=home.dns_name,
+        )
+        yield home.file_system_id, told, home.security_group_id
+
+
+def _asking(fleet: Fleet, file_system_id: str, told: ToldFileSystem) -> Ask:
+    def answer(account: Account) -> Answer:
+        found = _file_system(account, file_system_id)
+        if found is None:
+            return Answer(detail="there is no such file system", problems=[_missing(file_system_id, told)])
+        lustre = found.get("LustreConfiguration", {})
+        real = ExistingFileSystem(
+            file_system_id=file_system_id,
+            kind=found["FileSystemType"],
+            lifecycle=found["Lifecycle"],
+            vpc_id=found["VpcId"],
+            zones=_zones(account, found["SubnetIds"]),
+            dns_name=found["DNSName"],
+            mount_name=lustre.get("MountName"),
+            efa=lustre.get("EfaEnabled"),
+        )
+        detail = f"{real.kind}, {real.lifecycle}, in {', '.join(real.zones)}"
+        return Answer(detail=detail, problems=check_file_system(real, told))
+
+    return answer
+
+
+def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, region: str) -> Ask:
+    def answer(account: Account) -> Answer:
+        assert fleet.network is not None
+        assert fleet.network.vpc is not None
+        existing = fleet.network.vpc
+        found = _file_system(account, file_system_id)
+        nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
+        if found is None or nodes is None:
+            why = "the nodes' security group is yet to be made: let it in afterwards" if found else "nothing to ask"
+            return Answer(detail=why)
+        lustre = told.kind == "LUSTRE"
+        ports = lustre_limits().ports if lustre else open_zfs_limits().ports
+        node_cidrs = _cidrs(account, list(existing.subnets.values()))
+        server_cidrs = _cidrs(account, found["SubnetIds"])
+        servers = [security_group(account, one) for one in _groups_of(account, found)]
+        missing = [
+            check_ports(
+                nodes,
+                server,
+                ports,
+                what=file_system_id,
+                both_ways=lustre,
+                node_cidrs=node_cidrs,
+                server_cidrs=server_cidrs,
+                region=region,
+                path=told.path,
+            )
+            for server in servers
+            if server is not None
+        ]
+        best = min(missing, key=len) if missing else []  # One group that lets the nodes in is enough.
+        shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ports)
+        return Answer(detail=f"TCP {shown}, {len(best)} rules missing" if best else f"TCP {shown}", problems=best)
+
+    return answer
+
+
+def _file_system(account: Account, file_system_id: str) -> dict[str, Any] | None:
+    try:
+        return account.ask("fsx", "describe_file_systems", FileSystemIds=[file_system_id])["FileSystems"][0]
+    except AwsRefusal as refusal:
+        if refusal.code is not CommandCode.GONE:
+            raise
+        return None
+
+
+def _missing(file_system_id: str, told: ToldFileSystem) -> Problem:
+    return Problem(
+        code=CheckCode.FILE_SYSTEM_STATE,
+        path=(*told.path, "id"),
+        message=f"there is no file system {file_system_id} in this account and region",
+        value=file_system_id,
+        remedy="name one of `aws fsx describe-file-systems`",
+    )
+
+
+def _groups_of(account: Account, found: dict[str, Any]) -> list[str]:
+    ids = found.get("NetworkInterfaceIds", [])
+    if not ids:
+        return []
+    told = account.ask("ec2", "describe_network_interfaces", NetworkInterfaceIds=ids)["NetworkInterfaces"]
+    return sorted({group["GroupId"] for interface in told for group in interface["Groups"]})
+
+
+def _zones(account: Account, subnet_ids: list[str]) -> tuple[str, ...]:
+    told = account.ask("ec2", "describe_subnets", SubnetIds=subnet_ids)["Subnets"]
+    return tuple(dict.fromkeys(subnet["AvailabilityZoneId"] for subnet in told))
+
+
+def _cidrs(account: Account, subnet_ids: list[str]) -> list[str]:
+    return [one["CidrBlock"] for one in account.ask("ec2", "describe_subnets", SubnetIds=subnet_ids)["Subnets"]]

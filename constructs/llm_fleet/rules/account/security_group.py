@@ -1,0 +1,158 @@
+"""Whether the rules of existing security groups let EFA, and the clients of file systems, through."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from typing import Any
+
+from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.problem import PathPart, Problem
+
+_ALL = "-1"
+Permission = Mapping[str, Any]
+"""One of EC2's `IpPermissions`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityGroup:
+    """What EC2 says of one security group."""
+
+    group_id: str
+    vpc_id: str
+    ingress: Sequence[Permission]
+    egress: Sequence[Permission]
+
+    def sends(self, port: int, peer: "SecurityGroup", cidrs: Collection[str] = ()) -> bool:
+        """Return whether it may open TCP connections to a port of `peer`, whose addresses are in `cidrs`."""
+        return any(_permits(rule, port, peer.group_id, cidrs) for rule in self.egress)
+
+    def takes(self, port: int, peer: "SecurityGroup", cidrs: Collection[str] = ()) -> bool:
+        """Return whether it lets `peer`, whose addresses are in `cidrs`, in at a TCP port."""
+        return any(_permits(rule, port, peer.group_id, cidrs) for rule in self.ingress)
+
+
+def check_group_place(group: SecurityGroup, *, vpc_id: str, path: tuple[PathPart, ...] = ()) -> list[Problem]:
+    """Return a problem when the group is of another VPC."""
+    if group.vpc_id == vpc_id:
+        return []
+    return [
+        Problem(
+            code=CheckCode.SECURITY_GROUP_ELSEWHERE,
+            path=path,
+            message=f"the security group {group.group_id} is of {group.vpc_id}, and the network is {vpc_id}",
+            value=group.group_id,
+            allowed=f"a security group of {vpc_id}",
+            remedy=f"name one of `aws ec2 describe-security-groups --filters Name=vpc-id,Values={vpc_id}`",
+        )
+    ]
+
+
+def check_efa_rules(group: SecurityGroup, *, region: str, path: tuple[PathPart, ...] = ()) -> list[Problem]:
+    """Return which of the two rules are missing that EFA needs: all traffic from itself, and to itself.
+
+    EFA's traffic is no IP: a rule by CIDR, even 0.0.0.0/0, does not let it through (HyperPod developer guide). Each
+    group of a node must have both rules.
+    """
+    told = {"ingress": ("in from", group.ingress), "egress": ("out to", group.egress)}
+    return [
+        Problem(
+            code=CheckCode.EFA_RULES,
+            path=path,
+            message=f"the security group {group.group_id} does not let all traffic {words} itself, so EFA does not "
+            "work, and nodes fail their health check about twenty minutes into the deployment",
+            value=group.group_id,
+            allowed=f"a rule of all traffic whose {'source' if side == 'ingress' else 'destination'} is the group "
+            "itself; a CIDR, even 0.0.0.0/0, is not enough",
+            remedy=f"run `aws ec2 authorize-security-group-{side} --group-id {group.group_id} --ip-permissions "
+            f"'IpProtocol=-1,UserIdGroupPairs=[{{GroupId={group.group_id}}}]' --region {region}`",
+        )
+        for side, (words, rules) in told.items()
+        if not any(rule.get("IpProtocol") == _ALL and group.group_id in _groups_of(rule) for rule in rules)
+    ]
+
+
+def check_ports(
+    nodes: SecurityGroup,
+    server: SecurityGroup,
+    ports: Collection[tuple[int, int]],
+    *,
+    what: str,
+    both_ways: bool,
+    node_cidrs: Collection[str] = (),
+    server_cidrs: Collection[str] = (),
+    region: str,
+    path: tuple[PathPart, ...] = (),
+) -> list[Problem]:
+    """Return what keeps nodes and the file system `what` apart. `ports`: ranges, first and last.
+
+    `both_ways`: whether the server opens connections to its clients too, as Lustre's does. The deployment itself adds
+    rules between the two groups; who looks before it leaves those pairs out.
+    """
+    ways = [(nodes, server, node_cidrs, server_cidrs)]
+    if both_ways:
+        ways.append((server, nodes, server_cidrs, node_cidrs))
+    return [
+        problem
+        for source, target, source_cidrs, target_cidrs in ways
+        for problem in _one_way(source, target, source_cidrs, target_cidrs, ports, what, region, path)
+    ]
+
+
+def _one_way(
+    source: SecurityGroup,
+    target: SecurityGroup,
+    source_cidrs: Collection[str],
+    target_cidrs: Collection[str],
+    ports: Collection[tuple[int, int]],
+    what: str,
+    region: str,
+    path: tuple[PathPart, ...],
+) -> Iterator[Problem]:
+    for first, last in ports:
+        whole = range(first, last + 1)
+        shown = str(first) if first == last else f"{first}-{last}"
+        if not all(source.sends(port, target, target_cidrs) for port in whole):
+            yield _closed(source, target, shown, "egress", what, region, path)
+        if not all(target.takes(port, source, source_cidrs) for port in whole):
+            yield _closed(target, source, shown, "ingress", what, region, path)
+
+
+def _closed(
+    group: SecurityGroup,
+    peer: SecurityGroup,
+    ports: str,
+    side: str,
+    what: str,
+    region: str,
+    path: tuple[PathPart, ...],
+) -> Problem:
+    first, _, last = ports.partition("-")
+    words = "let TCP {} in from" if side == "ingress" else "send TCP {} to"
+    return Problem(
+        code=CheckCode.FILE_SYSTEM_PORTS,
+        path=path,
+        message=f"{group.group_id} does not {words.format(ports)} {peer.group_id}, so {what} cannot be mounted",
+        value=group.group_id,
+        allowed=f"TCP {ports}",
+        remedy=f"run `aws ec2 authorize-security-group-{side} --group-id {group.group_id} --ip-permissions "
+        f"'IpProtocol=tcp,FromPort={first},ToPort={last or first},UserIdGroupPairs=[{{GroupId={peer.group_id}}}]' "
+        f"--region {region}`",
+    )
+
+
+def _permits(rule: Permission, port: int, peer: str, cidrs: Collection[str]) -> bool:
+    protocol = rule.get("IpProtocol")
+    if protocol != _ALL and not (protocol == "tcp" and rule["FromPort"] <= port <= rule["ToPort"]):
+        return False
+    return peer in _groups_of(rule) or _covers(rule, cidrs)
+
+
+def _covers(rule: Permission, cidrs: Collection[str]) -> bool:
+    ranges = [IPv4Network(item["CidrIp"], strict=False) for item in rule.get("IpRanges", ())]
+    if not cidrs:  # Nobody knows where the peer is: only the whole of the address space surely covers it.
+        return any(block.prefixlen == 0 for block in ranges)
+    return all(any(IPv4Network(cidr).subnet_of(block) for block in ranges) for cidr in cidrs)
+
+
+def _groups_of(rule: Permission) -> set[str]:
+    return {str(pair["GroupId"]) for pair in rule.get("UserIdGroupPairs", ())}

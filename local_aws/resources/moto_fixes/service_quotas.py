@@ -1,0 +1,155 @@
+"""Service Quotas: moto has the defaults of VPC alone, and no operation that lists what an account was granted.
+
+What an account has is what a test gives it (`LocalAws.give_account`). Other quotas of VPC have the defaults that moto
+carries, those of EC2, FSx and SageMaker that the catalog names are there with a value of 0, as new accounts have for
+accelerators. Codes are AWS's where the catalog knows them, else worked out from the name, and the same each time.
+A request for more is kept as PENDING: nobody answers it here.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from time import time
+from typing import Any
+
+from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
+from moto.servicequotas.responses import ServiceQuotasResponse
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.instances import instances
+from local_aws.resources.moto_fixes.json_api import Refused, install_operation
+
+_SERVICE = "service-quotas"
+_INVALID = "IllegalArgumentException"
+_MISSING = "NoSuchResourceException"
+_PAGE = 100
+_Place = tuple[str, str]
+"""Account and region."""
+_granted: dict[_Place, dict[tuple[str, str], float]] = {}
+"""What was given, by service and name."""
+_requests: dict[_Place, list[dict[str, Any]]] = {}
+
+
+def install() -> None:
+    """Serve the operations."""
+    operations = {
+        "ListServiceQuotas": _list_granted,
+        "ListAWSDefaultServiceQuotas": _list_defaults,
+        "GetServiceQuota": _get,
+        "RequestServiceQuotaIncrease": _request,
+        "ListRequestedServiceQuotaChangeHistory": _history,
+    }
+    for name, handler in operations.items():
+        install_operation(ServiceQuotasResponse, _SERVICE, name, handler, invalid=_INVALID)
+    responses: Any = ServiceQuotasResponse
+    # moto has a method of its own for this one, under the name that it makes of `AWS`.
+    responses.list_aws_default_service_quotas = responses.list_a_w_s_default_service_quotas
+
+
+def give_quotas(account: str, region: str, quotas: dict[str, dict[str, float]]) -> None:
+    """Let an account have quotas of these values, by service and name."""
+    granted = _granted.setdefault((account, region), {})
+    for service, values in quotas.items():
+        granted.update({(service, name): float(value) for name, value in values.items()})
+
+
+def _list_granted(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The quotas that were ever changed, and all of VPC's and EC2's; SageMaker's others are in the defaults alone."""
+    service = asked["ServiceCode"]
+    granted = _granted.get((response.current_account, response.region), {})
+    found = {name: value for (of, name), value in granted.items() if of == service}
+    listed = {**(_defaults(service) if service != "sagemaker" else {}), **found}
+    return _paged(asked, [_told(response, service, name, value) for name, value in listed.items()])
+
+
+def _list_defaults(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    service = asked["ServiceCode"]
+    return _paged(asked, [_told(response, service, name, value) for name, value in _defaults(service).items()])
+
+
+def _get(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"Quota": _found(response, asked["ServiceCode"], asked["QuotaCode"])}
+
+
+def _request(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    quota = _found(response, asked["ServiceCode"], asked["QuotaCode"])
+    if asked["DesiredValue"] <= quota["Value"]:
+        raise Refused(_INVALID, "You must provide a quota value greater than the current quota value")
+    requests = _requests.setdefault((response.current_account, response.region), [])
+    if any(one["QuotaCode"] == quota["QuotaCode"] for one in requests):
+        raise Refused("ResourceAlreadyExistsException", "Only one open service quota increase request is allowed")
+    request = {
+        "Id": hashlib.sha256(quota["QuotaArn"].encode()).hexdigest()[:32],
+        **{key: quota[key] for key in ("ServiceCode", "QuotaCode", "QuotaName", "QuotaArn")},
+        "DesiredValue": asked["DesiredValue"],
+        "Status": "PENDING",
+        "Created": time(),
+    }
+    requests.append(request)
+    return {"RequestedQuota": request}
+
+
+def _history(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    service = asked.get("ServiceCode")
+    requests = _requests.get((response.current_account, response.region), [])
+    return {"RequestedQuotas": [one for one in requests if service in (None, one["ServiceCode"])]}
+
+
+def _defaults(service: str) -> dict[str, float]:
+    if service == "vpc":
+        return {str(quota["QuotaName"]): float(quota["Value"]) for quota in VPC_DEFAULT_QUOTAS}
+    if service not in ("ec2", "fsx", "sagemaker"):
+        raise Refused(_MISSING, f"The request failed because the specified service does not exist: {service}")
+    return dict.fromkeys(_names(service), 0.0)
+
+
+def _names(service: str) -> Iterator[str]:
+    facts = load("service_quotas")
+    yield from (quota["name"] for quota in facts["named"].values() if quota["service"] == service)
+    if service == "ec2":
+        for entry in facts["vcpus"]:
+            yield from (entry[kind]["name"] for kind in ("on-demand", "spot") if kind in entry)
+    if service == "sagemaker":
+        forms = [form for kinds in facts["of_machines"].values() for form in kinds.values() if form]
+        for instance_type in instances():
+            yield from (form.format(type=instance_type) for form in (*forms, facts["warm_pool"]))
+
+
+def _codes() -> dict[str, str]:
+    facts = load("service_quotas")
+    named = {quota["name"]: quota["code"] for quota in facts["named"].values()}
+    vcpus = {e[k]["name"]: e[k]["code"] for e in facts["vcpus"] for k in ("on-demand", "spot") if k in e}
+    return {**{str(quota["QuotaName"]): str(quota["QuotaCode"]) for quota in VPC_DEFAULT_QUOTAS}, **named, **vcpus}
+
+
+def _told(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
+    code = _codes().get(name) or f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
+    place = f"{response.partition}:servicequotas:{response.region}:{response.current_account}"
+    return {
+        "ServiceCode": service,
+        "ServiceName": service,
+        "QuotaArn": f"arn:{place}:{service}/{code}",
+        "QuotaCode": code,
+        "QuotaName": name,
+        "Value": value,
+        "Unit": "None",
+        "Adjustable": True,
+        "GlobalQuota": False,
+    }
+
+
+def _found(response: Any, service: str, code: str) -> dict[str, Any]:
+    values = {**_defaults(service)}
+    granted = _granted.get((response.current_account, response.region), {})
+    values.update({name: value for (of, name), value in granted.items() if of == service})
+    for name, value in values.items():
+        quota = _told(response, service, name, value)
+        if quota["QuotaCode"] == code:
+            return quota
+    raise Refused(_MISSING, "The request failed because the specified quota does not exist")
+
+
+def _paged(asked: dict[str, Any], quotas: list[dict[str, Any]]) -> dict[str, Any]:
+    start = int(asked.get("NextToken") or 0)
+    end = start + int(asked.get("MaxResults") or _PAGE)
+    more = {"NextToken": str(end)} if end < len(quotas) else {}
+    return {"Quotas": quotas[start:end], **more}
