@@ -3,7 +3,7 @@
 import secrets
 import time
 from ipaddress import IPv4Address
-from typing import Any
+from typing import Any, cast
 
 from moto.sagemaker.models import sagemaker_backends
 
@@ -16,10 +16,9 @@ def steer_nodes(account: str, region: str, asked: dict[str, Any]) -> dict[str, A
 
     Without `group` and `index` (from 0, in the order of their making) all nodes are meant. Returns their ids.
     """
-    record = next(
-        one for one in sagemaker_backends[account][region].clusters.values() if one.cluster_name == asked["cluster"]
-    )
-    ids = [one for one, node in record.nodes.items() if asked["group"] in (None, node["InstanceGroupName"])]
+    clusters = cast("dict[str, Any]", sagemaker_backends[account][region].clusters)
+    record = next(one for one in clusters.values() if one.cluster_name == asked["cluster"])
+    ids: list[str] = [one for one, node in record.nodes.items() if asked["group"] in (None, node["InstanceGroupName"])]
     if asked["add"]:
         return {"ids": _add(record, ids, int(asked["add"]))}
     if asked["index"] is not None:

@@ -1,0 +1,94 @@
+"""Nodes and answers of AWS for tests."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.nodes.listing import Listing
+from llm_fleet.cli.nodes.node import Node, NodeRole
+
+ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
+LAUNCHED = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def node(
+    group: str = "trn1", index: int = 1, *, status: str = "Running", role: NodeRole = NodeRole.COMPUTE, **more: Any
+) -> Node:
+    """A HyperPod node; its address and id follow from group and index."""
+    number = 16 * sum(group.encode()) % 200 + index
+    facts: dict[str, Any] = {
+        "instance_id": f"i-{number:017x}",
+        "name": f"ip-10-1-0-{number}",
+        "address": f"10.1.0.{number}",
+        "target": f"sagemaker-cluster:0123456789ab_{group}-i-{number:017x}",
+        "instance_type": "ml.trn1.32xlarge",
+    }
+    return Node(group=group, index=index, status=status, running=status == "Running", role=role, **(facts | more))
+
+
+def listing(*nodes: Node, **more: Any) -> Listing:
+    return Listing(nodes=nodes, name="ml-cluster", **more)
+
+
+class CannedAws:
+    """boto3's own clients whose answers never leave this process, by operation: made of the request, with its count."""
+
+    def __init__(self, answers: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]) -> None:
+        self._answers = answers
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.clients = AwsClients(region="us-west-2")
+        for service in ("sagemaker", "ec2", "ecs"):
+            made = self.clients.client(service)
+            made.meta.events.register(f"before-send.{service}", self._answer)
+
+    def _answer(self, request: Any, event_name: str, **_: Any) -> AWSResponse:
+        operation = event_name.rpartition(".")[2]
+        asked = json.loads(request.body or b"{}")
+        self.asked.append((operation, asked))
+        body = json.dumps(self._answers[operation](asked), default=lambda when: when.timestamp()).encode()
+        return AWSResponse(request.url, 200, {"content-type": "application/x-amz-json-1.1"}, _Raw(body))
+
+
+class _Raw:
+    """A body that has arrived."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def stream(self) -> list[bytes]:
+        return [self._body]
+
+
+def hyperpod_answers(count: int, **more: Any) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+    """What HyperPod says of a cluster with one controller and `count` compute nodes, 100 a page."""
+    groups = [
+        {"InstanceGroupName": "controller", "CurrentCount": 1, "TargetCount": 1},
+        {"InstanceGroupName": "trn1", "CurrentCount": count, "TargetCount": count},
+    ]
+    summaries = [_summary("controller", 0), *(_summary("trn1", number + 1) for number in range(count))]
+
+    def listed(asked: dict[str, Any]) -> dict[str, Any]:
+        begin, size = int(asked.get("NextToken", 0)), asked["MaxResults"]
+        token = {"NextToken": str(begin + size)} if begin + size < len(summaries) else {}
+        return {"ClusterNodeSummaries": summaries[begin : begin + size]} | token
+
+    described = {"ClusterArn": ARN, "ClusterName": "ml-cluster", "ClusterStatus": "InService"}
+    return {
+        "DescribeCluster": lambda _: described | {"InstanceGroups": groups} | more,
+        "ListClusterNodes": listed,
+    }
+
+
+def _summary(group: str, number: int) -> dict[str, Any]:
+    return {
+        "InstanceGroupName": group,
+        "InstanceId": f"i-{number:017x}",
+        "InstanceType": "ml.trn1.32xlarge",
+        "LaunchTime": LAUNCHED + timedelta(seconds=number),
+        "InstanceStatus": {"Status": "Running"},
+        "PrivateDnsHostname": f"ip-10-1-{number // 250}-{number % 250}.us-west-2.compute.internal",
+    }
