@@ -9,7 +9,9 @@ from llm_fleet.cli.verbs import Verbs
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
     verb = verbs.add_parser("plan", help="tell what would be built, what it costs, and what a deployment would change")
-    verb.add_argument("file", metavar="FLEET", nargs="?", type=Path, default=Path("fleet.yaml"), help="default: fleet.yaml")
+    verb.add_argument(
+        "file", metavar="FLEET", nargs="?", type=Path, default=Path("fleet.yaml"), help="default: fleet.yaml"
+    )
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.add_argument(
         "--assembly", type=Path, metavar="CDK_OUT", help="what `cdk synth` wrote (default: it is synthesized)"
@@ -23,7 +25,9 @@ def add_to(verbs: Verbs) -> None:
     )
     asking.add_argument("--no-aws", action="store_true", help="ask AWS nothing")
     verb.add_argument("--picture", type=Path, metavar="OUT.svg", help="draw the architecture")
-    verb.add_argument("--prices", type=Path, metavar="FILE", help="a price table of your own, as --refresh-prices writes")
+    verb.add_argument(
+        "--prices", type=Path, metavar="FILE", help="a price table of your own, as --refresh-prices writes"
+    )
     verb.add_argument(
         "--refresh-prices", action="store_true", help="ask AWS's Price List for what this fleet needs, and keep it"
     )

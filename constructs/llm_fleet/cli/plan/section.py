@@ -25,7 +25,7 @@ class Section:
 
     def text(self, screen: Screen) -> str:
         """Return it as `screen` can show it, an empty line at its end."""
-        heading = painted(self.title.upper(), Tone.STRONG, colour=screen.colour)
+        heading = painted(self.title, Tone.STRONG, colour=screen.colour)
         return "\n".join([heading, *(_shown(part, screen).rstrip("\n") for part in self.parts), "", ""])
 
 

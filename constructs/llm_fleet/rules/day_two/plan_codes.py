@@ -11,6 +11,7 @@ class PlanCode(AnyCode):
     NO_CDK = "LF1082", "a synthesis where the CDK or its Node is not installed"
     PRICE_FILE = "LF1083", "a file of prices that is none"
     PRICE_LIST = "LF1084", "an answer of AWS's Price List that says nothing of what was asked"
+    NO_SYNTH = "LF1085", "something asked for that needs the synthesis that was declined"
 
     # Of the picture, from the end of the range.
     NO_ASSEMBLY = ("LF1099", "a folder that is no synthesized cloud assembly")

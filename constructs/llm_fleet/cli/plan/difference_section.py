@@ -1,0 +1,119 @@
+"""What a deployment would change."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
+from llm_fleet.cli.plan.hyperpod_changes import GroupChange, hyperpod_changes
+from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
+from llm_fleet.cli.plan.section import Section
+from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
+from llm_fleet.cli.terminal.table import Column, Table
+from llm_fleet.cli.terminal.told_problem import told_problem
+from llm_fleet.cli.terminal.tone import Tone, Toned
+from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan
+
+_COLUMNS = (
+    Column(key="kind", title="WHAT"),
+    Column(key="type", title="TYPE"),
+    Column(key="where", title="CONSTRUCT"),
+    Column(key="properties", title="PROPERTIES", wraps=True),
+)
+_TONES = {
+    ChangeKind.ADDED: Tone.GOOD,
+    ChangeKind.CHANGED: Tone.PLAIN,
+    ChangeKind.REMOVED: Tone.BAD,
+    ChangeKind.REPLACED: Tone.BAD,
+}
+_LIMITS = (
+    "compared is what stands in the templates; what follows from a replaced resource in others, drift, and what custom "
+    "resources decide is not known: `cdk diff` asks CloudFormation for a change set"
+)
+
+
+def difference_section(planned: Sequence[StackTemplate], deployed: DeployedStacks) -> Section:
+    """Return the difference of each stack; of what AWS did not tell, that it did not."""
+    known = [(deployed.found[stack.name], stack) for stack in planned if stack.name in deployed.found]
+    changes = [change for old, new in known for change in template_changes(old, new)]
+    groups = [change for old, new in known for change in hyperpod_changes(old, new)]
+    plans = [plan for old, new in known for plan in parallelcluster_changes(old, new)]
+    missing = [stack.name for stack in planned if stack.name not in deployed.found]
+    return Section(
+        key="difference",
+        title="Difference to what is deployed",
+        parts=[
+            *_missing(missing, deployed),
+            *([Table(columns=_COLUMNS, rows=[_row(change) for change in changes])] if changes else []),
+            *(Toned(f"{change.group}: {change.what}", Tone.BAD if change.refused else Tone.PLAIN) for change in groups),
+            *(part for plan in plans for part in _plan(*plan)),
+            *([_LIMITS] if changes else ["nothing changes in the stacks that are deployed"] if known else []),
+        ],
+        data=_data(missing, changes, groups, plans, deployed),
+    )
+
+
+def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned]:
+    if deployed.refused is not None:
+        told = f"not known of {', '.join(missing)}: {deployed.refused.message}"
+        yield Toned(f"{told}; {deployed.refused.remedy} [{deployed.refused.code}]", Tone.BAD)
+    elif missing:
+        yield Toned(f"not deployed yet, and wholly new: {', '.join(missing)}", Tone.GOOD)
+
+
+def _row(change: ResourceChange) -> dict[str, Any]:
+    return {
+        "kind": Toned(change.kind.value, _TONES.get(change.kind, Tone.WARNING)),
+        "type": change.type,
+        "where": change.where,
+        "properties": ", ".join(change.properties),
+    }
+
+
+def _plan(name: str, plan: UpdatePlan, another: bool) -> Iterator[Toned]:
+    if another:
+        yield Toned(f"{name}: a new cluster, beside the old one, which goes once it stands", Tone.WARNING)
+    for change in plan.changes:
+        remedy = f"; {change.remedy}" if change.remedy else ""
+        tone = Tone.PLAIN if change.verdict.passes else Tone.BAD
+        yield Toned(f"{name}: {change.where}: {change.verdict.value}: {change.reason}{remedy}", tone)
+
+
+def _data(
+    missing: Sequence[str],
+    changes: Sequence[ResourceChange],
+    groups: Sequence[GroupChange],
+    plans: Sequence[tuple[str, UpdatePlan, bool]],
+    deployed: DeployedStacks,
+) -> dict[str, Any]:
+    return {
+        "asked": sorted(deployed.found),
+        "not_deployed": [] if deployed.refused else list(missing),
+        "not_known": list(missing) if deployed.refused else [],
+        "refused": told_problem(deployed.refused) if deployed.refused else None,
+        "resources": [
+            {
+                "stack": change.stack,
+                "where": change.where,
+                "logical_id": change.logical_id,
+                "type": change.type,
+                "what": change.kind.name.lower(),
+                "properties": list(change.properties),
+            }
+            for change in changes
+        ],
+        "hyperpod_groups": [
+            {"group": change.group, "what": change.what, "refused": change.refused} for change in groups
+        ],
+        "parallelclusters": [
+            {
+                "cluster": name,
+                "new_cluster": another,
+                "passes": plan.passes,
+                "changes": [
+                    {"path": one.where, "verdict": one.verdict.name, "reason": one.reason} for one in plan.changes
+                ],
+            }
+            for name, plan, another in plans
+        ],
+    }

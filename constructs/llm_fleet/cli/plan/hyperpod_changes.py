@@ -1,0 +1,73 @@
+"""What becomes of the instance groups of HyperPod clusters."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llm_fleet.cli.plan.stack_template import StackTemplate
+
+_TYPE = "AWS::SageMaker::Cluster"
+_COUNT = "InstanceCount"
+_FIXED = ("OverrideVpcConfig", "SlurmConfig.NodeType")
+"""UpdateCluster refuses a change of them (API reference); that of the type is unverified."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """What an update does to one instance group."""
+
+    cluster: str
+    """The logical id of the cluster."""
+    group: str
+    what: str
+    """In words."""
+    refused: bool = False
+    """Whether HyperPod refuses it."""
+
+
+def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChange, ...]:
+    """Return what becomes of the groups of every cluster that is in both templates."""
+    return tuple(
+        change
+        for logical_id, resource in new.resources.items()
+        if resource.get("Type") == _TYPE and logical_id in old.resources
+        for change in _of_cluster(logical_id, _groups(old.resources[logical_id]), _groups(resource))
+    )
+
+
+def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+    for name, group in new.items():
+        if name not in old:
+            yield GroupChange(cluster=cluster, group=name, what=f"added, with {_count(group)}")
+            continue
+        before, after = _count(old[name]), _count(group)
+        if before != after:
+            yield GroupChange(cluster=cluster, group=name, what=f"from {before} to {after}")
+        for key in _FIXED:
+            if _at(old[name], key) != _at(group, key):
+                what = f"{key} cannot change in place: give the group another name, and it is made anew"
+                yield GroupChange(cluster=cluster, group=name, what=what, refused=True)
+        if _at(old[name], "InstanceType") != _at(group, "InstanceType"):
+            one, two = _at(old[name], "InstanceType"), _at(group, "InstanceType")
+            what = f"type from {one} to {two}: no source says that HyperPod does so in place; another name is safe"
+            yield GroupChange(cluster=cluster, group=name, what=what)
+    for name in old:
+        if name not in new:
+            yield GroupChange(cluster=cluster, group=name, what="removed, with its nodes and what lies on their disks")
+
+
+def _groups(resource: Mapping[str, Any]) -> dict[str, Any]:
+    found = resource.get("Properties", {}).get("InstanceGroups", [])
+    groups = found if isinstance(found, list) else []
+    return {str(group.get("InstanceGroupName")): group for group in groups}  # pyright: ignore
+
+
+def _count(group: Mapping[str, Any]) -> str:
+    count = group.get(_COUNT)
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+def _at(group: Any, path: str) -> Any:
+    for key in path.split("."):
+        group = group.get(key) if isinstance(group, Mapping) else None  # pyright: ignore
+    return group  # pyright: ignore

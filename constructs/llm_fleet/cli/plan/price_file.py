@@ -1,0 +1,127 @@
+"""Prices that a user has, beside those that llm-fleet ships."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from llm_fleet.catalog.price import Price
+from llm_fleet.catalog.prices import PriceTable, prices
+from llm_fleet.cli.atomic_write import write_file
+from llm_fleet.cli.failure import refuse
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.needs.fleet_cost import cost_of
+from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.problem import FleetError
+
+_FORMAT = 1
+_UNITS = ("hour", "gb-month")
+_TEXTS = ("service", "item", "region", "source")
+
+
+def price_table(fleet: Fleet, arguments: argparse.Namespace) -> PriceTable:
+    """Return the shipped prices, and in their place those of `--prices` or of the user's cache, refreshed if asked for.
+
+    Raises `FleetError` (LF1083) for a file that is none, and what AWS refuses when it is asked.
+    """
+    named: Path | None = arguments.prices
+    place = named or _cache()
+    if arguments.refresh_prices:
+        return _refreshed(fleet, place)
+    if named is None and not place.is_file():
+        return prices()
+    return prices().with_prices(read_prices(place))
+
+
+def read_prices(path: Path) -> list[Price]:
+    """Return the prices of a file that `--refresh-prices` wrote. Raises `FleetError` (LF1083)."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != _FORMAT:
+            raise ValueError(f"format {document['format']} is not known")
+        return [_price(entry) for entry in document["prices"]]
+    except (OSError, ValueError, KeyError, TypeError, InvalidOperation) as error:
+        refuse(
+            PlanCode.PRICE_FILE,
+            f"this is no table of prices: {type(error).__name__}: {error}",
+            "name one that --refresh-prices wrote, or write it anew with --refresh-prices",
+            subject=str(path),
+        )
+
+
+def prices_text(found: Iterable[Price]) -> str:
+    """Return `found` as such a file's text."""
+    entries = [
+        {
+            "service": one.service,
+            "item": one.item,
+            "region": one.region,
+            "unit": one.unit,
+            "usd": f"{one.usd.normalize():f}",
+            "source": one.source,
+            "read": one.read,
+            "verified": one.verified,
+        }
+        for one in found
+    ]
+    return json.dumps({"format": _FORMAT, "prices": entries}, indent=1) + "\n"
+
+
+def _refreshed(fleet: Fleet, place: Path) -> PriceTable:
+    """Ask AWS, keep what it tells with what was kept before, and say what it does not tell."""
+    from llm_fleet.cli.plan.refresh_prices import RefreshedPrices
+
+    found = RefreshedPrices(cost_of(fleet, prices()).lines, fleet.region)
+    table = PriceTable.of(_kept(place)).with_prices(found.prices)
+    text = prices_text(table.prices.values())
+    _make_folder(place.parent)
+    write_file(place, text, force=True)
+    print(f"wrote {len(found.prices)} prices to {place}", file=sys.stderr)
+    for unknown in found.unknown:
+        print(f"not refreshed: {unknown}", file=sys.stderr)
+    return prices().with_prices(read_prices(place))
+
+
+def _kept(place: Path) -> list[Price]:
+    """Return what the file has; nothing of one that is broken, which is being written anew."""
+    try:
+        return read_prices(place)
+    except FleetError:
+        return []
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        refuse(
+            PlanCode.PRICE_FILE,
+            f"the folder cannot be made: {reason}",
+            "name a file with --prices",
+            subject=str(folder),
+        )
+
+
+def _cache() -> Path:
+    """Return where refreshed prices are kept: in the user's cache, by the XDG rules."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "llm-fleet" / "prices.json"
+
+
+def _price(entry: dict[str, Any]) -> Price:
+    usd = Decimal(entry["usd"])
+    if not usd.is_finite() or usd < 0:
+        raise ValueError(f"{entry['usd']} is no price")
+    if entry["unit"] not in _UNITS:
+        raise ValueError(f"{entry['unit']!r} is no unit; {' and '.join(_UNITS)} are")
+    if not all(isinstance(entry[name], str) for name in _TEXTS) or not isinstance(entry["verified"], bool):
+        raise ValueError("service, item, region and source are texts, verified is true or false")
+    texts = {name: entry[name] for name in _TEXTS}
+    read = date.fromisoformat(entry["read"]).isoformat()
+    return Price(**texts, unit=entry["unit"], usd=usd, read=read, verified=entry["verified"])

@@ -1,0 +1,106 @@
+"""Makes the plan and prints it."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from llm_fleet.cli.exit_codes import ExitCode
+from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.plan.cost_section import cost_section
+from llm_fleet.cli.plan.difference_section import difference_section
+from llm_fleet.cli.plan.lustre_section import lustre_section
+from llm_fleet.cli.plan.machines_section import machines_section
+from llm_fleet.cli.plan.network_section import network_section
+from llm_fleet.cli.plan.price_file import price_table
+from llm_fleet.cli.plan.retained_section import retained_section
+from llm_fleet.cli.plan.section import Section
+from llm_fleet.cli.plan.synthesize import synthesize
+from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
+from llm_fleet.cli.terminal.json_text import print_json
+from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.load import load_fleet
+from llm_fleet.needs.fleet_cost import cost_of
+from llm_fleet.rules.day_two.plan_codes import PlanCode
+
+
+def whole_plan(arguments: argparse.Namespace) -> int:
+    """Print the plan, as it comes to be known; as JSON at the end. Return the exit code.
+
+    What the file alone tells is printed before anything that may fail: a synthesis, AWS.
+    """
+    fleet = load_fleet(arguments.file)
+    screen = Screen.of_output()
+    told: dict[str, object] = {"fleet": fleet.name, "file": str(arguments.file), "region": fleet.region}
+    code = ExitCode.FINE
+    for section in _sections(fleet, arguments):
+        told[section.key] = section.data
+        if section.key == "difference" and section.data["refused"] is not None:
+            code = ExitCode.NOT_ASKED
+        if not arguments.json:
+            print(section.text(screen), end="")
+            sys.stdout.flush()
+    if arguments.json:
+        print_json(told)
+    return code
+
+
+def _sections(fleet: Fleet, arguments: argparse.Namespace) -> Iterator[Section]:
+    cost = cost_of(fleet, price_table(fleet, arguments))
+    yield machines_section(fleet)
+    yield network_section(fleet)
+    lustre = lustre_section(fleet)
+    if lustre is not None:
+        yield lustre
+    yield cost_section(cost)
+    if arguments.no_synth and arguments.assembly is None:
+        _refuse_without_synth(arguments)
+        return
+    with ExitStack() as stack:
+        assembly: Path | None = arguments.assembly
+        if assembly is None:
+            assembly = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="llm-fleet-plan-")), "cdk.out")
+            synthesize(arguments.file, assembly)
+        yield from _of_assembly(fleet, assembly, arguments)
+
+
+def _of_assembly(fleet: Fleet, assembly: Path, arguments: argparse.Namespace) -> Iterator[Section]:
+    stacks = synthesized_stacks(assembly)
+    yield retained_section(stacks)
+    if arguments.picture is not None:
+        yield _picture(assembly, arguments)
+    if _shall_ask(arguments):
+        from llm_fleet.cli.aws.clients import AwsClients
+        from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
+
+        yield difference_section(stacks, DeployedStacks(AwsClients(region=fleet.region), [one.name for one in stacks]))
+
+
+def _shall_ask(arguments: argparse.Namespace) -> bool:
+    if arguments.no_aws:
+        return False
+    from llm_fleet.cli.plan.deployed_stacks import has_credentials
+
+    return bool(arguments.deployed) or has_credentials()
+
+
+def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
+    from llm_fleet.cli.atomic_write import write_file
+    from llm_fleet.cli.plan.picture.drawing import picture_of
+
+    write_file(arguments.picture, picture_of(assembly), force=arguments.force)
+    return Section(key="picture", title="Picture", parts=[f"wrote {arguments.picture}"], data=str(arguments.picture))
+
+
+def _refuse_without_synth(arguments: argparse.Namespace) -> None:
+    """Refuse what was asked for outright and only a synthesis knows."""
+    asked = [word for word, wanted in (("--picture", arguments.picture), ("--deployed", arguments.deployed)) if wanted]
+    if asked:
+        refuse(
+            PlanCode.NO_SYNTH,
+            f"{' and '.join(asked)} needs the synthesized stacks",
+            "leave --no-synth out, or name them with --assembly",
+        )
