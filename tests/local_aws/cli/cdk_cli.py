@@ -48,7 +48,11 @@ class Cli:
         if isinstance(app, Path):
             return ["--app", str(app)]
         command = f"{sys.executable} {Path(__file__).with_name(app)}"
-        return ["--app", command, "--output", str(self._home / f"{app}.out")]
+        return ["--app", command, "--output", str(self.assembly(app))]
+
+    def assembly(self, app: str) -> Path:
+        """Return where the last command on `app` left its assembly; a command on that need not synthesize again."""
+        return self._home / f"{app}.out"
 
     def __call__(self, app: str | Path, *arguments: str, **variables: str) -> str:
         """Run one command that must succeed, and return what it said."""

@@ -34,7 +34,8 @@ def test_the_cdk_cli_deploys_updates_and_destroys(cdk: Cli) -> None:
     assert len({subnet["AvailabilityZone"] for subnet in subnets}) == 2
 
     events = len(cdk.aws.events("User"))
-    assert cdk("small_app.py", *DEPLOY).count("(no changes)") == 2
+    small = cdk.assembly("small_app.py")
+    assert cdk(small, *DEPLOY).count("(no changes)") == 2
     assert len(cdk.aws.events("User")) == events
 
     said = cdk("small_app.py", "diff", SMALL_APP_TEXT="two")
@@ -42,11 +43,11 @@ def test_the_cdk_cli_deploys_updates_and_destroys(cdk: Cli) -> None:
     assert "Number of stacks with differences: 1" in said
     assert "Could not create a change set" not in said
 
-    cdk("small_app.py", *DEPLOY, SMALL_APP_TEXT="two")
+    cdk(small, *DEPLOY)
     assert cdk.aws.client("ssm").get_parameter(Name=names[0])["Parameter"]["Value"] == f"{bucket} {vpc} two"
     assert cdk.aws.recorded() == []
 
-    cdk("small_app.py", "destroy", "--all", "--force")
+    cdk(small, "destroy", "--all", "--force")
     assert [stack["name"] for stack in cdk.aws.stacks()] == ["CDKToolkit"]
     assert cdk.aws.client("ec2").describe_vpcs(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["Vpcs"] == []
     assert bucket not in [item["Name"] for item in cdk.aws.client("s3").list_buckets()["Buckets"]]
@@ -70,4 +71,4 @@ def test_a_failed_deployment_is_rolled_back_and_can_be_repeated(cdk: Cli) -> Non
     assert not [item for item in cdk.aws.client("s3").list_buckets()["Buckets"] if "faulty" in item["Name"]]
     cdk("faulty_app.py", *DEPLOY)
     assert [stack["status"] for stack in cdk.aws.stacks() if stack["name"] == "Faulty"] == ["CREATE_COMPLETE"]
-    cdk("faulty_app.py", "destroy", "--all", "--force")
+    cdk(cdk.assembly("faulty_app.py"), "destroy", "--all", "--force")
