@@ -19,6 +19,7 @@ from llm_fleet_stacks.database_stack import DatabaseStack
 from llm_fleet_stacks.export_stack import ExportStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.inference_stack import InferenceStack
+from llm_fleet_stacks.monitoring_stack import MonitoringStack
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks
@@ -27,7 +28,7 @@ from llm_fleet_stacks.storage_stack import StorageStack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetStacks:
-    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, and one for each cluster, service and more.
+    """The stacks of a fleet: `<fleet>-network`, `-storage`, `-database`, `-monitoring`, and one a cluster and more.
 
     They are `<fleet>-<cluster>` and `<fleet>-<service>`, and `<fleet>-<service>-export` where a model is compiled.
     """
@@ -39,6 +40,8 @@ class FleetStacks:
     """`None` when the fleet has no database for Slurm's accounting."""
     clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
     """By their keys in the fleet file."""
+    monitoring: MonitoringStack | None
+    """`None` when nothing is watched."""
     exports: Mapping[str, ExportStack]
     """By the keys of the services whose models they compile."""
     services: Mapping[str, InferenceStack]
@@ -73,15 +76,29 @@ class FleetStacks:
             name: _cluster(scope, name, cluster, fleet, storage=storage, network=network, database=database, env=env)
             for name, cluster in fleet.clusters.items()
         }
+        monitoring = fleet.monitoring and MonitoringStack(
+            scope,
+            f"{fleet.name}-monitoring",
+            config=fleet.monitoring,
+            fleet=fleet,
+            storage=storage,
+            database=database,
+            clusters=clusters,
+            env=env,
+            tags=fleet.tags,
+        )
         exports, services = _services(scope, fleet, storage=storage, network=network, env=env)
         return cls(
             network=network_stack,
             storage=storage,
             database=database_stack,
             clusters=clusters,
+            monitoring=monitoring,
             exports=exports,
             services=services,
-            sagemaker=SageMakerStacks.make(scope, fleet, storage=storage, network=network, clusters=clusters, env=env),
+            sagemaker=SageMakerStacks.make(
+                scope, fleet, storage=storage, network=network, clusters=clusters, monitoring=monitoring, env=env
+            ),
         )
 
 

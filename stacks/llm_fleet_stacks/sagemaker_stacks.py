@@ -11,12 +11,13 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.endpoint_stack import EndpointStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+from llm_fleet_stacks.monitoring_stack import MonitoringStack
 from llm_fleet_stacks.notebook_stack import NotebookStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.studio_stack import StudioStack
 from llm_fleet_stacks.training_job_stack import TrainingJobStack
-from llm_fleet_stacks.watch_stack import WatchStack
+from llm_fleet_stacks.watch_stack import WatchStack, watch_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class SageMakerStacks:
     training_jobs: Mapping[str, TrainingJobStack]
     """By their keys in the fleet file."""
     watch: WatchStack | None
-    """`None` when nobody watches."""
+    """`None` when nobody watches; where `monitoring` tells events of clusters, one for that alone."""
 
     @classmethod
     def make(
@@ -43,18 +44,21 @@ class SageMakerStacks:
         storage: StorageStack,
         network: Network | NetworkConfig | None,
         clusters: Mapping[str, HyperPodStack | ParallelClusterStack],
+        monitoring: MonitoringStack | None,
         env: cdk.Environment,
     ) -> "SageMakerStacks":
         """Make the stacks that `fleet` asks for below `scope`; see `FleetStacks.make`."""
         name, tags = fleet.name, fleet.tags
-        watch = fleet.watch and WatchStack(
+        watching = watch_of(fleet)
+        watch = watching and WatchStack(
             scope,
             f"{name}-watch",
-            config=fleet.watch,
+            config=watching,
             fleet=fleet,
             storage=storage,
             network=network,
             clusters=clusters,
+            topic=monitoring.monitoring.topic if monitoring else None,
             env=env,
             tags=tags,
         )
@@ -106,7 +110,8 @@ class SageMakerStacks:
                     fleet=fleet,
                     storage=storage,
                     network=network,
-                    watch=watch,
+                    # One that only tells of clusters starts no job again.
+                    watch=watch if fleet.watch else None,
                     env=env,
                     tags=tags,
                 )

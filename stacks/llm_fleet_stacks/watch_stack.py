@@ -35,6 +35,7 @@ class WatchStack(cdk.Stack):
         storage: StorageStack,
         network: Network | NetworkConfig | None,
         clusters: Mapping[str, HyperPodStack | ParallelClusterStack],
+        topic: sns.ITopic | None = None,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
@@ -52,7 +53,7 @@ class WatchStack(cdk.Stack):
             description="Watch over the training jobs and clusters of an LLM fleet (llm-fleet)",
             stack_name=id,
         )
-        topic = sns.Topic.from_topic_arn(self, "Told", config.topic_arn) if config.topic_arn else None
+        told = sns.Topic.from_topic_arn(self, "Told", config.topic_arn) if config.topic_arn else topic
         self.watch = TrainingWatch(
             self,
             "Watch",
@@ -63,7 +64,7 @@ class WatchStack(cdk.Stack):
             grace_minutes=config.grace_minutes,
             clusters=_followed(config, clusters),
             others=[watched_jobs_from(self, jobs) for jobs in config.others.values()],
-            topic=topic,
+            topic=told,
         )
         """The watch."""
         cdk.CfnOutput(self, "TopicArn", value=self.watch.topic.topic_arn, description="Who is told: subscribe to it")
@@ -79,6 +80,18 @@ class WatchStack(cdk.Stack):
             value=self.watch.queue.dead_letters.queue_url,
             description="Events that could not be handled",
         )
+
+
+def watch_of(fleet: Fleet) -> WatchConfig | None:
+    """Return the watch that `fleet` asks for; where only its monitoring does, one that tells of clusters.
+
+    The events of a cluster are told by a watch and by nothing else, so that nobody is told twice.
+    """
+    monitoring = fleet.monitoring
+    if fleet.watch is not None or monitoring is None or not monitoring.alarms.events:
+        return fleet.watch
+    names = [name for name in fleet.hyperpod_clusters if monitoring.clusters is None or name in monitoring.clusters]
+    return WatchConfig(clusters=tuple(names)) if names else None
 
 
 def _followed(

@@ -14,7 +14,7 @@ QUIET = "notBreaching"
 def account_alarm_plans(cluster: MonitoredCluster, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
     """Return the alarms that every cluster of its kind has."""
     own = _hyperpod if cluster.kind == ClusterKind.HYPERPOD else _parallelcluster
-    return (*own(cluster.name, thresholds), _lifecycle(cluster.name))
+    return (*own(cluster.name, thresholds), _lifecycle(cluster.nodes_name))
 
 
 def lasting(minutes: float) -> int:

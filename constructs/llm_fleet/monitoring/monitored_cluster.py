@@ -33,6 +33,9 @@ class MonitoredCluster:
     """Whether its nodes publish metrics to CloudWatch. Default: no, and alarms on nodes' own figures are left out."""
     accelerators: bool = True
     """Whether it has accelerators; only of `node_metrics`. Default: yes."""
+    published_as: str | None = None
+    """What its nodes call it in their metrics. Default: `name`; of a ParallelCluster made here, that without its hash.
+    """
 
     @classmethod
     def hyperpod(cls, name: str, *, node_metrics: bool = False, accelerators: bool = True) -> "MonitoredCluster":
@@ -40,9 +43,22 @@ class MonitoredCluster:
         return cls(name=name, kind=ClusterKind.HYPERPOD, node_metrics=node_metrics, accelerators=accelerators)
 
     @classmethod
-    def parallelcluster(cls, name: str, *, node_metrics: bool = False, accelerators: bool = True) -> "MonitoredCluster":
+    def parallelcluster(
+        cls, name: str, *, node_metrics: bool = False, accelerators: bool = True, published_as: str | None = None
+    ) -> "MonitoredCluster":
         """Return a ParallelCluster by its name."""
-        return cls(name=name, kind=ClusterKind.PARALLELCLUSTER, node_metrics=node_metrics, accelerators=accelerators)
+        return cls(
+            name=name,
+            kind=ClusterKind.PARALLELCLUSTER,
+            node_metrics=node_metrics,
+            accelerators=accelerators,
+            published_as=published_as,
+        )
+
+    @property
+    def nodes_name(self) -> str:
+        """What its nodes call it in their metrics."""
+        return self.published_as or self.name
 
 
 def monitored(cluster: Any) -> MonitoredCluster:

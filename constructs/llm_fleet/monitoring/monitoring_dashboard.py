@@ -38,7 +38,7 @@ def monitoring_dashboard(
 
 
 def _cluster(cluster: MonitoredCluster, plans: Sequence[AlarmPlan]) -> list[Row]:
-    of_account = _hyperpod(cluster.name) if cluster.kind == ClusterKind.HYPERPOD else _parallelcluster(cluster.name)
+    of_account = _hyperpod(cluster.name) if cluster.kind == ClusterKind.HYPERPOD else _parallelcluster(cluster)
     return [of_account, *(_in_rows(_of_nodes(cluster, plans)) if cluster.node_metrics else [])]
 
 
@@ -55,19 +55,20 @@ def _hyperpod(name: str) -> Row:
     ]
 
 
-def _parallelcluster(name: str) -> Row:
+def _parallelcluster(cluster: MonitoredCluster) -> Row:
+    name = cluster.name
     return [
         graph(
             f"{name}: head node impaired (1), instances refused",
             account_metric("head_node_impaired", name, label="head node impaired"),
             parallelcluster_metric(parallelcluster_metrics().no_capacity, name, label="no capacity"),
         ),
-        graph(f"{name}: starts that failed", failed_starts(name)),
+        graph(f"{name}: starts that failed", failed_starts(cluster.nodes_name)),
     ]
 
 
 def _of_nodes(cluster: MonitoredCluster, plans: Sequence[AlarmPlan]) -> Row:
-    name = cluster.name
+    name = cluster.nodes_name
     accelerators = [
         graph(
             f"{name}: accelerators (%), mean of all nodes",

@@ -16,9 +16,10 @@ def node_alarm_plans(cluster: MonitoredCluster, thresholds: ClusterAlarmThreshol
     """Return the alarms on nodes' own figures; none for a cluster whose nodes publish nothing to CloudWatch."""
     if not cluster.node_metrics:
         return ()
-    idle = _idle(cluster.name, thresholds) if cluster.accelerators else ()
-    silent = (_silent(cluster.name, thresholds),) if cluster.kind == ClusterKind.HYPERPOD else ()
-    return (*idle, *_disks(cluster.name, thresholds), *_slurm(cluster.name, thresholds), *silent)
+    name = cluster.nodes_name
+    idle = _idle(name, thresholds) if cluster.accelerators else ()
+    silent = (_silent(name, thresholds),) if cluster.kind == ClusterKind.HYPERPOD else ()
+    return (*idle, *_disks(name, thresholds), *_slurm(name, thresholds), *silent)
 
 
 def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
