@@ -199,6 +199,10 @@ class LocalAws:
         wish = {"code": code, "service": service, "operation": operation, "times": times, "message": message}
         self._ask("refuse", wish)
 
+    def tell_prices(self, products: Sequence[Mapping[str, Any]]) -> None:
+        """Let AWS's Price List sell `products`: each with `service_code`, `attributes`, `unit`, and `usd` as text."""
+        self._ask("prices", {"products": list(products)})
+
     def move_nodes(
         self,
         cluster: str,

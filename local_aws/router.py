@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from local_aws.api.app import CloudFormationApp, is_cloudformation, respond, service_of
+from local_aws.price_list import PriceList
 from local_aws.refused_calls import RefusedCalls
 from local_aws.stacks.engine import CloudFormation
 from local_aws.stacks.stack import Stack
@@ -40,6 +41,7 @@ class Router:
         self._invoke = invoke
         self._steer = steer
         self._refused = RefusedCalls()
+        self._price_list = PriceList()
         self._cloudformation = CloudFormationApp(engine)
         self._services = services
         self._default_region = default_region
@@ -62,6 +64,10 @@ class Router:
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         if target.endswith(_LOOK_UP_EVENTS):
             return respond(start_response, 200, b'{"Events": []}', _JSON)
+        signed = service_of(environ.get("HTTP_AUTHORIZATION", ""))
+        priced = self._price_list.answer(target, signed[1] if signed else "", self._read(environ)) if target else None
+        if priced is not None:
+            return respond(start_response, priced[0], json.dumps(priced[1]).encode(), _JSON)
         return self._ask_services(environ, start_response)
 
     def _ask_services(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -80,6 +86,7 @@ class Router:
             "invoke": lambda: self._invoke(self._read(environ)),
             "steer": lambda: self._steer(self._read(environ)),
             "refuse": lambda: self._refused.refuse(json.loads(self._read(environ))),
+            "prices": lambda: self._price_list.tell(json.loads(self._read(environ))),
         }
         if name not in answers:
             return respond(start_response, 404, b"{}", _JSON)

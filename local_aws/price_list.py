@@ -1,0 +1,92 @@
+"""AWS's Price List Query API: what tests told is for sale, filtered and paged as the service does."""
+
+import json
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any
+
+_TARGET = "AWSPriceListService.GetProducts"
+_REGIONS = ("us-east-1", "eu-central-1", "ap-south-1")
+"""Where the service has endpoints, by its user guide."""
+_MOST = 100
+_Matches = Callable[[str, str], bool]
+_FILTERS: Mapping[str, _Matches] = {
+    "TERM_MATCH": lambda has, asked: has == asked,
+    "EQUALS": lambda has, asked: has == asked,
+    "CONTAINS": lambda has, asked: asked in has,
+    "ANY_OF": lambda has, asked: has in asked.split(","),
+    "NONE_OF": lambda has, asked: has not in asked.split(","),
+}
+
+
+class PriceList:
+    """What is for sale. Safe from several threads."""
+
+    def __init__(self) -> None:
+        """Sell nothing yet."""
+        self._lock = Lock()
+        self._products: list[dict[str, Any]] = []
+
+    def tell(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Sell `products` too: each has `service_code`, `attributes`, `unit`, and `usd` as text."""
+        with self._lock:
+            for one in told["products"]:
+                self._products.append(_product(one, sku=f"LOCAL{len(self._products):011d}"))
+        return {}
+
+    def answer(self, target: str, region: str, body: str) -> tuple[int, dict[str, Any]] | None:
+        """Return status and answer of one call signed for `region`; `None` for a call of another service."""
+        if target != _TARGET:
+            return None
+        asked = json.loads(body or "{}")
+        if region not in _REGIONS:
+            return _refused(f"the Price List answers in {', '.join(_REGIONS)}, not in {region}")
+        if any(one["Type"] not in _FILTERS for one in asked.get("Filters", [])):
+            return _refused("a filter has a type that does not exist")
+        with self._lock:
+            found = [one for one in self._products if _is_asked(one, asked)]
+        begin, most = int(asked.get("NextToken") or 0), min(asked.get("MaxResults") or _MOST, _MOST)
+        page = {"FormatVersion": "aws_v1", "PriceList": [json.dumps(one) for one in found[begin : begin + most]]}
+        return 200, page if begin + most >= len(found) else {**page, "NextToken": str(begin + most)}
+
+
+def _refused(message: str) -> tuple[int, dict[str, Any]]:
+    return 400, {"__type": "InvalidParameterException", "message": message}
+
+
+def _is_asked(product: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    attributes = product["product"]["attributes"]
+    return product["serviceCode"] == asked["ServiceCode"] and all(
+        _FILTERS[one["Type"]](attributes.get(one["Field"], ""), one["Value"]) for one in asked.get("Filters", [])
+    )
+
+
+def _product(told: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
+    """Return one product in the shape of the service's answers (user guide, GetProducts)."""
+    term, rate = f"{sku}.JRTCKXETXF", f"{sku}.JRTCKXETXF.6YS6EN2CT7"
+    dimension = {
+        "unit": told["unit"],
+        "endRange": "Inf",
+        "description": "told by a test",
+        "appliesTo": [],
+        "rateCode": rate,
+        "beginRange": "0",
+        "pricePerUnit": {"USD": told["usd"]},
+    }
+    return {
+        "product": {"productFamily": "Compute Instance", "attributes": dict(told["attributes"]), "sku": sku},
+        "serviceCode": told["service_code"],
+        "terms": {
+            "OnDemand": {
+                term: {
+                    "priceDimensions": {rate: dimension},
+                    "sku": sku,
+                    "effectiveDate": "2026-11-01T00:00:00Z",
+                    "offerTermCode": "JRTCKXETXF",
+                    "termAttributes": {},
+                }
+            }
+        },
+        "version": "20261120000000",
+        "publicationDate": "2026-11-20T00:00:00Z",
+    }
