@@ -1,0 +1,186 @@
+"""Finds in the sources what is said with each code: message and remedy, with a name for each value in them.
+
+Texts are followed to where they are written: a constant of the file, a variable of the function, a function that
+returns them, and a rule that many codes share and that is given the code.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from tools.synth_environment import ROOT
+
+_SOURCES = ("constructs", "stacks")
+_DEEPEST = 4
+"""Steps that a text is followed: from a rule to the rule that it calls, to the function that makes the text."""
+_Function = ast.FunctionDef
+_Texts = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one place in the sources says with a code. Either is empty where nothing but a run could tell."""
+
+    message: str
+    remedy: str
+
+
+@cache
+def told_codes() -> Mapping[str, list[Told]]:
+    """Return what is said with each code, by what the sources call it: `Code.FILE_EMPTY`."""
+    found: dict[str, list[Told]] = {}
+    for name in _names():
+        if (module := _module(name)) is not None:
+            for function, call in module.calls:
+                told = module.told(call, function, _DEEPEST)
+                for code in _codes(call):
+                    found.setdefault(code, []).append(told)
+    return found
+
+
+class _Module:
+    """One file of the sources."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.functions = {one.name: one for one in ast.walk(tree) if isinstance(one, _Function)}
+        self.constants = _assigned(tree.body)
+        self.homes = {
+            alias.asname or alias.name: (one.module, alias.name)
+            for one in tree.body
+            if isinstance(one, ast.ImportFrom) and one.module
+            for alias in one.names
+        }
+        self.calls = [(function, call) for function, call in _calls(tree, None) if any(_codes(call))]
+        self._variables: dict[str, dict[str, ast.expr]] = {}
+
+    def told(self, call: ast.Call, function: _Function | None, steps: int) -> Told:
+        """Return what `call`, in `function`, says: by itself, or through the rule that it calls."""
+        named = {keyword.arg: self.text(keyword.value, function, steps) for keyword in call.keywords if keyword.arg}
+        given = [text for value in call.args if (text := self.text(value, function, steps))]
+        remedy = named.get("remedy") or (given[-1] if len(given) > 1 else "")
+        message = named.get("message") or (given[0] if len(given) > 1 else "")
+        if (message and remedy) or steps == 0:
+            return Told(message=message, remedy=remedy)
+        return self._shared(call, steps) or Told(message=message, remedy=remedy)
+
+    def text(self, value: ast.expr, function: _Function | None, steps: int) -> str:
+        """Return a text with `{name}` for each value in it; nothing for what is no text, or cannot be followed."""
+        match value:
+            case ast.Constant(value=str() as text):
+                return text
+            case ast.JoinedStr(values=parts):
+                return "".join(self._piece(part, function, steps) for part in parts)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self.text(left, function, steps) + self.text(right, function, steps)
+            case ast.IfExp(body=one, orelse=other):
+                return self.text(one, function, steps) or self.text(other, function, steps)
+            case ast.Name(id=name):
+                return self._named(name, function, steps)
+            case ast.Call(func=ast.Name(id=name)) if steps > 0:
+                return self._returned(name, steps - 1)
+            case _:
+                return ""
+
+    def _piece(self, part: ast.expr, function: _Function | None, steps: int) -> str:
+        if isinstance(part, ast.FormattedValue):
+            return f"{{{_called(part.value)}}}"
+        return self.text(part, function, steps)
+
+    def _named(self, name: str, function: _Function | None, steps: int) -> str:
+        own: dict[str, ast.expr] = {}
+        if function is not None:
+            own = self._variables.setdefault(function.name, {}) or _assigned(function.body)
+            self._variables[function.name] = own
+        value = own.get(name) or self.constants.get(name)
+        return self.text(value, function, steps - 1) if value is not None and steps > 0 else ""
+
+    def _returned(self, name: str, steps: int) -> str:
+        found = self._function(name)
+        if found is None:
+            return ""
+        module, function = found
+        returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+        return next((text for value in returned if (text := module.text(value, function, steps))), "")
+
+    def _shared(self, call: ast.Call, steps: int) -> Told | None:
+        """Return what the rule says that `call` gives its code to."""
+        found = self._function(call.func.id) if isinstance(call.func, ast.Name) else None
+        if found is None:
+            return None
+        module, function = found
+        names = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+        for _, inner in _calls(function, function):
+            given = [*inner.args, *(keyword.value for keyword in inner.keywords)]
+            if any(isinstance(one, ast.Name) and one.id in names and one.id.endswith("code") for one in given):
+                told = module.told(inner, function, steps - 1)
+                if told.message and told.remedy:
+                    return told
+        return None
+
+    def _function(self, name: str) -> tuple["_Module", _Function] | None:
+        if name in self.functions:
+            return self, self.functions[name]
+        home, original = self.homes.get(name, ("", ""))
+        module = _module(home)
+        return (module, module.functions[original]) if module is not None and original in module.functions else None
+
+
+def _names() -> Iterator[str]:
+    """Give the modules that tell codes, in a fixed order."""
+    for folder in _SOURCES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "Code." in path.read_text(encoding="utf-8"):
+                yield path.relative_to(ROOT / folder).with_suffix("").as_posix().replace("/", ".")
+
+
+@cache
+def _module(name: str) -> _Module | None:
+    """Return the module of that name, if it is one of ours."""
+    for folder in _SOURCES:
+        path = (ROOT / folder).joinpath(*name.split(".")).with_suffix(".py")
+        if name and path.is_file():
+            return _Module(ast.parse(path.read_text(encoding="utf-8")))
+    return None
+
+
+def _calls(node: ast.AST, function: _Function | None) -> Iterator[tuple[_Function | None, ast.Call]]:
+    """Give every call below `node`, with the function it stands in."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call):
+            yield function, child
+        yield from _calls(child, child if isinstance(child, _Function) else function)
+
+
+def _codes(call: ast.Call) -> Iterator[str]:
+    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id.endswith("Code"):
+            yield f"{value.value.id}.{value.attr}"
+
+
+def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """Return what names are set to in `body` and in its branches; the first time counts."""
+    found: dict[str, ast.expr] = {}
+    for statement in body:
+        for one in ast.walk(statement):
+            if isinstance(one, ast.Assign) and len(one.targets) == 1:
+                found |= {name: value for name, value in _pairs(one.targets[0], one.value) if name not in found}
+    return found
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, part in zip(target.elts, value.elts, strict=False):
+            yield from _pairs(one, part)
+
+
+def _called(value: ast.expr) -> str:
+    """Return what a value is called: the first of its names, in words."""
+    names = [
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for node in ast.walk(value)
+        if isinstance(node, ast.Attribute | ast.Name)
+    ]
+    return names[0].strip("_").replace("_", " ") if names else "…"

@@ -1,0 +1,70 @@
+"""Writes docs/errors: a section a code, with what is said where it is told, read from the sources.
+
+A message holds values that only a mistake has; they are shown by the names that the sources give them, as `{count}`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from llm_fleet.rules.any_code import AnyCode
+from tools.make_docs_error_texts import Told, told_codes
+from tools.make_docs_markdown import GENERATED
+from tools.synth_environment import ROOT
+
+PLACE = ROOT / "docs" / "errors"
+_MOST_EXAMPLES = 3
+_WITHOUT = "What it says depends on the value: the message names the place, and the remedy what to write there.\n"
+
+
+def pages(codes: list[AnyCode]) -> Mapping[str, str]:
+    """Return the text of every page by its file name: a page a hundred codes."""
+    told = told_codes()
+    hundreds: dict[int, list[AnyCode]] = {}
+    for code in sorted(codes, key=number):
+        hundreds.setdefault(number(code) // 100 * 100, []).append(code)
+    return {
+        f"LF{hundred}.md": f"# LF{hundred} to LF{hundred + 99}\n\n{GENERATED}\n"
+        "Words in braces stand for what the message of a real mistake has there. "
+        "The list of all codes is in [Error codes](../error-codes.md).\n\n"
+        + "\n".join(_section(code, told.get(key(code), [])) for code in members)
+        for hundred, members in hundreds.items()
+    }
+
+
+def number(code: AnyCode) -> int:
+    """Return the number of a code."""
+    return int(code.value.removeprefix("LF"))
+
+
+def key(code: AnyCode) -> str:
+    """Return what the sources call a code: `Code.EMPTY_FILE`."""
+    return f"{type(code).__name__}.{code.name}"
+
+
+def _section(code: AnyCode, told: list[Told]) -> str:
+    examples = list(dict.fromkeys((one.message, one.remedy) for one in told if one.message and one.remedy))
+    parts = [f"## {code.value}\n\n{code.title_[0].upper()}{code.title_[1:]}.\n"]
+    for message, remedy in examples[:_MOST_EXAMPLES]:
+        parts.append(f"- {_escaped(message)}\n\n    remedy: {_escaped(remedy)}\n")
+    if not examples:
+        parts.append(_WITHOUT)
+    return "\n".join(parts)
+
+
+def _escaped(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is."""
+    plain = " ".join(text.split())
+    for sign in "\\`*_<>[]#|":
+        plain = plain.replace(sign, f"\\{sign}" if sign != "<" else "&lt;")
+    return plain
+
+
+def write(codes: list[AnyCode], place: Path = PLACE) -> None:
+    """Write every page, and remove those of what is gone."""
+    place.mkdir(parents=True, exist_ok=True)
+    made = pages(codes)
+    for old in place.glob("*.md"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        (place / name).write_text(text, encoding="utf-8")

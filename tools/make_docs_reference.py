@@ -1,0 +1,219 @@
+"""Writes docs/reference: a page a public construct and one a package for its values, from their docstrings.
+
+griffe reads the sources: nothing is imported, so the CDK need not start.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import griffe
+
+from tools.make_docs_markdown import GENERATED, code, table
+from tools.synth_environment import ROOT
+
+PLACE = ROOT / "docs" / "reference"
+_DESCRIBED = re.compile(r"(?:^|(?<=[.:;)\n]\s)|(?<=\n))((?:`\w+`(?:, | and )?)+): ")
+_NAME = re.compile(r"\b[A-Z]\w+\b")
+_SCOPE = "scope"
+_PACKAGES = {
+    "accounting": "Accounting",
+    "catalog": "Types of instances, versions",
+    "hyperpod": "HyperPod",
+    "iam": "Roles",
+    "inference": "Inference",
+    "jobs": "Training runs",
+    "lifecycle": "What nodes run",
+    "monitoring": "Monitoring",
+    "named_files": "Files that a fleet names",
+    "network": "Network",
+    "notifications": "Notifications",
+    "parallelcluster": "ParallelCluster",
+    "rules": "Words of the fleet file and of constructs, and what is wrong with them",
+    "sagemaker": "SageMaker",
+    "storage": "Storage",
+}
+
+
+def pages() -> Mapping[str, str]:
+    """Return the text of every page by its file name."""
+    classes = public_classes()
+    homes = {name: _page_of(one) for name, one in classes.items()}
+    made: dict[str, str] = {}
+    for page in sorted(set(homes.values())):
+        members = {name: one for name, one in classes.items() if homes[name] == page}
+        made[page] = _page(members, homes)
+    return {**made, "index.md": _index(classes, homes)}
+
+
+def public_classes() -> dict[str, griffe.Class]:
+    """Return the classes that `import llm_fleet` offers, by name."""
+    loader = griffe.GriffeLoader(search_paths=[ROOT / "constructs"], allow_inspection=False)
+    package = loader.load("llm_fleet")
+    found: dict[str, griffe.Class] = {}
+    source = (ROOT / "constructs" / "llm_fleet" / "__init__.py").read_text(encoding="utf-8")
+    for home, names in re.findall(r'^    "([a-z_.]+)": \(([^)]*)\),$', source, re.MULTILINE):
+        for name in re.findall(r'"(\w+)"', names):
+            member = package[f"{home}.{name}"]
+            if isinstance(member, griffe.Class):
+                found[name] = member
+    return dict(sorted(found.items()))
+
+
+def is_construct(one: griffe.Class) -> bool:
+    """Return whether `one` is made in a scope, as constructs are."""
+    made = one.all_members.get("__init__")
+    return isinstance(made, griffe.Function) and _SCOPE in [parameter.name for parameter in made.parameters]
+
+
+def _page_of(one: griffe.Class) -> str:
+    package = one.canonical_path.split(".")[1]
+    return f"{one.name}.md" if is_construct(one) else f"{package}-values.md"
+
+
+def _page(members: Mapping[str, griffe.Class], homes: Mapping[str, str]) -> str:
+    first = next(iter(members.values()))
+    if is_construct(first):
+        return f"# {first.name}\n\n{GENERATED}\n{_class(first, homes)}"
+    title = _PACKAGES.get(first.canonical_path.split(".")[1], "More")
+    parts = [f"## {name}\n\n{_class(one, homes)}" for name, one in members.items()]
+    return f"# {title}: values\n\n{GENERATED}\n" + "\n".join(parts)
+
+
+def _class(one: griffe.Class, homes: Mapping[str, str]) -> str:
+    parts = [f"{code(f'from llm_fleet import {one.name}')}\n", _text(one), _own_page(one)]
+    made = one.all_members.get("__init__")
+    if isinstance(made, griffe.Function) and is_construct(one):
+        parts.append(_parameters(made, homes))
+    parts += [_fields(one, homes), _methods(one, homes)]
+    return "\n".join(part for part in parts if part)
+
+
+def _own_page(one: griffe.Class) -> str:
+    """Return a link to the page that tells how `one` is used, if there is one: InferenceService, inference-service."""
+    for page in sorted((ROOT / "docs" / "constructs").glob("*.md")):
+        if page.stem.replace("-", "") == one.name.casefold():
+            return f"How it is used: [{page.stem}](../constructs/{page.name}).\n"
+    return ""
+
+
+def _text(one: griffe.Class | griffe.Function | griffe.Attribute) -> str:
+    return f"{one.docstring.value.strip()}\n" if one.docstring is not None else ""
+
+
+def _parameters(made: griffe.Function, homes: Mapping[str, str]) -> str:
+    names = [one.name for one in made.parameters if one.name not in ("self", _SCOPE, "id")]
+    told = described(made.docstring.value if made.docstring is not None else "", names)
+    rows = [
+        (
+            code(one.name),
+            _type(str(one.annotation or ""), homes),
+            code(str(one.default)) if one.default is not None else "must be given",
+            told.get(one.name, ""),
+        )
+        for one in made.parameters
+        if one.name in names
+    ]
+    return table(("parameter", "type", "default", "what it is"), rows) if rows else ""
+
+
+def described(docstring: str, names: list[str]) -> dict[str, str]:
+    """Return what a docstring says of each of `names`: from "`name`: " or "`one`, `other`: " to the next of these."""
+    found: dict[str, str] = {}
+    starts = [
+        (match, known)
+        for match in _DESCRIBED.finditer(docstring)
+        if (known := re.findall(r"`(\w+)`", match.group(1))) and set(known) <= set(names)
+    ]
+    for number, (match, known) in enumerate(starts):
+        end = starts[number + 1][0].start() if number + 1 < len(starts) else len(docstring)
+        for name in known:
+            found[name] = docstring[match.end() : end].strip()
+    return found
+
+
+def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
+    """Return the fields of a value, the members of an enum, or what a construct has when it is made."""
+    own = [
+        field
+        for field in one.all_members.values()
+        if isinstance(field, griffe.Attribute) and field.is_public and "property" not in field.labels
+    ]
+    if is_construct(one):
+        rows = [(code(field.name), _annotation(field, homes), _text(field)) for field in own if field.docstring]
+        return "\n" + table(("attribute", "type", "what it is"), rows) if rows else ""
+    rows = [(code(field.name), _annotation(field, homes), _default(field), _text(field)) for field in own]
+    return table(("name", "type", "value or default", "what it is"), rows) if rows else ""
+
+
+def _annotation(field: griffe.Attribute, homes: Mapping[str, str]) -> str:
+    return _type(str(field.annotation or ""), homes)
+
+
+def _default(field: griffe.Attribute) -> str:
+    if field.value is None:
+        return ""
+    return code(str(field.value))
+
+
+def _type(annotation: str, homes: Mapping[str, str]) -> str:
+    """Return the type as code, as a link where one of its names has a place in these pages."""
+    known = [name for name in _NAME.findall(annotation) if name in homes]
+    if not known:
+        return code(annotation)
+    page = homes[known[0]]
+    anchor = f"#{known[0].casefold()}" if page.endswith("-values.md") else ""
+    return f"[{code(annotation)}]({page}{anchor})"
+
+
+def _methods(one: griffe.Class, homes: Mapping[str, str]) -> str:
+    rows = [row for member in one.all_members.values() for row in _method(member, homes)]
+    return "\n" + table(("method or property", "what it does"), sorted(rows)) if rows else ""
+
+
+def _method(member: griffe.Object | griffe.Alias, homes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if not member.is_public or member.docstring is None or member.name.startswith("_"):
+        return
+    told = " ".join(member.docstring.value.split())
+    if isinstance(member, griffe.Attribute):
+        if "property" in member.labels:
+            yield code(member.name), told
+        return
+    if isinstance(member, griffe.Function) or (isinstance(member, griffe.Alias) and member.is_function):
+        names = [one.name for one in member.parameters if one.name not in ("self", "cls")]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
+        yield code(f"{member.name}({', '.join(names)})"), told
+
+
+def _index(classes: Mapping[str, griffe.Class], homes: Mapping[str, str]) -> str:
+    parts = [
+        "# Reference\n",
+        f"{GENERATED}\nEverything that `import llm_fleet` offers, by package. Constructs have a page each. What they "
+        "are for, and how they go together, is told in [their own pages](../constructs/hyperpod-cluster.md).\n",
+    ]
+    for package, title in _PACKAGES.items():
+        own = [one for one in classes.values() if one.canonical_path.split(".")[1] == package]
+        if own:
+            rows = [(_type(one.name, homes), _summary(one)) for one in own]
+            parts.append(f"## {title}\n\n{table(('name', 'what it is'), rows)}")
+    return "\n".join(parts)
+
+
+def _summary(one: griffe.Class) -> str:
+    return one.docstring.value.strip().split("\n\n")[0] if one.docstring is not None else ""
+
+
+def write(place: Path = PLACE) -> None:
+    """Write every page, and remove those of what is gone."""
+    place.mkdir(parents=True, exist_ok=True)
+    made = pages()
+    for old in place.glob("*.md"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        (place / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    write()
