@@ -14,11 +14,13 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.services.view import service_name
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.database_stack import DatabaseStack
 from llm_fleet_stacks.export_stack import ExportStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.inference_stack import InferenceStack
+from llm_fleet_stacks.metrics_stack import MetricsStack, metrics_of
 from llm_fleet_stacks.monitoring_stack import MonitoringStack
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
@@ -40,6 +42,8 @@ class FleetStacks:
     """`None` when the fleet has no database for Slurm's accounting."""
     clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
     """By their keys in the fleet file."""
+    metrics: MetricsStack | None
+    """`None` unless a workspace is made for what nodes measure."""
     monitoring: MonitoringStack | None
     """`None` when nothing is watched."""
     exports: Mapping[str, ExportStack]
@@ -72,8 +76,19 @@ class FleetStacks:
         )
         database_stack = _database(scope, fleet, network, env)
         database = database_stack.database if database_stack is not None else None
+        metrics_stack, metrics = metrics_of(scope, fleet, env)
         clusters = {
-            name: _cluster(scope, name, cluster, fleet, storage=storage, network=network, database=database, env=env)
+            name: _cluster(
+                scope,
+                name,
+                cluster,
+                fleet,
+                storage=storage,
+                network=network,
+                database=database,
+                metrics=metrics.get(name),
+                env=env,
+            )
             for name, cluster in fleet.clusters.items()
         }
         monitoring = fleet.monitoring and MonitoringStack(
@@ -93,6 +108,7 @@ class FleetStacks:
             storage=storage,
             database=database_stack,
             clusters=clusters,
+            metrics=metrics_stack,
             monitoring=monitoring,
             exports=exports,
             services=services,
@@ -126,6 +142,7 @@ def _cluster(
     storage: StorageStack,
     network: Network | NetworkConfig | None,
     database: SlurmDatabase | None,
+    metrics: ClusterMetrics | None,
     env: cdk.Environment,
 ) -> HyperPodStack | ParallelClusterStack:
     id = f"{fleet.name}-{name}"
@@ -139,6 +156,7 @@ def _cluster(
             storage=storage,
             network=network,
             database=database,
+            metrics=metrics,
             env=env,
             tags=fleet.tags,
         )
@@ -153,6 +171,7 @@ def _cluster(
         storage=storage,
         network=network,
         database=database,
+        metrics=metrics,
         env=env,
         tags=fleet.tags,
     )

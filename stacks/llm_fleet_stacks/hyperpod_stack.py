@@ -10,6 +10,7 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
@@ -37,6 +38,7 @@ class HyperPodStack(cdk.Stack):
         storage: StorageStack,
         network: Network | NetworkConfig | None,
         database: SlurmDatabase | None = None,
+        metrics: ClusterMetrics | None = None,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
@@ -44,8 +46,8 @@ class HyperPodStack(cdk.Stack):
 
         `storage` has its file systems and buckets, `mounts` says where nodes mount them. `network`: one that another
         stack has made, or the description of an existing one; `None` is one that SageMaker manages. `database`: the
-        fleet's own for accounting; default, none. `env`: default,
-        the one that the CDK CLI is called with. `tags`: default, none.
+        fleet's own for accounting; default, none. `metrics`: where what nodes measure goes; default, nowhere. `env`:
+        default, the one that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(
             scope, id, env=env, tags=tags, description="HyperPod cluster of an LLM fleet (llm-fleet)", stack_name=id
@@ -74,6 +76,7 @@ class HyperPodStack(cdk.Stack):
             neuron=neuron_from(config.neuron),
             training=training_from(self, config.training),
             downloads=downloads_from(self, config.downloads),
+            metrics=metrics,
             role=imported_role(self, "ExecutionRole", config.execution_role_arn),
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),

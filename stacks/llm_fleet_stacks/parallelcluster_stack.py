@@ -11,6 +11,7 @@ from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
 from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.storage import StorageConfig
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
@@ -43,6 +44,7 @@ class ParallelClusterStack(cdk.Stack):
         storage: StorageStack,
         network: Network | NetworkConfig,
         database: SlurmDatabase | None = None,
+        metrics: ClusterMetrics | None = None,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
@@ -50,7 +52,8 @@ class ParallelClusterStack(cdk.Stack):
 
         `storage` has its file systems and buckets, `mounts` says where nodes mount them. `network`: one that another
         stack has made, or the description of an existing one. `database`: the fleet's own for accounting;
-        default, none. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        default, none. `metrics`: where what nodes measure goes; default, nowhere. `env`: default, the one that the CDK
+        CLI is called with. `tags`: default, none.
         """
         super().__init__(
             scope, id, env=env, tags=tags, description="ParallelCluster of an LLM fleet (llm-fleet)", stack_name=id
@@ -89,6 +92,7 @@ class ParallelClusterStack(cdk.Stack):
             neuron=neuron_from(config.neuron),
             training=training_from(self, config.training),
             downloads=downloads_from(self, config.downloads),
+            metrics=metrics,
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),
             permissions_boundary=imported_policy(self, "Boundary", config.permissions_boundary_arn),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.monitoring.check_metrics import writes_to_prometheus
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import check_existing_network, check_network
@@ -34,6 +35,7 @@ def endpoint_features(fleet: Fleet) -> frozenset[EndpointFeature]:
         EndpointFeature.INFERENCE: bool(fleet.services) and closed,
         EndpointFeature.SAGEMAKER_WORK: (bool(fleet.notebooks) or fleet.studio is not None) and closed,
     }
+    used[EndpointFeature.METRICS] = writes_to_prometheus(fleet) and closed
     return frozenset(feature for feature, is_used in used.items() if is_used)
 
 

@@ -13,6 +13,7 @@ _OF_FLEET = {
     "studio": "the fleet's Studio",
     "watch": "the fleet's watch",
     "monitoring": "the fleet's monitoring",
+    "metrics": "the fleet's metrics",
 }
 EXPORT = "-export"
 """What the name of the stack that exports a service's model ends in."""

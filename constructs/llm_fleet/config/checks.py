@@ -9,6 +9,7 @@ from llm_fleet.config.check_stack_names import check_stack_names
 from llm_fleet.config.check_storage_config import check_storage_config
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.check_jobs import check_jobs
+from llm_fleet.config.monitoring.check_metrics import check_metrics_config
 from llm_fleet.config.monitoring.check_monitoring import check_monitoring
 from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
 from llm_fleet.config.people.check_people import check_people_config
@@ -44,6 +45,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_services(fleet),
         *check_sagemaker(fleet),
         *check_monitoring(fleet),
+        *check_metrics_config(fleet),
         *check_stack_names(fleet),
         *check_tags(fleet.tags),
         *check_zones_exist(fleet),

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, cast
 from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
+from llm_fleet.config.values import Days
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 
 
@@ -16,13 +17,13 @@ class MetricsConfig(FleetModel):
         "destination": "write `to`",
         "namespace": "the namespace is `LlmFleet/Nodes`, and cannot be another",
         "interval": "nodes measure each minute",
-        "retention": "write `retention_days`",
+        "logs": "write `retention`",
     }
 
     destination: MetricsDestination = Field(alias="to", examples=["cloudwatch"])
     """Where it goes: `cloudwatch`, `prometheus` (Amazon Managed Service for Prometheus) or `none`."""
-    retention_days: int | None = None
-    """For how many days CloudWatch Logs keeps the line that each node writes each minute. Default: 14."""
+    retention_days: Days | None = Field(default=None, alias="retention")
+    """How long CloudWatch Logs keeps the line that each node writes each minute. Default: `14 days`."""
     workspace_arn: str | None = Field(default=None, alias="workspace")
     """ARN of an existing workspace for `prometheus`, of the fleet's region. Default: one is made, and retained."""
     grafana: bool | None = None
