@@ -44,6 +44,7 @@ FIXES = (
     "scaling_policies",
     "sagemaker_scaling",
     "budgets",
+    "budget_actions",
     "wafv2_associations",
     "cloudwatch_alarms",
     "ssm_neuron_images",
