@@ -42,6 +42,16 @@ class DeployedStacks:
         self.found[name] = StackTemplate(name=name, region=None, resources=resources, paths={})
 
 
+def account_of(clients: AwsClients) -> str | None:
+    """Return the account that is asked; `None` where AWS does not say, which it will not say of stacks either."""
+    try:
+        return clients.sts.get_caller_identity()["Account"]
+    except Exception as error:
+        if not isinstance(error, AwsRefusal) and refusal(error) is None:
+            raise
+        return None
+
+
 def has_credentials() -> bool:
     """Return whether there are credentials to ask with, by the environment or files; no metadata service is asked."""
     try:

@@ -16,15 +16,18 @@ _LINES = 40
 """How much of what the CDK says is told: the end has the reason."""
 
 
-def synthesize(fleet_file: Path, folder: Path) -> None:
+def synthesize(fleet_file: Path, folder: Path, *, account: str | None = None) -> None:
     """Write the cloud assembly of `fleet_file` to `folder`. Raises `FleetError` (LF1081, LF1082) with why it fails.
 
+    `account` is the one to deploy to, as the CDK CLI tells an app; default: that of the environment, if it tells.
     The CDK's validator is left out, which takes longer than all else, and which `cdk synth` has anyhow.
     """
     if find_spec("llm_fleet_stacks") is None or find_spec("aws_cdk") is None:
         refuse(PlanCode.NO_CDK, "the CDK is not installed", "run `pip install llm-fleet`, or add --no-synth")
     command = [sys.executable, "-m", _MODULE, "--fleet", str(fleet_file), "--out", str(folder)]
     environment = {**os.environ, "CDK_VALIDATION": "false", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    if account is not None:
+        environment.setdefault("CDK_DEFAULT_ACCOUNT", account)
     with progress("synthesizing"):
         ended = subprocess.run(  # noqa: S603 - words of our own, no shell
             command,

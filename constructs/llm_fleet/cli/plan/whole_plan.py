@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.plan.cost_section import cost_section
+from llm_fleet.cli.plan.deployed_stacks import DeployedStacks, account_of, has_credentials
 from llm_fleet.cli.plan.difference_section import difference_section
 from llm_fleet.cli.plan.lustre_section import lustre_section
 from llm_fleet.cli.plan.machines_section import machines_section
@@ -59,32 +61,28 @@ def _sections(fleet: Fleet, arguments: argparse.Namespace) -> Iterator[Section]:
     if arguments.no_synth and arguments.assembly is None:
         _refuse_without_synth(arguments)
         return
+    clients = _clients(fleet, arguments)
     with ExitStack() as stack:
         assembly: Path | None = arguments.assembly
         if assembly is None:
             assembly = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="llm-fleet-plan-")), "cdk.out")
-            synthesize(arguments.file, assembly)
-        yield from _of_assembly(fleet, assembly, arguments)
+            synthesize(arguments.file, assembly, account=clients and account_of(clients))
+        yield from _of_assembly(assembly, clients, arguments)
 
 
-def _of_assembly(fleet: Fleet, assembly: Path, arguments: argparse.Namespace) -> Iterator[Section]:
+def _of_assembly(assembly: Path, clients: AwsClients | None, arguments: argparse.Namespace) -> Iterator[Section]:
     stacks = synthesized_stacks(assembly)
     yield retained_section(stacks)
     if arguments.picture is not None:
         yield _picture(assembly, arguments)
-    if _shall_ask(arguments):
-        from llm_fleet.cli.aws.clients import AwsClients
-        from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
-
-        yield difference_section(stacks, DeployedStacks(AwsClients(region=fleet.region), [one.name for one in stacks]))
+    if clients is not None:
+        yield difference_section(stacks, DeployedStacks(clients, [stack.name for stack in stacks]))
 
 
-def _shall_ask(arguments: argparse.Namespace) -> bool:
-    if arguments.no_aws:
-        return False
-    from llm_fleet.cli.plan.deployed_stacks import has_credentials
-
-    return bool(arguments.deployed) or has_credentials()
+def _clients(fleet: Fleet, arguments: argparse.Namespace) -> AwsClients | None:
+    """Return how AWS is asked; `None` where it is not to be."""
+    asked = not arguments.no_aws and (arguments.deployed or has_credentials())
+    return AwsClients(region=fleet.region) if asked else None
 
 
 def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:

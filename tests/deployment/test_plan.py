@@ -1,0 +1,154 @@
+"""`llm-fleet plan` beside the launch post's cluster, deployed to a local emulation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.main import main
+from llm_fleet.cli.plan.synthesize import synthesize
+from tests.deployment.conftest import LAUNCH_POST
+from tests.deployment.fleet_on_aws import FleetOnAws
+
+
+@pytest.fixture(scope="module")
+def changed(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The file of the deployed fleet with two more workers and a service's bucket, and its assembly."""
+    folder = tmp_path_factory.mktemp("changed")
+    text = LAUNCH_POST.read_text()
+    assert text.count("count: 4") == 1
+    file = folder / "fleet.yaml"
+    file.write_text(text.replace("count: 4", "count: 6"))
+    synthesize(file, folder / "cdk.out", account=launch_post.aws.account)
+    return file, folder / "cdk.out"
+
+
+@pytest.fixture
+def asked(launch_post: FleetOnAws, monkeypatch: pytest.MonkeyPatch) -> FleetOnAws:
+    for name, value in launch_post.aws.environment.items():
+        monkeypatch.setenv(name, value)
+    return launch_post
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    code = main(["plan", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_what_is_deployed_does_not_differ(asked: FleetOnAws, capsys: pytest.CaptureFixture[str]):
+    code, plan = told(capsys, str(LAUNCH_POST), "--assembly", str(asked.assembly))
+    assert code == 0
+    assert sorted(plan["difference"]["asked"]) == [
+        "launch-post-ml-cluster",
+        "launch-post-network",
+        "launch-post-storage",
+    ]
+    assert plan["difference"]["resources"] == []
+    assert plan["difference"]["not_deployed"] == []
+
+
+def test_two_more_workers_and_nothing_else(
+    asked: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    file, assembly = changed
+    code, plan = told(capsys, str(file), "--assembly", str(assembly))
+    assert code == 0
+    difference = plan["difference"]
+    assert difference["hyperpod_groups"] == [
+        {"group": "worker-group", "what": "from 4 nodes to 6 nodes", "refused": False}
+    ]
+    (cluster,) = [one for one in difference["resources"] if one["type"] == "AWS::SageMaker::Cluster"]
+    assert cluster["what"] == "changed"
+    assert "InstanceGroups[1].InstanceCount" in cluster["properties"]
+    assert {one["what"] for one in difference["resources"]} <= {"changed", "unknown"}
+
+
+def test_a_stack_that_is_not_deployed_yet_is_new(
+    asked: FleetOnAws, changed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file, assembly = changed
+    other = tmp_path / "cdk.out"
+    other.mkdir()
+    for one in assembly.glob("*.json"):
+        text = one.read_text()
+        renamed = text.replace("launch-post-storage", "other-storage") if one.name == "manifest.json" else text
+        (other / one.name.replace("launch-post-storage", "other-storage")).write_text(renamed)
+    code, plan = told(capsys, str(file), "--assembly", str(other))
+    assert code == 0
+    assert plan["difference"]["not_deployed"] == ["other-storage"]
+
+
+def test_expired_credentials_leave_the_rest_of_the_plan(
+    asked: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    asked.aws.refuse_calls("ExpiredToken", service="cloudformation")
+    try:
+        code, plan = told(capsys, str(changed[0]), "--assembly", str(changed[1]))
+        assert main(["plan", str(changed[0]), "--assembly", str(changed[1])]) == 3
+    finally:
+        asked.aws.refuse_calls("ExpiredToken", times=0)
+    assert code == 3
+    assert plan["machines"]["at_most"]["machines"] == 7
+    assert plan["difference"]["refused"]["code"] == "LF1002"
+    assert plan["difference"]["not_known"] == ["launch-post-network", "launch-post-storage", "launch-post-ml-cluster"]
+    text = capsys.readouterr().out
+    assert "together: $" in text
+    assert "your credentials have expired" in text
+    assert "aws sso login" in text
+
+
+def test_prices_are_refreshed_kept_and_preferred(
+    asked: FleetOnAws, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked.aws.tell_prices(
+        [
+            _product("ml.trn1.32xlarge", "us-west-2", "20.0000000000"),
+            _product("ml.trn1.32xlarge", "eu-north-1", "99.0000000000"),
+            _product("ml.m5.xlarge", "us-west-2", "0.2500000000"),
+            _product("ml.m5.xlarge", "us-west-2", "0.0000000000"),
+        ]
+    )
+    words = (str(LAUNCH_POST), "--no-synth", "--no-aws")
+    assert main(["plan", *words, "--refresh-prices", "--json"]) == 0
+    out, err = capsys.readouterr()
+    by_item = {line["item"]: line for line in json.loads(out)["cost"]["lines"]}
+    assert by_item["ml.trn1.32xlarge"]["price"] == {
+        "usd": 20.0,
+        "unit": "hour",
+        "region": "us-west-2",
+        "read": "2026-11-20",
+        "source": "AWS Price List, GetProducts",
+        "verified": True,
+    }
+    assert by_item["ml.m5.xlarge"]["hour_maximum"] == 0.25
+    assert "wrote 2 prices" in err
+    assert "not refreshed: nat-gateway (network)" in err
+    code, again = told(capsys, *words)
+    assert code == 0
+    assert {line["item"]: line for line in again["cost"]["lines"]}["ml.trn1.32xlarge"]["hour_maximum"] == 80
+
+
+def test_a_refused_price_list_leaves_the_prices_that_were_there(
+    asked: FleetOnAws, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    kept = tmp_path / "prices.json"
+    kept.write_text('{"format": 1, "prices": []}\n')
+    asked.aws.refuse_calls("AccessDeniedException", service="pricing")
+    try:
+        words = ["plan", str(LAUNCH_POST), "--no-synth", "--prices", str(kept), "--refresh-prices"]
+        assert main(words) == 3
+    finally:
+        asked.aws.refuse_calls("AccessDeniedException", times=0)
+    assert "LF1004" in capsys.readouterr().err
+    assert kept.read_text() == '{"format": 1, "prices": []}\n'
+
+
+def _product(item: str, region: str, usd: str) -> dict[str, Any]:
+    return {
+        "service_code": "AmazonSageMaker",
+        "attributes": {"instanceType": f"{item}-Cluster", "regionCode": region, "component": "Cluster"},
+        "unit": "Hrs",
+        "usd": usd,
+    }
