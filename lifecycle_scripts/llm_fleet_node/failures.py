@@ -206,7 +206,7 @@ class Code(Enum):
     )
     HOME_UNFIT = (
         "LFN76",
-        "see that the file system named here is mounted, or give the folder to its user (`chown -R`), then run again",
+        "see that the file system named here is mounted, and that nothing else lies in the home's place; then run again",
     )
     SUDOERS = (
         "LFN77",
@@ -388,6 +388,41 @@ class Code(Enum):
         "LFN152",
         "see that the node reaches the service named here (endpoint, route) and that its role may write there; an hour "
         "of values waits and is sent once it can",
+    )
+    HOME_OWNER = (
+        "LFN160",
+        "put the id back that the home belongs to: ids of a user never change. If it is another person's home, give "
+        "the user another login name or `home`; nothing is ever chowned by a node",
+    )
+    SLURM_LIMITS = (
+        "LFN161",
+        "look at `sacctmgr show associations`: someone else sets these limits, too, or another cluster of the same "
+        "database; then run slurm_accounts by --only",
+    )
+    LIMITS_NOT_ENFORCED = (
+        "LFN162",
+        "look for another AccountingStorageEnforce or AccountingStorageTRES in slurm.conf and what it includes, take "
+        "it out, and restart slurmctld; then run slurm_accounts by --only",
+    )
+    DIRECTORY_SECRET = (
+        "LFN163",
+        "let the secret's text be the reader's password alone, in one line, and give the node's role "
+        "secretsmanager:GetSecretValue on it, and kms:Decrypt on its key",
+    )
+    NAME_SERVICE = (
+        "LFN164",
+        "use an image with SSSD and authselect (Amazon Linux, RHEL) or pam-auth-update (Ubuntu), and see that nobody "
+        "has written the PAM or NSS file named here by hand",
+    )
+    DIRECTORY_DOWN = (
+        "LFN165",
+        "look at `journalctl -u sssd` and /var/log/sssd: does the node reach the directory's port, is its certificate "
+        "of the authority that was named, may the reader bind",
+    )
+    DIRECTORY_USER = (
+        "LFN166",
+        "look the person up with ldapsearch as the reader: is the base right, does a filter keep them out, is their id "
+        "within first_id and last_id",
     )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 

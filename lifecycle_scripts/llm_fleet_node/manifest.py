@@ -31,6 +31,7 @@ from llm_fleet_node.manifest_parts import (
     User,
     Variable,
 )
+from llm_fleet_node.people_parts import Directory, SlurmAccounts
 from llm_fleet_node.schema import violations
 
 NAME = "fleet.json"
@@ -76,6 +77,10 @@ class Manifest:
     downloads: Downloads
     reports: Optional[Reports]
     steps: Steps
+    slurm_accounts: Optional[SlurmAccounts] = None
+    """Slurm's accounts and their limits, where the fleet has a tree of them."""
+    directory: Optional[Directory] = None
+    """A directory that knows further people."""
     metrics: Optional[Metrics] = None
 
     def group(self, name: str) -> Group | None:
@@ -126,6 +131,8 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         downloads=_part(Downloads, document["downloads"]),
         reports=_one(Reports, document["reports"]),
         steps=_part(Steps, document["steps"]),
+        slurm_accounts=SlurmAccounts.of(document.get("slurm_accounts")),
+        directory=Directory.of(document.get("directory")),
         metrics=_one(Metrics, document.get("metrics")),
         **{name: document[name] for name in plain},
     )

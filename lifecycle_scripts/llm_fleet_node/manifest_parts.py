@@ -79,6 +79,8 @@ class User:
     sudo: bool
     ssh_public_keys: tuple[str, ...]
     slurm_account: Optional[str]
+    home: Optional[str] = None
+    """Absolute path of the home; `None` for wherever this node's homes are."""
 
 
 @dataclass(frozen=True)

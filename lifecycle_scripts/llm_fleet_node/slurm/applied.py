@@ -12,7 +12,10 @@ from llm_fleet_node.slurm.conf_file import ConfFile
 _NOTE = "/var/lib/llm-fleet/slurm_configuration.sha256"
 _FILES = (conf_file.NAME, conf_file.OURS, "accounting.conf", "gres.conf", topology.CONF, topology.YAML)
 _PROGRAMS = ("Prolog", "Epilog", "HealthCheckProgram", "AccountingStorageType", "AccountingStorageHost")
-_LISTS = ("SlurmctldParameters", "SchedulerParameters", "PropagateResourceLimitsExcept")
+_LISTS = (
+    *("SlurmctldParameters", "SchedulerParameters", "PropagateResourceLimitsExcept"),
+    *("AccountingStorageEnforce", "AccountingStorageTRES"),
+)
 
 
 def digest(host: Host, etc: str) -> str:

@@ -12,6 +12,7 @@ from llm_fleet_node.slurm import local_database, slurmdbd
 from llm_fleet_node.slurm.external_database import storage_of
 from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
+from llm_fleet_node.users.slurm_enforcement import enforcing_lines
 
 _BLOCK = "accounting"
 
@@ -36,11 +37,12 @@ def _apply(node: Node) -> None:
 
 
 def _settings(node: Node) -> str:
-    # No AccountingStorageEnforce: users whom only the platform knows, such as ubuntu, could submit no job any more.
+    # No AccountingStorageEnforce without limits: users whom only the platform knows could submit no job any more.
     return (
         "AccountingStorageType=accounting_storage/slurmdbd\n"
         f"AccountingStorageHost={own_name(node.host)}\n"
         "JobAcctGatherType=jobacct_gather/linux\n"
+        f"{enforcing_lines(node.manifest.slurm_accounts or None)}"
     )
 
 

@@ -22,6 +22,7 @@ def _apply(node: Node) -> None:
     host, users = node.host, node.manifest.users
     place, wanted = places.home_place(node), places.homes(node)
     places.check_mounted(host, place)
+    places.check_own_homes(node)
     for name in accounts.no_longer_wanted(AccountFiles.of(host), users):
         node.say(f"{name} is no user of the fleet any more: sudo is taken away, account and files are kept")
     accounts.make_accounts(host, users, wanted)
@@ -29,6 +30,8 @@ def _apply(node: Node) -> None:
         host.folder(place.folder)
     for user in users:
         where, keys = wanted[user.name], user.ssh_public_keys
+        if user.home:
+            host.path(where).parent.mkdir(parents=True, exist_ok=True)
         home.make_home(host, user, where, os.uname().nodename)
         if _is_spoilt(node, where):
             continue
@@ -46,9 +49,7 @@ def _verify(node: Node) -> None:
         fail(Code.USER_IDS, "; ".join(problems))
     for user in users:
         where, keys = wanted[user.name], user.ssh_public_keys
-        problem = home.home_problem(host, user, where)
-        if problem:
-            fail(Code.HOME_UNFIT, problem)
+        home.check_home(host, user, where)
         if _is_spoilt(node, where):
             continue
         as_user(host, user.name, partial(check_keys, home=where, block=_BLOCK, keys=keys))
@@ -78,6 +79,8 @@ STEP = Step(
     roles=EVERY_ROLE,
     apply=_apply,
     verify=_verify,
+    # A node that does not know its directory's people is not to take their jobs either: slurmd needs the users.
+    needs=("directory",),
     after=("hosts", "mount_open_zfs", "mount_lustre"),
     skip=_skip,
     timeout=120,

@@ -32,9 +32,15 @@ def make_home(host: Host, user: User, home: str, node_name: str) -> None:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise  # else: another node was first
     _remove(host.path(draft))
+    check_home(host, user, home, final=True)
+
+
+def check_home(host: Host, user: User, home: str, *, final: bool = False) -> None:
+    """Raise `Failure` unless `home` can be the user's: `LFN160` when it is another's. Nothing is ever chowned."""
     problem = home_problem(host, user, home)
     if problem:
-        fail(Code.HOME_UNFIT, problem, final=True)
+        is_anothers = host.path(home).is_dir()
+        fail(Code.HOME_OWNER if is_anothers else Code.HOME_UNFIT, problem, final=final)
 
 
 def home_problem(host: Host, user: User, home: str) -> Optional[str]:

@@ -66,10 +66,20 @@ def check_mounted(host: Host, place: HomePlace) -> None:
         fail(Code.HOME_UNFIT, f"nothing is mounted on {place.mount}, where the users' homes are to be")
 
 
+def check_own_homes(node: Node) -> None:
+    """Raise `Failure` when a file system that someone's own `home` is on is not mounted here."""
+    for path in [mount.mount_path.rstrip("/") for mount in node.manifest.mounts]:
+        names = [user.name for user in node.manifest.users if f"{user.home}/".startswith(f"{path}/")]
+        if names and not is_mounted(node.host, path):
+            fail(Code.HOME_UNFIT, f"nothing is mounted on {path}, where the home of {', '.join(names)} is to be")
+
+
 def _everywhere(node: Node, groups: Optional[tuple[str, ...]]) -> bool:
     return groups is None or {group.name for group in node.manifest.groups} <= set(groups)
 
 
 def _home(place: HomePlace, found: AccountFiles, user: User) -> str:
     entry = found.user(user.name)
-    return entry.home if entry and entry.comment != COMMENT else f"{place.folder}/{user.name}"
+    if entry and entry.comment != COMMENT:
+        return entry.home
+    return user.home or f"{place.folder}/{user.name}"

@@ -70,3 +70,18 @@ def _add(host: Host, cluster: str, *entity: str, what: str) -> None:
         # Another cluster of the same database, or an administrator, was quicker. `verify` has the last word.
         if "othing new added" not in error.output:
             raise
+
+
+def put_image_user(host: Host, found: Associations, user: str, account: str) -> None:
+    """Put the image's own `user` into `account`, where limits hold: it could submit no job otherwise. Empty: nobody.
+
+    A user who has an account already, by whoever's hand, keeps it.
+    """
+    if not user or any(member == user for _, member in found.members):
+        return
+    if account not in found.accounts:
+        _add(host, found.cluster, "account", f"name={account}", what=f"made the Slurm account {account}")
+    _add(
+        host, found.cluster, "user", f"name={user}", f"account={account}",
+        what=f"put {user} into the Slurm account {account}",
+    )  # fmt: skip

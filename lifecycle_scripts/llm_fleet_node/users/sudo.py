@@ -18,21 +18,25 @@ def sudoers(users: Sequence[User]) -> str:
 
 
 def put_sudoers(host: Host, users: Sequence[User]) -> None:
-    """Write `FILE` once visudo has read it through, since sudo lets nobody in when a file is broken; or remove it."""
-    text = sudoers(users)
+    """Make `FILE` say what `users` may."""
+    put_file(host, FILE, sudoers(users))
+
+
+def put_file(host: Host, path: str, text: str) -> None:
+    """Write `path` once visudo has read it through, since sudo lets nobody in when a file is broken; or remove it."""
     if not text:
-        host.remove(FILE)
+        host.remove(path)
         return
-    if host.read(FILE) == text:
-        host.write(FILE, text, mode=0o440)
+    if host.read(path) == text:
+        host.write(path, text, mode=0o440)
         return
     if host.which("visudo") is None:
         fail(Code.SUDOERS, "users are to have sudo, and the node has no visudo", final=True)
     try:
         host.run("visudo", "--check", "--file=-", input=text)
     except CommandFailed as error:
-        fail(Code.SUDOERS, f"visudo refuses what is to be {FILE}: {error.output.strip()}", final=True)
-    host.write(FILE, text, mode=0o440)
+        fail(Code.SUDOERS, f"visudo refuses what is to be {path}: {error.output.strip()}", final=True)
+    host.write(path, text, mode=0o440)
 
 
 def sudo_problem(host: Host, users: Sequence[User]) -> str:

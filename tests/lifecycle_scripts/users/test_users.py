@@ -220,7 +220,7 @@ def test_a_home_of_another_is_told_and_left(node: Node) -> None:
     os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
     with pytest.raises(Failure, match="belongs to uid 4711") as failure:
         STEP.apply(node)
-    assert failure.value.code is Code.HOME_UNFIT
+    assert failure.value.code is Code.HOME_OWNER
     assert node.host.path("/fsx/home/alice").stat().st_uid == 4711
 
 

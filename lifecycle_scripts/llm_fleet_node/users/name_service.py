@@ -1,0 +1,83 @@
+"""Has the node ask SSSD who people are (NSS), lets them in (PAM), and makes their homes when they first come."""
+
+from __future__ import annotations
+
+import re
+
+from llm_fleet_node.failures import Code, fail
+from llm_fleet_node.host import CommandFailed, Host
+
+_FEATURES = ("sssd", "with-mkhomedir")
+"""authselect's profile and its feature; homes are made by oddjobd, since SELinux keeps PAM from it."""
+_PROFILE = "/usr/share/pam-configs/llm-fleet-mkhomedir"
+_MAKE_HOMES = """\
+Name: Make the home of a person of the directory at the first login (llm-fleet)
+Default: no
+Priority: 0
+Session-Type: Additional
+Session:
+\toptional\tpam_mkhomedir.so umask=0077 skel=/etc/skel
+"""
+_NSSWITCH = "/etc/nsswitch.conf"
+_DATABASES = ("passwd", "group", "shadow")
+
+
+def ask_sssd(host: Host) -> None:
+    """Make NSS and PAM ask SSSD. Raises `Failure` (`LFN164`) where the node has no tool for that."""
+    if name_service_problem(host) == "":
+        return
+    if host.which("authselect"):
+        _run(host, "authselect", "select", *_FEATURES, "--force", changes="made NSS and PAM ask SSSD")
+        _run(host, "systemctl", "enable", "--now", "--quiet", "oddjobd.service", changes="started oddjobd")
+    elif host.which("pam-auth-update"):
+        host.write(_PROFILE, _MAKE_HOMES)
+        _run(
+            host, "pam-auth-update", "--package", "--enable", "sss", "llm-fleet-mkhomedir",
+            changes="made PAM ask SSSD",
+        )  # fmt: skip
+        _put_sss(host)
+    else:
+        fail(Code.NAME_SERVICE, "this node has neither authselect nor pam-auth-update", final=True)
+
+
+def name_service_problem(host: Host) -> str:
+    """Say what does not ask SSSD; empty when all does."""
+    switch = host.read(_NSSWITCH) or ""
+    for database in _DATABASES[:2]:
+        if "sss" not in _sources(switch, database):
+            return f"{database} in {_NSSWITCH} does not ask sss"
+    if host.which("authselect"):
+        try:
+            said = host.run("authselect", "current", "--raw").split()
+        except CommandFailed:
+            return "authselect has no profile selected"
+        missing = [word for word in _FEATURES if word not in said]
+        return f"authselect's profile is without {', '.join(missing)}" if missing else ""
+    for file, module in (("common-auth", "pam_sss.so"), ("common-session", "pam_mkhomedir.so")):
+        if module not in (host.read(f"/etc/pam.d/{file}") or ""):
+            return f"/etc/pam.d/{file} has no {module}"
+    return ""
+
+
+def _sources(switch: str, database: str) -> list[str]:
+    line = re.search(rf"^{database}:(.*)$", switch, re.MULTILINE)
+    return line.group(1).split("#")[0].split() if line else []
+
+
+def _put_sss(host: Host) -> None:
+    """Let each database ask SSSD last: whoever is in the node's own files wins."""
+    switch = host.read(_NSSWITCH) or ""
+    for database in _DATABASES:
+        sources = _sources(switch, database)
+        if not sources:
+            switch += f"{database}: files sss\n"
+        elif "sss" not in sources:
+            switch = re.sub(rf"^({database}:[^#\n]*?)[ \t]*(#.*)?$", r"\1 sss", switch, flags=re.MULTILINE)
+    host.write(_NSSWITCH, switch)
+
+
+def _run(host: Host, *command: str, changes: str) -> None:
+    try:
+        host.run(*command, changes=changes, timeout=60)
+    except CommandFailed as error:
+        fail(Code.NAME_SERVICE, error.cause)

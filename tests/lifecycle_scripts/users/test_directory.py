@@ -1,0 +1,218 @@
+"""A directory asked by SSSD: the password in root's file alone, NSS and PAM set up, and proof by a person."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.node import Node
+from llm_fleet_node.people_parts import Directory
+from llm_fleet_node.steps.directory import STEP
+from llm_fleet_node.users import sssd
+from tests.lifecycle_scripts.step_node_4 import again, file, make, mount, program, said
+
+PASSWORD = "correct=horse %u #battery"
+DIRECTORY = Directory(
+    domain="corp.example.com",
+    uris=("ldaps://one.corp.example.com", "ldaps://two.corp.example.com"),
+    bind_dn="cn=reader,dc=corp,dc=example,dc=com",
+    bind_secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf",
+    certificate_on_nodes=None,
+    certificate_text="-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+    options=(
+        *(("ldap_search_base", "dc=corp,dc=example,dc=com"), ("ldap_schema", "rfc2307")),
+        *(("min_id", "200000"), ("max_id", "300000")),
+    ),
+    user_filter="(memberOf=cn=fleet,dc=corp,dc=example,dc=com)",
+    sudo_groups=("fleet-admins",),
+    ssh_keys=True,
+    test_user="ada",
+)
+# As the AWS CLI prints `--query SecretString --output json`.
+AWS = """
+import json
+if a[:3] != ['secretsmanager', 'get-secret-value', '--secret-id'] or a[4:] != [
+    '--query', 'SecretString', '--output', 'json', '--region', 'us-west-2']: bad()
+print(json.dumps(read('/secret')) if os.path.exists(root + '/secret') else 'null')
+"""
+SYSTEMCTL = """
+open(root + '/calls', 'a').write(' '.join(a) + '\\n')
+if a[:2] == ['is-active', '--quiet']: sys.exit(0 if os.path.exists(root + '/run/' + a[2]) else 3)
+if a[:2] == ['is-enabled', '--quiet']: sys.exit(0 if os.path.exists(root + '/enabled') else 1)
+if a[0] == 'enable': write('/enabled', '')
+if a[0] in ('start', 'restart'):
+    if os.path.exists(root + '/broken'): sys.exit('Job for sssd.service failed')
+    write('/run/' + a[1], read('/etc/sssd/sssd.conf'))
+"""
+PAM_AUTH_UPDATE = """
+if a != ['--package', '--enable', 'sss', 'llm-fleet-mkhomedir']: bad()
+if 'umask=0077' not in read('/usr/share/pam-configs/llm-fleet-mkhomedir'): bad()
+write('/etc/pam.d/common-auth', 'auth sufficient pam_sss.so\\n')
+write('/etc/pam.d/common-session', 'session optional pam_mkhomedir.so\\n')
+"""
+AUTHSELECT = """
+if a == ['current', '--raw']:
+    if not read('/selected'): sys.exit('No existing configuration detected.')
+    print(read('/selected'))
+elif a == ['select', 'sssd', 'with-mkhomedir', '--force']:
+    write('/selected', 'sssd with-mkhomedir')
+    write('/etc/nsswitch.conf', 'passwd: sss files\\ngroup: sss files\\n')
+else: bad()
+"""
+GETENT = """
+if a[:2] != ['--service=sss', 'passwd']: bad()
+if not os.path.exists(root + '/run/sssd.service'): sys.exit(2)
+print(read('/person').strip().replace('NAME', a[2]))
+"""
+SSSCTL = """
+if a != ['domain-status', 'corp.example.com', '--online']: bad()
+print('Online status: ' + (read('/status') or 'Online'))
+"""
+
+
+def fresh(root: Path, directory: Directory = DIRECTORY, *, rhel: bool = False, **manifest: object) -> Node:
+    for folder in ("run", "etc/pam.d", "etc/ssh/sshd_config.d", "etc/sudoers.d"):
+        (root / folder).mkdir(parents=True)
+    file(root, "/secret", PASSWORD + "\n")
+    file(root, "/person", "NAME:*:200017:200017:Ada:/home/NAME:/bin/bash")
+    file(root, "/etc/nsswitch.conf", "passwd:         files systemd  # people\ngroup: files\nhosts: files dns\n")
+    tools = {"authselect": AUTHSELECT} if rhel else {"pam-auth-update": PAM_AUTH_UPDATE}
+    tools |= {"aws": AWS, "systemctl": SYSTEMCTL, "getent": GETENT, "sssctl": SSSCTL, "sshd": ""}
+    tools["visudo"] = "sys.stdin.read()"
+    for name, body in {**tools, "sssd": ""}.items():
+        program(root, name, body)
+    return make(root, directory=directory, region="us-west-2", **manifest)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return fresh(tmp_path, mounts=(mount("lustre", "/fsx"),))
+
+
+def test_the_node_asks_over_tls_and_the_password_is_roots_alone(node: Node) -> None:
+    STEP.apply(node)
+    STEP.verify(node)
+    text = node.host.read(sssd.CONF) or ""
+    for line in (
+        "services = nss, pam, ssh",
+        "ldap_uri = ldaps://one.corp.example.com, ldaps://two.corp.example.com",
+        f"ldap_default_authtok = {PASSWORD}",
+        "ldap_tls_reqcert = demand",
+        f"ldap_tls_cacert = {sssd.CERTIFICATE}",
+        "ldap_access_filter = (memberOf=cn=fleet,dc=corp,dc=example,dc=com)",
+        "fallback_homedir = /fsx/home/%u",
+        "min_id = 200000",
+        "cache_credentials = False",
+    ):
+        assert f"\n{line}\n" in text
+    assert node.host.path(sssd.CONF).stat().st_mode & 0o777 == 0o600
+    assert (node.host.read(sssd.CERTIFICATE) or "").startswith("-----BEGIN CERTIFICATE-----")
+    assert "%fleet-admins ALL=(ALL:ALL) NOPASSWD:ALL" in (node.host.read("/etc/sudoers.d/llm-fleet-directory") or "")
+    # Neither in what was said, nor in what was changed, nor on a command line.
+    assert PASSWORD not in said(node) + "".join(node.host.changes) + (node.host.read("/calls") or "")
+
+
+def test_the_name_service_asks_sssd_last_and_other_lines_stay(node: Node) -> None:
+    STEP.apply(node)
+    assert node.host.read("/etc/nsswitch.conf") == (
+        "passwd:         files systemd sss\ngroup: files sss\nhosts: files dns\nshadow: files sss\n"
+    )
+
+
+def test_a_second_time_nothing_is_changed_and_a_new_password_restarts_it(node: Node) -> None:
+    STEP.apply(node)
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+    file(node.host.root, "/secret", "another")
+    third = again(node)
+    STEP.apply(third)
+    assert third.host.changes == [f"wrote {sssd.CONF}", "restarted sssd"]
+    assert "ldap_default_authtok = another\n" in (node.host.read("/run/sssd.service") or "")
+
+
+def test_amazon_linux_has_authselect(tmp_path: Path) -> None:
+    node = fresh(tmp_path, rhel=True)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.read("/selected") == "sssd with-mkhomedir"
+    assert "enable --now --quiet oddjobd.service" in (node.host.read("/calls") or "")
+
+
+@pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
+def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secret: str) -> None:
+    file(node.host.root, "/secret", secret)
+    with pytest.raises(Failure) as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.DIRECTORY_SECRET
+    assert failure.value.final
+    assert not secret.strip() or secret not in str(failure.value)
+    assert not node.host.path(sssd.CONF).exists()
+
+
+def test_a_secret_out_of_reach_is_told(node: Node) -> None:
+    program(node.host.root, "aws", "sys.exit('AccessDeniedException: not authorized')")
+    with pytest.raises(Failure, match="AccessDenied") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.DIRECTORY_SECRET
+
+
+def test_without_sssd_and_without_downloads_the_node_says_so(node: Node) -> None:
+    (node.host.root / "usr/bin/sssd").unlink()
+    file(node.host.root, "/var/lib/dpkg/status", "")
+    program(node.host.root, "dpkg-query", "sys.exit(1)")
+    program(node.host.root, "dpkg", "pass")
+    with pytest.raises(Failure) as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.PACKAGE_MISSING
+
+
+def test_a_directory_that_does_not_answer(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sssd, "_SECONDS", 0.1)
+    STEP.apply(node)
+    file(node.host.root, "/status", "Offline")
+    with pytest.raises(Failure, match=r"no answer of corp\.example\.com") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.DIRECTORY_DOWN
+
+
+@pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
+def test_nobody_and_a_stranger_are_told(node: Node, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sssd, "_SECONDS", 0.1)
+    STEP.apply(node)
+    file(node.host.root, "/person", person)
+    with pytest.raises(Failure, match="ada") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.DIRECTORY_USER
+
+
+def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> None:
+    file(node.host.root, "/broken", "")
+    with pytest.raises(Failure, match="Job for sssd") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.DIRECTORY_DOWN
+    (node.host.root / "broken").unlink()
+    STEP.apply(node)
+    node.host.path(sssd.CONF).chmod(0o644)
+    with pytest.raises(Failure, match="root's alone"):
+        STEP.verify(node)
+
+
+def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_path: Path) -> None:
+    node = fresh(tmp_path, platform="parallelcluster")
+    file(tmp_path, "/run/sssd.service", "")
+    (tmp_path / "usr/bin/aws").unlink()
+    STEP.apply(node)
+    STEP.verify(node)
+    assert not node.host.path(sssd.CONF).exists()
+    assert node.host.read("/etc/sudoers.d/llm-fleet-directory")
+
+
+def test_it_is_skipped_without_a_directory_and_keys_are_asked_for_only_if_told(tmp_path: Path) -> None:
+    assert STEP.skip(make(tmp_path)) == "the fleet asks no directory"
+    node = fresh(tmp_path, replace(DIRECTORY, ssh_keys=False, user_filter=None, test_user=None))
+    STEP.apply(node)
+    STEP.verify(node)
+    assert not node.host.path("/etc/ssh/sshd_config.d/60-llm-fleet-directory.conf").exists()
+    assert "access_provider = permit\n" in (node.host.read(sssd.CONF) or "")

@@ -1,0 +1,251 @@
+"""Limits of Slurm's accounts: set where they differ, read back, taken back, and nothing else touched."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.manifest_parts import Accounting
+from llm_fleet_node.marked_block import with_block
+from llm_fleet_node.node import Node
+from llm_fleet_node.people_parts import SlurmAccount, SlurmAccounts
+from llm_fleet_node.steps.slurm_accounts import STEP
+from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ
+from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
+from tests.lifecycle_scripts.step_node_4 import ALICE, again, file, make, program
+
+_NO_COUNTS = tuple(
+    (name, None) for name in ("Fairshare", "GrpJobs", "GrpSubmitJobs", "MaxJobs", "MaxSubmitJobs", "MaxWall")
+)
+TOP = SlurmAccount("lab", "root", _NO_COUNTS, (("GrpTRES", (("node", 16),)), ("MaxTRES", ())))
+RESEARCH = SlurmAccount(
+    "research",
+    "lab",
+    (
+        ("Fairshare", 10),
+        ("GrpJobs", None),
+        ("GrpSubmitJobs", None),
+        ("MaxJobs", 8),
+        ("MaxSubmitJobs", 0),
+        ("MaxWall", 2880),
+    ),
+    (("GrpTRES", (("gres/gpu", 64), ("mem", 2048000), ("node", 8))), ("MaxTRES", (("node", 4),))),
+)
+ACCOUNTS = SlurmAccounts("llm-fleet", ("associations", "limits"), ("gres/gpu",), (TOP, RESEARCH))
+
+# As sacctmgr of Slurm 22.05 to 24.11 by its manual: keeps an association a line in /records, as JSON; writes durations
+# as D-HH:MM:SS and memory with a unit; `-1` takes a limit back.
+SACCTMGR = r"""
+import json
+OPTIONS = ['Fairshare', 'GrpJobs', 'GrpSubmitJobs', 'MaxJobs', 'MaxSubmitJobs', 'MaxWall', 'GrpTRES', 'MaxTRES']
+records = [json.loads(line) for line in read('/records').splitlines()]
+open(root + '/calls', 'a').write(' '.join(a) + '\n')
+def save(): write('/records', ''.join(json.dumps(r) + '\n' for r in records))
+def shown(option, value):
+    if option == 'MaxWall' and value:
+        m = int(value)
+        return (f'{m // 1440}-' if m >= 1440 else '') + f'{m % 1440 // 60:02}:{m % 60:02}:00'
+    if option.endswith('TRES'):
+        units = {k: f'{v / 1024:.2f}G' if k == 'mem' and v >= 1024 else v for k, v in (value or {}).items()}
+        return ','.join(f'{k}={v}' for k, v in units.items())
+    return value or ('1' if option == 'Fairshare' else '')
+def one(words): return dict(word.split('=', 1) for word in words)
+if a[:4] == ['--noheader', '--parsable2', 'show', 'associations']:
+    names = a[5].split('=')[1].split(',')
+    for r in records:
+        if r['cluster'] == a[4].split('=')[1]:
+            row = {'Account': r['account'], 'User': r['user'], 'ParentName': r['parent'] if not r['user'] else ''}
+            row.update({o: shown(o, r['limits'].get(o)) for o in OPTIONS})
+            print('|'.join(row[n] for n in names))
+elif a[:4] == ['--noheader', '--parsable2', 'show', 'account']:
+    for name in dict.fromkeys(r['account'] for r in records):
+        print(f"{name}|{next(r['org'] for r in records if r['account'] == name)}")
+elif a[:3] == ['--immediate', 'add', 'account'] or a[:3] == ['--immediate', 'add', 'user']:
+    given = one(a[3:])
+    user = given['name'] if a[2] == 'user' else ''
+    account = given['account'] if user else given['name']
+    parent = given.get('parent', 'root')
+    if not any(r['account'] == parent and r['cluster'] == given['cluster'] for r in records): sys.exit(' no parent')
+    if any((r['account'], r['user'], r['cluster']) == (account, user, given['cluster']) for r in records):
+        sys.exit(' Nothing new added.')
+    records.append({'cluster': given['cluster'], 'account': account, 'user': user, 'parent': parent,
+                    'org': given.get('organization', account), 'limits': {}})
+    save()
+elif a[:4] == ['--immediate', 'modify', 'account', 'where'] and 'set' in a:
+    where, words = one(a[4:a.index('set')]), one(a[a.index('set') + 1:])
+    for r in records:
+        if r['account'] != where['name'] or r['user'] or r['cluster'] != where.get('cluster', r['cluster']): continue
+        r['org'], r['parent'] = words.get('organization', r['org']), words.get('Parent', r['parent'])
+        for option in OPTIONS:
+            if option not in words: continue
+            if option.endswith('TRES'):
+                limits = r['limits'].get(option) or {}
+                limits.update({k: int(v) for k, v in (part.rsplit('=', 1) for part in words[option].split(','))})
+                r['limits'][option] = {k: v for k, v in limits.items() if v != -1}
+            else:
+                r['limits'][option] = '' if words[option] == '-1' else words[option]
+    save()
+else:
+    bad()
+"""
+SCONTROL = """
+if a == ['reconfigure']: write('/running', read('/opt/slurm/etc/slurm.conf')); sys.exit()
+if a != ['show', 'config']: bad()
+print('AccountingStorageType   = accounting_storage/slurmdbd')
+print('ClusterName             = train')
+for line in read('/running').splitlines():
+    if line.startswith('AccountingStorageEnforce=') or line.startswith('AccountingStorageTRES='):
+        key, value = line.split('=', 1)
+        print(f"{key:23} = {'cpu,mem,energy,node,' if key.endswith('TRES') else ''}{value}")
+"""
+_RECORD = '{{"cluster": "{0}", "account": "{1}", "user": "{2}", "parent": "{3}", "org": "{4}", "limits": {5}}}\n'
+
+
+def record(account: str, user: str = "", *, limits: str = "{}", org: str = "", cluster: str = "train") -> str:
+    parent = "" if account == "root" else "root"
+    return _RECORD.format(cluster, account, user, parent, org or account, limits)
+
+
+def fresh(root: Path, *, hook: str = "OnInitComplete", more: str = "", enforced: str = "") -> Node:
+    file(root, "/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nubuntu:x:1000:1000:Ubuntu:/home/ubuntu:/bin/bash\n")
+    file(root, "/records", record("root") + record("root", "root") + more)
+    file(root, "/opt/slurm/etc/slurm.conf", f"ClusterName=train\n{enforced}")
+    file(root, "/running", f"ClusterName=train\n{enforced}")
+    program(root, "sacctmgr", SACCTMGR)
+    program(root, "scontrol", SCONTROL)
+    file(root, "/opt/slurm/bin/scontrol", (root / "usr/bin/scontrol").read_text(), 0o755)
+    node = make(
+        root,
+        users=[ALICE],
+        role="Controller",
+        accounting=Accounting("local", None, None, None, None),
+        slurm_accounts=ACCOUNTS,
+    )
+    return replace(node, hook=hook)
+
+
+def records(node: Node) -> str:
+    return node.host.read("/records") or ""
+
+
+def calls(node: Node) -> list[str]:
+    return [line for line in (node.host.read("/calls") or "").splitlines() if "--immediate" in line]
+
+
+def test_the_tree_its_limits_and_the_line_that_makes_them_hold(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    STEP.apply(node)
+    STEP.verify(node)
+    said = "\n".join(calls(node))
+    assert "add account name=lab cluster=train parent=root organization=llm-fleet" in said
+    assert "add account name=research cluster=train parent=lab" in said
+    assert (
+        "modify account where name=research cluster=train set Fairshare=10 MaxJobs=8 MaxSubmitJobs=0 MaxWall=2880 "
+        "GrpTRES=gres/gpu=64,mem=2048000,node=8 MaxTRES=node=4"
+    ) in said
+    # The image's own user could submit no job otherwise.
+    assert "add user name=ubuntu account=llm-fleet cluster=train" in said
+    conf = node.host.read("/opt/slurm/etc/slurm.conf") or ""
+    assert "AccountingStorageEnforce=associations,limits\nAccountingStorageTRES=gres/gpu\n" in conf
+
+
+def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    STEP.apply(node)
+    file(tmp_path, "/calls", "")
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+    assert calls(node) == []
+
+
+def test_killed_before_limits_are_set_and_before_the_file_is_read_it_goes_on(tmp_path: Path) -> None:
+    node = fresh(tmp_path, more=record("lab", org="llm-fleet"))
+    file(tmp_path, "/opt/slurm/etc/slurm.conf", with_block("ClusterName=train\n", BLOCK, enforcing_lines(ACCOUNTS)))
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+def test_limits_that_nobody_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
+    more = (
+        record(
+            "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org="llm-fleet"
+        )
+        + record("left", limits='{"MaxJobs": "2", "GrpTRES": {"node": 2}}', org="llm-fleet")
+        + record("by-hand", limits='{"MaxJobs": "2"}')
+        + record("research", cluster="other", limits='{"GrpJobs": "3"}', org="llm-fleet")
+    )
+    node = fresh(tmp_path, more=more)
+    STEP.apply(node)
+    STEP.verify(node)
+    said = "\n".join(calls(node))
+    assert "name=left cluster=train set MaxJobs=-1 GrpTRES=node=-1" in said
+    assert "GrpJobs=-1" in said
+    assert "GrpTRES=cpu=-1,gres/gpu=64,mem=2048000,node=8" in said
+    assert "by-hand" not in said
+    assert "cluster=other" not in said
+    assert (
+        '"account": "by-hand", "user": "", "parent": "root", "org": "by-hand", "limits": {"MaxJobs": "2"}'
+        in records(node)
+    )
+    assert "delete" not in said
+
+
+def test_verify_reads_back_and_names_what_differs(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    STEP.apply(node)
+    file(tmp_path, "/records", records(node).replace('"MaxJobs": "8"', '"MaxJobs": "80"'))
+    with pytest.raises(Failure, match="research is without MaxJobs=8") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.SLURM_LIMITS
+
+
+def test_limits_that_nobody_enforces_are_no_limits(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    STEP.apply(node)
+    file(tmp_path, "/running", "AccountingStorageEnforce=associations\nAccountingStorageTRES=gres/gpu\n")
+    with pytest.raises(Failure, match="AccountingStorageEnforce without limits") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.LIMITS_NOT_ENFORCED
+
+
+@pytest.mark.parametrize("hook", ["OnCreate", "OnNodeConfigured"])
+def test_where_the_platforms_file_is_not_ours_to_write_it_is_only_looked_at(tmp_path: Path, hook: str) -> None:
+    node = fresh(tmp_path, hook=hook)
+    STEP.apply(node)
+    assert node.host.read("/opt/slurm/etc/slurm.conf") == "ClusterName=train\n"
+    with pytest.raises(Failure) as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.LIMITS_NOT_ENFORCED
+
+
+def test_without_accounts_any_more_the_block_is_taken_out_again(tmp_path: Path) -> None:
+    node = fresh(tmp_path)
+    STEP.apply(node)
+    bare = replace(make(tmp_path, role="Controller"), hook="OnInitComplete")
+    assert STEP.skip(bare) is None
+    STEP.apply(bare)
+    assert bare.host.read("/opt/slurm/etc/slurm.conf") == "ClusterName=train\n"
+    assert STEP.skip(bare) == "no user of the fleet has a Slurm account"
+
+
+def test_slurm_conf_of_our_own_has_the_lines_only_with_limits() -> None:
+    assert enforcing_lines(None) == ""
+    assert enforcing_lines(replace(ACCOUNTS, counted=())) == "AccountingStorageEnforce=associations,limits\n"
+
+
+def test_values_as_sacctmgr_writes_them() -> None:
+    assert [as_minutes(text) for text in ("2-00:00:00", "01:30:00", "", "UNLIMITED")] == [2880, 90, None, None]
+    found = as_resources("node=16,mem=1.95T,gres/gpu:a100=8,license/x=2")
+    assert {name: float(number) for name, number in found.items()} == {
+        "node": 16,
+        "mem": 1.95 * 1024**2,
+        "gres/gpu:a100": 8,
+        "license/x": 2,
+    }
+    assert not differ(found["mem"], 2048000)  # 1.953 TiB, of which two places are written
+    assert differ(found["mem"], 1024000)
+    assert differ(found["node"], 15)
+    assert not differ(None, None)
+    assert differ(None, 0)
