@@ -217,13 +217,18 @@ class LocalAws:
 
         Default: all; of a `group`, or the one at `index` (from 0, in the order of their making).
         """
-        wish = {"cluster": cluster, "status": status, "group": group, "index": index, "message": message, "add": 0}
-        return self._steer({"nodes": wish, "region": region or self.region})["ids"]
+        wish = {"cluster": cluster, "status": status, "group": group, "index": index, "message": message}
+        return self._steer({"nodes": {**wish, "add": 0, "remove": []}, "region": region or self.region})["ids"]
 
     def add_nodes(self, cluster: str, group: str, count: int, *, region: str | None = None) -> list[str]:
         """Let a group of a HyperPod cluster have `count` nodes more, with addresses but no interfaces; returns ids."""
         wish = {"cluster": cluster, "group": group, "add": count}
         return self._steer({"nodes": wish, "region": region or self.region})["ids"]
+
+    def remove_nodes(self, cluster: str, ids: Sequence[str], *, region: str | None = None) -> None:
+        """Let nodes of `add_nodes` be gone; the cluster replaces none."""
+        wish = {"cluster": cluster, "group": None, "add": 0, "remove": list(ids)}
+        self._steer({"nodes": wish, "region": region or self.region})
 
     def give_account(
         self,

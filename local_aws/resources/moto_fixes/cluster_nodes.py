@@ -12,7 +12,7 @@ _FIRST = IPv4Address("10.200.0.10")
 
 
 def steer_nodes(account: str, region: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Do one wish about the nodes of `cluster`: `add` so many to a `group`, or give some a `status` and `message`.
+    """Do one wish about the nodes of `cluster`: `add` so many to a `group`, `remove` such, or give some a status.
 
     Without `group` and `index` (from 0, in the order of their making) all nodes are meant. Returns their ids.
     """
@@ -21,6 +21,10 @@ def steer_nodes(account: str, region: str, asked: dict[str, Any]) -> dict[str, A
     ids: list[str] = [one for one, node in record.nodes.items() if asked["group"] in (None, node["InstanceGroupName"])]
     if asked["add"]:
         return {"ids": _add(record, ids, int(asked["add"]))}
+    if asked["remove"]:
+        for one in asked["remove"]:
+            del record.nodes[one]
+        return {"ids": asked["remove"]}
     if asked["index"] is not None:
         ids = [ids[asked["index"]]]
     for one in ids:

@@ -14,10 +14,12 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Timer
 
@@ -115,9 +117,13 @@ class Session:
         words += ["--document-name", _DOCUMENT, "--parameters", parameters]
         terminal, standard_input = _terminal()
         process = subprocess.Popen(  # noqa: S603 - words of our own, no shell
-            words, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            words,
+            stdin=standard_input,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=None if sys.platform == "win32" else 0,
         )
-        over = None if self._deadline is None else Timer(self._deadline, process.terminate)
+        over = None if self._deadline is None else Timer(self._deadline, _end, [process])
         if over is not None:
             over.start()
         try:
@@ -125,7 +131,7 @@ class Session:
         finally:
             if over is not None:
                 over.cancel()
-            process.terminate()
+            _end(process)
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
@@ -183,6 +189,15 @@ class _Told:
         self._blank = not text
         if text:
             self._line(text)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the session with the plugin that it started: that one would go on, and holds its end of the pipe."""
+    if sys.platform == "win32":
+        process.terminate()
+        return
+    with suppress(ProcessLookupError, PermissionError):  # macOS says the second of a process that has ended.
+        os.killpg(process.pid, signal.SIGTERM)
 
 
 def _terminal() -> tuple[int | None, int | None]:
