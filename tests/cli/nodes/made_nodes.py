@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.nodes.listing import Listing
@@ -50,7 +51,7 @@ class CannedAws:
         asked = json.loads(request.body or b"{}")
         self.asked.append((operation, asked))
         body = json.dumps(self._answers[operation](asked), default=lambda when: when.timestamp()).encode()
-        return AWSResponse(request.url, 200, {"content-type": "application/x-amz-json-1.1"}, _Raw(body))
+        return AWSResponse(request.url, 200, HTTPHeaders(), _Raw(body))
 
 
 class _Raw:

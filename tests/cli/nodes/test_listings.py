@@ -138,7 +138,9 @@ def test_a_cluster_of_eks_is_listed_and_nobody_looks_for_slurm():
         raise AssertionError("Slurm was asked")
 
     sight = look(listing, never)
-    told(22, "\n".join(summary(listing, sight.rows)), "ml-cluster: 3 nodes: 3 Running")
+    lines = summary(listing, sight.rows)
+    assert "ml-cluster: 3 nodes: 3 Running" in lines
+    told(22, "\n".join(lines), "EKS orchestrates this cluster, not Slurm")
     assert not sight.unseen
 
 

@@ -21,6 +21,7 @@ from llm_fleet.cli.place.place import Place
 _CALL = "list_cluster_nodes"
 _HOST = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
 _RUNNING = "Running"
+_EKS = "EKS orchestrates this cluster, not Slurm: `kubectl get nodes` shows Kubernetes' view"
 _WORDS = {"controller": NodeRole.CONTROLLER, "login": NodeRole.LOGIN}
 """Where nobody tells what a group is for, its name may."""
 
@@ -36,12 +37,14 @@ def hyperpod_listing(
     cluster_id = str(cluster["ClusterArn"]).rpartition("/")[2]
     known = {str(group["InstanceGroupName"]): _role(group, roles) for group in groups}
     nodes = [_node(one, cluster_id, known) for one in summaries]
+    by_eks = "Eks" in part(cluster, "Orchestrator")
     return Listing(
         nodes=in_launch_order(nodes),
         name=str(cluster.get("ClusterName", place.name)),
         status=str(cluster.get("ClusterStatus", "")),
         message=str(cluster.get("FailureMessage") or ""),
-        has_slurm="Eks" not in part(cluster, "Orchestrator"),
+        note=_EKS if by_eks else "",
+        has_slurm=not by_eks,
         counts=tuple(_count(group) for group in groups),
     )
 

@@ -26,6 +26,8 @@ class Listing:
     """Of the cluster; empty where there is no such thing."""
     message: str = ""
     """What AWS says of the status."""
+    note: str = ""
+    """What else is to be known of the whole."""
     has_slurm: bool = True
     """Whether Slurm runs on it: not on a service, nor on a HyperPod cluster of EKS."""
     counts: Sequence[GroupCount] = ()

@@ -81,6 +81,8 @@ def _summary(listing: Listing, rows: Sequence[NodeRow]) -> Iterator[str]:
         yield f"Slurm: {_counted(states)}"
     if listing.status not in ("", "InService", "ACTIVE") or listing.message:
         yield f"AWS says of the whole: {': '.join(part for part in (listing.status, listing.message) if part)}"
+    if listing.note:
+        yield listing.note
     for count in listing.counts:
         if count.current != count.wanted:
             yield f"group {count.group} has {count.current} of the {count.wanted} nodes that are wanted"
