@@ -1,0 +1,58 @@
+"""Writes docs/commands/index.md: every command with what it is given, from the command line itself."""
+
+import argparse
+from collections.abc import Iterator
+
+from llm_fleet.cli.main import _parser as command_line  # pyright: ignore[reportPrivateUsage]
+from tools.make_docs_markdown import GENERATED, code, table
+from tools.synth_environment import ROOT
+
+PLACE = ROOT / "docs" / "commands" / "index.md"
+_EXITS = """
+Exit codes: 0 good, 1 problems, 2 a wrong command line, 3 AWS could not be asked (or not of everything), 130 Ctrl-C.
+Where `--json` is given, problems are on standard output as JSON, too.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    return f"# Commands\n\n{GENERATED}{_EXITS}\n" + "\n".join(_verb(*one) for one in commands(command_line()))
+
+
+def commands(
+    parser: argparse.ArgumentParser, before: str = "llm-fleet"
+) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Give every command that does something, with what it is for, verbs of verbs as well."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse tells it nowhere else
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+            helps = {one.dest: one.help or "" for one in action._choices_actions}  # pyright: ignore[reportPrivateUsage]
+            for name, verb in action.choices.items():
+                inner = list(commands(verb, f"{before} {name}"))
+                yield from inner or [(f"{before} {name}", helps.get(name, ""), verb)]
+
+
+def _verb(name: str, told: str, parser: argparse.ArgumentParser) -> str:
+    text = f"## {name}\n\n{told[:1].upper()}{told[1:]}.\n\n"
+    rows = [row for action in parser._actions for row in _row(action)]  # pyright: ignore[reportPrivateUsage]
+    return text + (table(("option", "what it does"), rows) if rows else "")
+
+
+def _row(action: argparse.Action) -> Iterator[tuple[str, str]]:
+    if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:  # pyright: ignore[reportPrivateUsage]
+        return
+    value = _value(action)
+    names = ", ".join(f"{name} {value}".strip() for name in action.option_strings) or value
+    yield code(names), (action.help or "").replace("%%", "%")
+
+
+def _value(action: argparse.Action) -> str:
+    if action.nargs == 0:
+        return ""
+    if action.choices is not None and action.metavar is None:
+        return "{" + ",".join(str(one) for one in action.choices) + "}"
+    return str(action.metavar or action.dest.upper())
+
+
+if __name__ == "__main__":
+    PLACE.parent.mkdir(exist_ok=True)
+    PLACE.write_text(page(), encoding="utf-8")

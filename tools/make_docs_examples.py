@@ -1,0 +1,51 @@
+"""Writes docs/examples.md: each example with what its file says of it, and its picture."""
+
+from pathlib import Path
+
+from tools.make_docs_markdown import GENERATED
+from tools.synth_environment import ROOT
+
+PLACE = ROOT / "docs" / "examples.md"
+PICTURES = ROOT / "docs" / "pictures"
+_HEAD = """# Examples
+
+{generated}
+Each is a fleet file that the tests synthesize, with every checker; some they deploy to a local emulation as well. The
+pictures are drawn from what `cdk synth` makes of it; `llm-fleet plan FILE --picture OUT.svg` draws the same of yours.
+Boxes are the region, VPCs, Availability Zones and subnets; dashed cards exist already. What reads and writes what is
+read from the policies in the templates.
+"""
+
+
+def examples() -> list[Path]:
+    """Return the fleet files."""
+    return sorted((ROOT / "examples").glob("*.yaml"))
+
+
+def page() -> str:
+    """Return the page."""
+    return _HEAD.format(generated=GENERATED) + "".join(_section(path) for path in examples())
+
+
+def _section(path: Path) -> str:
+    file = f"[`examples/{path.name}`](../examples/{path.name})"
+    picture = f"![Architecture of {path.stem}](pictures/{path.stem}.svg)"
+    return f"\n## {path.stem}\n\n{_said(path)}\n\n{file}\n\n{picture}\n"
+
+
+def _said(path: Path) -> str:
+    """Return the first paragraph of the comment on top of the file."""
+    lines: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        text = line.removeprefix("#").strip()
+        if lines and not text:
+            break
+        if text and not text.startswith("yaml-language-server"):
+            lines.append(text)
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PLACE.write_text(page(), encoding="utf-8")
