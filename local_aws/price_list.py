@@ -64,7 +64,7 @@ def _is_asked(product: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
 def _product(told: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
     """Return one product in the shape of the service's answers (user guide, GetProducts)."""
     term, rate = f"{sku}.JRTCKXETXF", f"{sku}.JRTCKXETXF.6YS6EN2CT7"
-    dimension = {
+    dimension: dict[str, Any] = {
         "unit": told["unit"],
         "endRange": "Inf",
         "description": "told by a test",

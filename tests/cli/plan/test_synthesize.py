@@ -1,6 +1,7 @@
 """The synthesis, as a process of its own; the fleet is small, and its stacks hold nothing."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_why_a_synthesis_fails_is_told(said: str, code: PlanCode, tmp_path: Path
     script = tmp_path / "fails.py"
     script.write_text(f"import sys\nsys.exit({said!r})\n")
     monkeypatch.setattr(module, "_MODULE", "fails")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     with pytest.raises(FleetError) as error:
         module.synthesize(tmp_path / "fleet.yaml", tmp_path / "out")
     (problem,) = error.value.problems

@@ -37,7 +37,7 @@ class DeployedStacks:
                 raise
             self.refused = None if problem.code is CommandCode.GONE else problem
             return
-        template = template_of(body if isinstance(body, Mapping) else {"TemplateBody": body})
+        template = template_of({"TemplateBody": body})
         resources = cast("Mapping[str, Mapping[str, Any]]", (template or {}).get("Resources", {}))
         self.found[name] = StackTemplate(name=name, region=None, resources=resources, paths={})
 

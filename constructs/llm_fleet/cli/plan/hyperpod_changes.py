@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet.cli.plan.stack_template import StackTemplate
 
@@ -58,8 +58,8 @@ def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) ->
 
 def _groups(resource: Mapping[str, Any]) -> dict[str, Any]:
     found = resource.get("Properties", {}).get("InstanceGroups", [])
-    groups = found if isinstance(found, list) else []
-    return {str(group.get("InstanceGroupName")): group for group in groups}  # pyright: ignore
+    groups = cast("list[Any]", found) if isinstance(found, list) else []
+    return {str(group.get("InstanceGroupName")): group for group in groups if isinstance(group, dict)}  # pyright: ignore
 
 
 def _count(group: Mapping[str, Any]) -> str:

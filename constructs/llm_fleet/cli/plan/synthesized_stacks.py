@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.plan.stack_template import StackTemplate
@@ -25,7 +25,7 @@ def synthesized_stacks(assembly: Path) -> tuple[StackTemplate, ...]:
     return found
 
 
-def _refuse(assembly: Path, why: str) -> Any:
+def _refuse(assembly: Path, why: str) -> NoReturn:
     refuse(
         PlanCode.ASSEMBLY,
         f"this is no cloud assembly: {why}",
