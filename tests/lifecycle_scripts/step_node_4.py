@@ -31,6 +31,7 @@ def make(root: Path, *, users: Iterable[User] = (), role: str = "Compute", **man
         "groups": groups,
         "users": tuple(users),
         "accounting": None,
+        "metrics": None,
         "downloads": Downloads("none", None, ()),
         "steps": Steps((), ()),
     }
