@@ -1,5 +1,7 @@
 """The README's samples do what it says."""
 
+import contextlib
+import io
 import re
 import textwrap
 from pathlib import Path
@@ -45,7 +47,7 @@ def with_training(whole: str, part: str) -> str:
 
 
 def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    whole, parallelcluster, service, training, without_cluster = samples("yaml")
+    whole, parallelcluster, service, training, without_cluster, day_two = samples("yaml")
     fleet, _, _ = whole.partition("clusters:\n")
     name_and_region = "fleet: chat\nregion: us-west-2\n"
     source = tmp_path / "train" / "train.py"
@@ -57,6 +59,7 @@ def test_its_fleet_file_is_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         name_and_region + service,
         with_training(whole, training),
         name_and_region + "network: {az: usw2-az4}\n" + without_cluster,
+        whole + day_two,
     ):
         in_folder(tmp_path, monkeypatch, text)
         assert main(["validate", "fleet.yaml"]) == 0, capsys.readouterr()
@@ -76,6 +79,19 @@ def test_its_python_makes_a_cluster_in_a_stack_of_one_s_own(stack: cdk.Stack):
     engineers = iam.Role.from_role_name(stack, "Engineers", "ml-engineers")
     exec(compile(code, "README.md", "exec"), {"self": stack, "engineers": engineers})
     Template.from_stack(stack).resource_count_is("AWS::SageMaker::Cluster", 1)
+
+
+def test_every_verb_that_it_names_exists():
+    known = set(re.findall(r"^    ([a-z-]+)  ", _help(), re.M))
+    named = set(re.findall(r"\$ llm-fleet ([a-z-]+)", README))
+    assert named >= {"validate", "check", "plan", "nodes"}
+    assert named <= known
+
+
+def _help() -> str:
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+        raise SystemExit(main(["--help"]))
+    return out.getvalue()
 
 
 def test_every_make_command_that_it_names_exists():
