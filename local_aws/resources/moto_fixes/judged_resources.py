@@ -51,6 +51,8 @@ def _of_sagemaker(response: Any, asked: dict[str, Any]) -> str:
 
 
 def _of_logs(response: Any, asked: dict[str, Any]) -> str:
+    if "logGroupNamePrefix" in asked:  # as its refusals tell: log groups are looked for in all of the account
+        return _arn(response, "logs", "log-group::log-stream:")
     if "logGroupName" not in asked:
         return "*"
     stream = asked.get("logStreamName")
