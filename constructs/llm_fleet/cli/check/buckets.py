@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account, header_of
-from llm_fleet.cli.check.own import is_own, stack_names
+from llm_fleet.cli.check.own import own_ids
 from llm_fleet.cli.check.question import Answer, Ask, Question
 from llm_fleet.cli.check.topic import Topic
 from llm_fleet.config.fleet import Fleet
@@ -130,21 +130,10 @@ def _asking_new(fleet: Fleet, name: str, path: tuple[PathPart, ...]) -> Ask:
             return Answer(
                 detail="somebody has it" if taken else "free", problems=check_new_bucket(name, exists=taken, path=path)
             )
-        own = _is_own(account, fleet, name)
+        own = name in own_ids(account, fleet)
         return Answer(
             detail="the fleet has it already" if own else "this account has it",
             problems=check_new_bucket(name, exists=not own, path=path),
         )
 
     return answer
-
-
-def _is_own(account: Account, fleet: Fleet, name: str) -> bool:
-    """Return whether one of the fleet's stacks has made the bucket; who may not read its tags is told."""
-    try:
-        tags = account.ask("s3", "get_bucket_tagging", Bucket=name)["TagSet"]
-    except AwsRefusal as refusal:
-        if refusal.code is CommandCode.DENIED:
-            raise
-        return False  # NoSuchTagSet: nobody tagged it, and CloudFormation tags all that it makes.
-    return is_own(tags, stack_names(fleet))

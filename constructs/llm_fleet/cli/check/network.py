@@ -6,7 +6,7 @@ from typing import Any
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
-from llm_fleet.cli.check.own import is_own, stack_names
+from llm_fleet.cli.check.own import own_ids
 from llm_fleet.cli.check.question import Answer, Ask, Question
 from llm_fleet.cli.check.security_groups import security_group
 from llm_fleet.cli.check.topic import Topic
@@ -16,8 +16,7 @@ from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.machines import machines_of
 from llm_fleet.rules.account.security_group import SecurityGroup, check_efa_rules, check_group_place
-from llm_fleet.rules.account.subnet import ExistingSubnet, check_free_addresses, check_subnet_place
-from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.account.subnet import ExistingSubnet, check_free_addresses, check_subnet_place, no_such
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import PathPart, Problem
 
@@ -67,7 +66,9 @@ def _asking_subnet(fleet: Fleet, existing: ExistingNetworkConfig, zone: str, sub
         told = _subnet(account, subnet_id)
         path = ("network", "vpc", "subnets", zone)
         if told is None:
-            return Answer(detail="there is no such subnet", problems=[_no_subnet(subnet_id, existing.vpc_id, path)])
+            remedy = f"name one of `aws ec2 describe-subnets --filters Name=vpc-id,Values={existing.vpc_id}`"
+            missing = no_such("subnet", subnet_id, remedy, path=path)
+            return Answer(detail="there is no such subnet", problems=[missing])
         subnet = ExistingSubnet(
             subnet_id=subnet_id,
             vpc_id=told["VpcId"],
@@ -87,31 +88,17 @@ def _asking_subnet(fleet: Fleet, existing: ExistingNetworkConfig, zone: str, sub
 
 def _subnet(account: Account, subnet_id: str) -> dict[str, Any] | None:
     try:
-        return account.ask("ec2", "describe_subnets", SubnetIds=[subnet_id])["Subnets"][0]
+        found = account.ask("ec2", "describe_subnets", SubnetIds=[subnet_id])["Subnets"]
     except AwsRefusal as refusal:
         if refusal.code is not CommandCode.GONE:
             raise
         return None
-
-
-def _no_subnet(subnet_id: str, vpc_id: str, path: tuple[PathPart, ...]) -> Problem:
-    return Problem(
-        code=CheckCode.SUBNET_ELSEWHERE,
-        path=path,
-        message=f"there is no subnet {subnet_id} in this account and region",
-        value=subnet_id,
-        remedy=f"name one of `aws ec2 describe-subnets --filters Name=vpc-id,Values={vpc_id}`",
-    )
+    return next(iter(found), None)
 
 
 def _held(account: Account, fleet: Fleet, subnet_id: str) -> int:
     """Return how many addresses of the subnet nodes of the fleet have already; they have its security group."""
-    stacks = stack_names(fleet)
-    groups = set(_security_groups(fleet))
-    named = [{"Name": "tag-key", "Values": ["aws:cloudformation:stack-name"]}]
-    for group in account.ask("ec2", "describe_security_groups", Filters=named)["SecurityGroups"]:
-        if is_own(group.get("Tags", ()), stacks):
-            groups.add(group["GroupId"])
+    groups = own_ids(account, fleet) | set(_security_groups(fleet))
     running = _deployed(account, fleet)
     filters = [{"Name": "subnet-id", "Values": [subnet_id]}]
     interfaces = account.ask("ec2", "describe_network_interfaces", Filters=filters)["NetworkInterfaces"]
@@ -131,7 +118,9 @@ def _asking_group(
     def answer(account: Account) -> Answer:
         group = security_group(account, group_id)
         if group is None:
-            return Answer(detail="there is no such security group", problems=[_no_group(group_id, path)])
+            remedy = "name one of `aws ec2 describe-security-groups`, or leave the key out, and one is made"
+            missing = no_such("security group", group_id, remedy, path=path)
+            return Answer(detail="there is no such security group", problems=[missing])
         misplaced = check_group_place(group, vpc_id=existing.vpc_id, path=path) if existing is not None else []
         rules = check_efa_rules(group, region=region, path=path) if efa else []
         return Answer(detail=_detail(group, rules, efa=efa), problems=[*misplaced, *rules])
@@ -143,13 +132,3 @@ def _detail(group: SecurityGroup, rules: Sequence[Problem], *, efa: bool) -> str
     if not efa:
         return "no node has EFA"
     return "lets all traffic in from, and out to, itself" if not rules else f"{len(rules)} of 2 rules missing"
-
-
-def _no_group(group_id: str, path: tuple[PathPart, ...]) -> Problem:
-    return Problem(
-        code=CheckCode.SECURITY_GROUP_ELSEWHERE,
-        path=path,
-        message=f"there is no security group {group_id} in this account and region",
-        value=group_id,
-        remedy="name one of `aws ec2 describe-security-groups`, or none, and one is made",
-    )

@@ -3,36 +3,39 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
 from llm_fleet.cli.place.arguments import places_in
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.rules.day_two.command_codes import CommandCode
 
-_STACK = "aws:cloudformation:stack-name"
 _PARALLELCLUSTER = "parallelcluster:cluster-name"
-_SERVICES = "AmazonECSManaged"
 
 
-def stack_names(fleet: Fleet) -> frozenset[str]:
-    """Return the names of the stacks that a fleet is made of, and of the clusters that ParallelCluster makes."""
-    parts = ("network", "storage", "database", "monitoring", "watch", "studio")
-    others = (*fleet.notebooks, *fleet.endpoints, *fleet.training_jobs)
-    return frozenset(
-        [
-            *(f"{fleet.name}-{part}" for part in (*parts, *others)),
-            *(name for place in places_in(fleet) for name in (place.stack, place.name) if name),
-        ]
-    )
+def own_ids(account: Account, fleet: Fleet) -> frozenset[str]:
+    """Return the physical ids of all that the fleet's stacks have made; of a stack that is not there, nothing."""
+    return frozenset(thing for stack in _stacks(fleet) for thing in _ids_of(account, stack))
 
 
-def is_own(tags: Iterable[Mapping[str, str]], stacks: frozenset[str]) -> bool:
-    """Return whether something with these tags was made by the fleet's stacks or clusters."""
-    told = {tag["Key"]: tag["Value"] for tag in tags}
-    cluster = told.get(_PARALLELCLUSTER, "")
-    return told.get(_STACK) in stacks or cluster in stacks or cluster.rpartition("-")[0] in stacks
+def is_of_parallelcluster(tags: Iterable[Mapping[str, str]], fleet: Fleet) -> bool:
+    """Return whether an instance with these tags is a node of one of the fleet's ParallelClusters."""
+    names = {cluster.cluster_name for cluster in fleet.parallelclusters.values()}
+    told = next((tag["Value"] for tag in tags if tag["Key"] == _PARALLELCLUSTER), "")
+    return told in names or told.rpartition("-")[0] in names  # A hash follows the name.
 
 
-def own_vpcs(account: Account, fleet: Fleet) -> frozenset[str]:
-    """Return the ids of VPCs that the fleet has made: what is in them is the fleet's."""
-    stacks = stack_names(fleet)
-    vpcs: list[dict[str, Any]] = account.ask("ec2", "describe_vpcs")["Vpcs"]
-    return frozenset(vpc["VpcId"] for vpc in vpcs if is_own(vpc.get("Tags", ()), stacks))
+def _stacks(fleet: Fleet) -> list[str]:
+    """Return the names of the stacks that make what quotas count: the network, storage, and what stands in them."""
+    ours = [f"{fleet.name}-{part}" for part in ("network", "storage")]
+    return [*ours, *(place.stack for place in places_in(fleet) if place.stack is not None)]
+
+
+def _ids_of(account: Account, stack: str) -> list[str]:
+    try:
+        told = account.ask("cloudformation", "list_stack_resources", StackName=stack)
+    except AwsRefusal as refusal:
+        if refusal.code is not CommandCode.GONE:
+            raise
+        return []
+    resources: list[dict[str, Any]] = told["StackResourceSummaries"]
+    return [str(one["PhysicalResourceId"]) for one in resources if one.get("PhysicalResourceId")]

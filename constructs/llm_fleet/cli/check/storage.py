@@ -122,11 +122,12 @@ def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, regio
 
 def _file_system(account: Account, file_system_id: str) -> dict[str, Any] | None:
     try:
-        return account.ask("fsx", "describe_file_systems", FileSystemIds=[file_system_id])["FileSystems"][0]
+        found = account.ask("fsx", "describe_file_systems", FileSystemIds=[file_system_id])["FileSystems"]
     except AwsRefusal as refusal:
         if refusal.code is not CommandCode.GONE:
             raise
         return None
+    return next(iter(found), None)
 
 
 def _missing(file_system_id: str, told: ToldFileSystem) -> Problem:

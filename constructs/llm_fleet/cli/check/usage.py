@@ -9,7 +9,7 @@ from typing import Any
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.service_quotas import ServiceQuota, machine_quota, named_quota, vcpu_quota
 from llm_fleet.cli.check.account import Account
-from llm_fleet.cli.check.own import is_own, own_vpcs, stack_names
+from llm_fleet.cli.check.own import is_of_parallelcluster, own_ids
 from llm_fleet.config.fleet import Fleet
 
 _LIVING = ("running", "pending")
@@ -67,7 +67,7 @@ def _clusters(account: Account, fleet: Fleet) -> Counter[str]:
 
 def _vcpus(account: Account, fleet: Fleet) -> Counter[str]:
     """Return the vCPUs of other running instances by their quota. Those in a Capacity Block are not counted by EC2."""
-    stacks, own = stack_names(fleet), own_vpcs(account, fleet)
+    own = own_ids(account, fleet)
     counts: Counter[str] = Counter()
     for reservation in account.ask("ec2", "describe_instances")["Reservations"]:
         for instance in reservation["Instances"]:
@@ -77,25 +77,25 @@ def _vcpus(account: Account, fleet: Fleet) -> Counter[str]:
                 continue
             quota = vcpu_quota(instance["InstanceType"], spot=lifecycle == "spot")
             facts = ec2_instance(instance["InstanceType"])
-            if quota is not None and facts is not None and not is_own(instance.get("Tags", ()), stacks):
+            if quota is not None and facts is not None and not is_of_parallelcluster(instance.get("Tags", ()), fleet):
                 counts[quota.name] += facts.vcpus
     return counts
 
 
 def _vpcs(account: Account, fleet: Fleet) -> float:
-    own = own_vpcs(account, fleet)
+    own = own_ids(account, fleet)
     return sum(vpc["VpcId"] not in own for vpc in account.ask("ec2", "describe_vpcs")["Vpcs"])
 
 
 def _gateways(account: Account, fleet: Fleet) -> float:
-    own = own_vpcs(account, fleet)
+    own = own_ids(account, fleet)
     gateways = account.ask("ec2", "describe_internet_gateways")["InternetGateways"]
     return sum(not any(one["VpcId"] in own for one in gateway.get("Attachments", ())) for gateway in gateways)
 
 
 def _nat_gateways(account: Account, fleet: Fleet) -> float:
     """Return how many others have in the one of the fleet's AZs that has most: the quota is for each AZ."""
-    own = own_vpcs(account, fleet)
+    own = own_ids(account, fleet)
     subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
     zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
     there = [
@@ -108,7 +108,7 @@ def _nat_gateways(account: Account, fleet: Fleet) -> float:
 
 def _interfaces(account: Account, fleet: Fleet) -> float:
     """Return how many others have in the one of the fleet's AZs that has most: AWS counts by AZ."""
-    own = own_vpcs(account, fleet)
+    own = own_ids(account, fleet)
     subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
     zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
     there = Counter(
@@ -120,8 +120,9 @@ def _interfaces(account: Account, fleet: Fleet) -> float:
 
 
 def _addresses(account: Account, fleet: Fleet) -> float:
-    stacks = stack_names(fleet)
-    return sum(not is_own(one.get("Tags", ()), stacks) for one in account.ask("ec2", "describe_addresses")["Addresses"])
+    own = own_ids(account, fleet)
+    addresses = account.ask("ec2", "describe_addresses")["Addresses"]
+    return sum(own.isdisjoint((one.get("PublicIp"), one.get("AllocationId"))) for one in addresses)
 
 
 def _lustre(account: Account, fleet: Fleet, *deployments: str) -> float:
@@ -138,9 +139,9 @@ def _openzfs(account: Account, fleet: Fleet, member: str) -> float:
 
 
 def _file_systems(account: Account, fleet: Fleet) -> list[dict[str, Any]]:
-    stacks = stack_names(fleet)
+    own = own_ids(account, fleet)
     systems: list[dict[str, Any]] = account.ask("fsx", "describe_file_systems")["FileSystems"]
-    return [one for one in systems if not is_own(one.get("Tags", ()), stacks)]
+    return [one for one in systems if one["FileSystemId"] not in own]
 
 
 def _measured(account: Account, metric: Mapping[str, Any]) -> float | None:

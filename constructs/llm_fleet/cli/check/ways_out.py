@@ -9,7 +9,7 @@ from llm_fleet.cli.check.security_groups import security_group
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.rules.account.subnet import check_endpoint, check_endpoints_of_closed, check_way_out
+from llm_fleet.rules.account.subnet import check_endpoint, check_endpoints_of_closed, check_way_out, no_such
 from llm_fleet.rules.network_endpoints import interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
@@ -24,6 +24,11 @@ def ways_out(fleet: Fleet, existing: ExistingNetworkConfig, *, region: str) -> C
 
     def answer(account: Account) -> Answer:
         tables = _route_tables(account, existing)
+        if not tables:
+            missing = no_such(
+                "VPC", existing.vpc_id, "name one of `aws ec2 describe-vpcs`", path=("network", "vpc", "id")
+            )
+            return Answer(detail="there is no such VPC", problems=[missing])
         closed: list[str] = []
         problems: list[Problem] = []
         shown: list[str] = []
@@ -42,9 +47,11 @@ def ways_out(fleet: Fleet, existing: ExistingNetworkConfig, *, region: str) -> C
 
 
 def _route_tables(account: Account, existing: ExistingNetworkConfig) -> dict[str, dict[str, Any]]:
-    """Return the route table of each compute subnet: its own, or the VPC's main one."""
+    """Return the route table of each compute subnet: its own, or the VPC's main one; nothing without VPC."""
     filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
     tables = account.ask("ec2", "describe_route_tables", Filters=filters)["RouteTables"]
+    if not tables:  # Each VPC has one.
+        return {}
     main: dict[str, Any] = {"Routes": [], "RouteTableId": ""}
     own: dict[str, dict[str, Any]] = {}
     for table in tables:
@@ -86,7 +93,7 @@ def _endpoints(
         closed,
         needed=needed,
         there=interfaces,
-        gateway=all(table["RouteTableId"] in routed for table in tables),
+        route_tables=sorted({one["RouteTableId"] for one in tables} - routed),
         vpc_id=existing.vpc_id,
         region=region,
         path=_PATH,

@@ -50,7 +50,7 @@ def check_quota(need: QuotaNeed, granted: QuotaGranted | None, *, region: str) -
             path=need.path,
             message=f"{', '.join(need.owners)} {'take' if len(need.owners) > 1 else 'takes'} {_number(need.amount)}"
             f"{in_use} of the quota {need.quota.name!r} ({granted.code}), and the account has {_number(granted.value)}",
-            value=granted.value,
+            value=_number(granted.value),
             allowed=f"{_number(need.amount + used)} or more, once AWS has granted them",
             remedy=_remedy(need, granted, need.amount + used, region),
         )

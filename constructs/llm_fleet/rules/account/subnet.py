@@ -88,34 +88,61 @@ def check_way_out(
 
 
 def check_endpoints_of_closed(
-    subnet_ids: Collection[str],
+    subnet_ids: Sequence[str],
     *,
-    needed: Collection[str],
+    needed: Sequence[str],
     there: Collection[str],
-    gateway: bool,
+    route_tables: Sequence[str],
     vpc_id: str,
     region: str,
     path: tuple[PathPart, ...] = (),
 ) -> list[Problem]:
     """Return which endpoints a VPC lacks whose subnets have no way to the internet.
 
-    `needed`, `there`: names after `com.amazonaws.<region>.`. `gateway`: whether each subnet has the gateway of S3.
+    `needed`, `there`: names of interface endpoints, after `com.amazonaws.<region>.`. `route_tables`: those of the
+    subnets that do not lead to the gateway endpoint of S3.
     """
-    where = ", ".join(sorted(subnet_ids))
-    found = [_missing(name, "Interface", where, vpc_id, region, path) for name in needed if name not in there]
-    return found if gateway else [*found, _missing("s3", "Gateway", where, vpc_id, region, path)]
+    where = ", ".join(subnet_ids)
+    missing = [name for name in needed if name not in there]
+    command = f"aws ec2 create-vpc-endpoint --vpc-id {vpc_id} --region {region} --service-name com.amazonaws.{region}"
+    found: list[Problem] = []
+    if missing:
+        others = f", and so for {', '.join(missing[1:])}" if missing[1:] else ""
+        found.append(
+            _missing(
+                missing,
+                f"{where} has no way to the internet, and {vpc_id} has no interface endpoint for {', '.join(missing)}: "
+                "nodes cannot reach these services, and the deployment hangs",
+                f"run `{command}.{missing[0]} --vpc-endpoint-type Interface --private-dns-enabled --subnet-ids "
+                f"{' '.join(subnet_ids)}`{others}, with a security group that lets TCP 443 in from the nodes",
+                path,
+            )
+        )
+    if route_tables:
+        found.append(
+            _missing(
+                ["s3"],
+                f"{where} has no way to the internet, and no route to a gateway endpoint of S3: nodes cannot fetch "
+                "their lifecycle scripts",
+                f"run `{command}.s3 --vpc-endpoint-type Gateway --route-table-ids {' '.join(route_tables)}`",
+                path,
+            )
+        )
+    return found
 
 
-def _missing(name: str, kind: str, where: str, vpc_id: str, region: str, path: tuple[PathPart, ...]) -> Problem:
+def _missing(names: Sequence[str], message: str, remedy: str, path: tuple[PathPart, ...]) -> Problem:
+    return Problem(code=CheckCode.ENDPOINT_MISSING, path=path, message=message, value=", ".join(names), remedy=remedy)
+
+
+def no_such(what: str, thing_id: str, remedy: str, *, path: tuple[PathPart, ...] = ()) -> Problem:
+    """Return the problem of a part of a network that is not in this account and region."""
     return Problem(
-        code=CheckCode.ENDPOINT_MISSING,
+        code=CheckCode.NETWORK_MISSING,
         path=path,
-        message=f"{where} has no way to the internet, and {vpc_id} has no {kind.lower()} endpoint {name}, which nodes "
-        "need",
-        value=name,
-        remedy=f"make it with `aws ec2 create-vpc-endpoint --vpc-id {vpc_id} --vpc-endpoint-type {kind} --service-name "
-        f"com.amazonaws.{region}.{name} --region {region}`, "
-        + ("with the route tables of the subnets" if kind == "Gateway" else "in the subnets, with private DNS names"),
+        message=f"there is no {what} {thing_id} in this account and region",
+        value=thing_id,
+        remedy=remedy,
     )
 
 

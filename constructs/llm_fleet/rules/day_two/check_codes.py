@@ -33,6 +33,8 @@ class CheckCode(AnyCode):
     DEAD_ROUTE = "LF1040", "an existing subnet whose way out leads nowhere"
     SECURITY_GROUP_ELSEWHERE = "LF1041", "a security group of another VPC"
 
+    NETWORK_MISSING = "LF1045", "a VPC, subnet or security group that is not in this account and region"
+
     BUCKET_MISSING = "LF1042", "a bucket that does not exist"
     BUCKET_REGION = "LF1043", "a bucket in another region"
     BUCKET_TAKEN = "LF1044", "a new bucket whose name somebody has already"

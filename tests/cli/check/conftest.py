@@ -1,0 +1,80 @@
+"""An account in the emulation, and `llm-fleet check` asked of it in this process."""
+
+import json
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.main import main
+from local_aws.client import LocalAws
+
+TRN1 = """
+fleet: post
+region: us-west-2
+network: {az: usw2-az4}
+clusters:
+  train:
+    kind: hyperpod
+    groups:
+      controller: {role: controller, type: ml.m5.xlarge, count: 1}
+      trn1: {role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}
+"""
+ENOUGH = {
+    "sagemaker": {
+        "ml.m5.xlarge for cluster usage": 1,
+        "ml.trn1.32xlarge for cluster usage": 4,
+        "Total number of instances allowed across SageMaker HyperPod clusters": 5,
+        "Maximum number instances allowed per SageMaker HyperPod cluster": 5,
+    },
+    "ec2": {"EC2-VPC Elastic IPs": 5},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How a check ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """With `--json`: each check by what it is about."""
+        return {row["what"]: row for row in json.loads(self.out)["checks"]}
+
+    def only(self, what: str) -> dict[str, Any]:
+        """With `--json`: the one problem of a check."""
+        (problem,) = self.rows[what]["problems"]
+        return problem
+
+
+Check = Callable[..., Checked]
+
+
+@pytest.fixture(scope="session")
+def aws() -> Generator[LocalAws]:
+    """An account that has what the fleet TRN1 takes, and nothing deployed."""
+    with LocalAws(region="us-west-2") as local:
+        local.give_account(quotas=ENOUGH)
+        yield local
+
+
+@pytest.fixture
+def check(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+    """Return what writes a fleet file and checks it."""
+    for name, value in aws.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+
+    def run(text: str, *words: str) -> Checked:
+        file = tmp_path / "fleet.yaml"
+        file.write_text(text, encoding="utf-8")
+        code = main(["check", str(file), *words])
+        told = capsys.readouterr()
+        return Checked(code, told.out, told.err)
+
+    return run

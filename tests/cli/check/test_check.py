@@ -1,0 +1,68 @@
+"""What an account without surprises, and one with, is told; asked of the emulation in this process."""
+
+import json
+
+from local_aws.client import LocalAws
+from tests.cli.check.conftest import ENOUGH, TRN1, Check
+
+
+def test_an_account_that_has_all_is_fine(check: Check):
+    checked = check(TRN1)
+    assert checked.code == 0, checked.out
+    assert "quota ml.trn1.32xlarge for cluster usage" in checked.out
+    assert "post in us-west-2, account 123456789012: 13 checked; 13 good" in checked.out
+    assert checked.err == ""
+
+
+def test_a_quota_that_is_too_small_is_told_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
+    text = TRN1.replace("count: 4", "count: 6")
+    checked = check(text, "--json", "--only", "quotas")
+    assert checked.code == 1
+    problem = checked.only("quota ml.trn1.32xlarge for cluster usage")
+    assert problem["where"] == "clusters.train.groups.trn1"
+    assert "train/trn1 takes 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
+    assert "and the account has 4" in problem["message"]
+    words = problem["remedy"].split("`")[1].split()
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    aws.client("service-quotas").request_service_quota_increase(
+        ServiceCode=given["--service-code"],
+        QuotaCode=given["--quota-code"],
+        DesiredValue=float(given["--desired-value"]),
+    )
+    again = check(text, "--json", "--only", "quotas").only("quota ml.trn1.32xlarge for cluster usage")
+    assert again["remedy"] == "6 have been asked for already: wait for AWS to answer"
+
+
+def test_what_others_use_counts_too(check: Check, aws: LocalAws):
+    address = aws.client("ec2").allocate_address(Domain="vpc")["AllocationId"]
+    try:
+        aws.give_account(quotas={"ec2": {"EC2-VPC Elastic IPs": 1}})
+        checked = check(TRN1, "--json", "--only", "quotas")
+        assert "network takes 1 beside 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
+    finally:
+        aws.client("ec2").release_address(AllocationId=address)
+        aws.give_account(quotas=ENOUGH)
+
+
+def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
+    checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json", "--only", "offerings")
+    assert checked.code == 1
+    problem = checked.only("ml.trn1.32xlarge in usw2-az2")
+    assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
+    assert "this is an indication" in problem["message"]
+    assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
+
+
+def test_another_region_is_asked_when_it_is_named(check: Check):
+    checked = check(TRN1, "--json", "--region", "eu-west-1", "--only", "offerings")
+    assert checked.code == 1
+    assert json.loads(checked.out)["region"] == "eu-west-1"
+    problem = checked.only("AZs usw2-az4")
+    assert problem["message"] == "this account has no AZ usw2-az4 in eu-west-1"
+
+
+def test_a_mistake_in_the_file_is_told_before_anything_is_asked(check: Check):
+    checked = check(TRN1.replace("ml.trn1.32xlarge", "ml.inf2.xlarge"))
+    assert checked.code == 1
+    assert checked.out == ""
+    assert "inf2" in checked.err

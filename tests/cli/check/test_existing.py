@@ -1,0 +1,166 @@
+"""What exists already and is named: networks, file systems, buckets, images, models, secrets."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from local_aws.client import LocalAws
+from tests.cli.check.conftest import TRN1, Check
+
+_EXISTING = """
+fleet: mine
+region: us-west-2
+network:
+  vpc:
+    id: {vpc}
+    subnets: {{{zone}: {subnet}}}
+    security_group: {group}
+storage:
+  fsx:
+    existing: {{id: {fsx}, mount_name: abcd1234, az: {zone}}}
+clusters:
+  train:
+    kind: hyperpod
+    groups:
+      controller: {{role: controller, type: ml.m5.xlarge, count: 1}}
+      trn1: {{role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A VPC of the user's own with a /27, no way out, and a file system that the nodes' group is not let in to."""
+
+    vpc: str
+    subnet: str
+    zone: str
+    group: str
+    fsx: str
+
+    @property
+    def fleet(self) -> str:
+        return _EXISTING.format(vpc=self.vpc, subnet=self.subnet, zone=self.zone, group=self.group, fsx=self.fsx)
+
+
+@pytest.fixture(scope="module")
+def network(aws: LocalAws) -> Generator[Network]:
+    ec2, fsx = aws.client("ec2"), aws.client("fsx")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/27", AvailabilityZoneId="usw2-az4")["Subnet"]
+    group = ec2.create_security_group(VpcId=vpc, GroupName="nodes", Description="nodes")["GroupId"]
+    server = ec2.create_security_group(VpcId=vpc, GroupName="fsx", Description="fsx")["GroupId"]
+    own: list[dict[str, Any]] = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": server}]}]
+    ec2.authorize_security_group_ingress(GroupId=server, IpPermissions=own)
+    made = fsx.create_file_system(
+        FileSystemType="LUSTRE",
+        StorageCapacity=1200,
+        SubnetIds=[subnet["SubnetId"]],
+        SecurityGroupIds=[server],
+        LustreConfiguration={"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250},
+    )["FileSystem"]
+    yield Network(vpc, subnet["SubnetId"], "usw2-az4", group, made["FileSystemId"])
+    fsx.delete_file_system(FileSystemId=made["FileSystemId"])
+
+
+def test_rules_addresses_and_endpoints_of_an_existing_network_are_told(check: Check, network: Network):
+    checked = check(network.fleet, "--json", "--only", "network")
+    assert checked.code == 1
+    addresses = checked.only(f"addresses of {network.subnet}")
+    assert "free addresses, and the fleet takes 41" in addresses["message"]
+    assert "32 for 4 x ml.trn1.32xlarge (train/trn1)" in addresses["message"]
+    ways = checked.rows["ways out of the subnets"]
+    assert "by endpoints alone" in ways["detail"]
+    assert "no interface endpoint for ssm, ssmmessages" in ways["problems"][0]["message"]
+    assert "no route to a gateway endpoint of S3" in ways["problems"][1]["message"]
+
+
+def test_efa_rules_are_mended_by_the_remedy(check: Check, network: Network, aws: LocalAws):
+    row = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
+    assert [problem["code"] for problem in row["problems"]] == ["LF1036", "LF1036"]
+    assert "so EFA does not work, and nodes fail their health check" in row["problems"][0]["message"]
+    rule: list[dict[str, Any]] = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": network.group}]}]
+    for problem, side in zip(row["problems"], ("ingress", "egress"), strict=True):
+        assert f"aws ec2 authorize-security-group-{side} --group-id {network.group}" in problem["remedy"]
+        getattr(aws.client("ec2"), f"authorize_security_group_{side}")(GroupId=network.group, IpPermissions=rule)
+    mended = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
+    assert mended["detail"] == "lets all traffic in from, and out to, itself"
+
+
+def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network: Network):
+    checked = check(network.fleet, "--json", "--only", "storage")
+    problem = checked.only(f"file system {network.fsx}")
+    assert problem["where"] == "storage.fsx.existing.mount_name"
+    assert problem["remedy"].startswith("write `mount_name: ")
+    told = [one["message"] for one in checked.rows[f"ports of {network.fsx}"]["problems"]]
+    assert any("does not let TCP 988 in from" in message for message in told)
+    assert any("does not let TCP 1018-1023 in from" in message for message in told)
+
+
+def test_what_is_not_there_is_told(check: Check, network: Network):
+    text = network.fleet
+    for thing in (network.vpc, network.subnet, network.group, network.fsx):
+        text = text.replace(thing, f"{thing.split('-')[0]}-0123456789abcdef9")
+    checked = check(text, "--json", "--only", "network", "--only", "storage")
+    told = [problem["message"] for row in checked.rows.values() for problem in row["problems"]]
+    for kind in ("VPC", "subnet", "security group", "file system"):
+        assert any(message.startswith(f"there is no {kind} ") for message in told), kind
+
+
+_BUCKETS = """
+storage:
+  fsx: {size: 1200 GiB, import: s3://far-away}
+  buckets:
+    models: {name: taken-already}
+    data: {name: nobody-has-this}
+"""
+
+
+def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAws):
+    elsewhere: dict[str, Any] = {"LocationConstraint": "eu-west-1"}
+    aws.client("s3", "eu-west-1").create_bucket(Bucket="far-away", CreateBucketConfiguration=elsewhere)
+    aws.client("s3", "eu-west-1").create_bucket(Bucket="taken-already", CreateBucketConfiguration=elsewhere)
+    mounts = "\n    s3_mounts: [{bucket: 's3://not-there', mount: /corpus}]"
+    checked = check(TRN1.rstrip() + mounts + _BUCKETS, "--json", "--only", "storage")
+    assert checked.only("bucket far-away")["message"] == (
+        "the bucket far-away is in eu-west-1, and what FSx mirrors must be in us-west-2"
+    )
+    assert "there is no bucket not-there" in checked.only("bucket not-there")["message"]
+    assert "exists already" in checked.only("name of the new bucket taken-already")["message"]
+    assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
+
+
+def test_an_image_of_somebody_else_is_told(check: Check, aws: LocalAws):
+    image = aws.client("ec2").describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+    text = TRN1.replace("count: 4", f"count: 4, image: {image}")
+    told = [
+        one["message"]
+        for one in check(text, "--json", "--only", "images").rows[f"image {image} of train/trn1"]["problems"]
+    ]
+    assert any("HyperPod takes images of the cluster's account only" in message for message in told)
+
+
+_SERVICE = """
+fleet: chat
+region: us-west-2
+network: {{azs: [usw2-az1, usw2-az2]}}
+services:
+  chat:
+    model: {model}
+    instance: inf2.xlarge
+    front: {{http: true}}
+"""
+
+
+def test_a_model_must_be_in_its_folder(check: Check, aws: LocalAws):
+    s3 = aws.client("s3")
+    s3.create_bucket(Bucket="my-models", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    s3.put_object(Bucket="my-models", Key="tanuki-8b-2/config.json", Body=b"{}")
+    text = _SERVICE.format(model="s3://my-models/tanuki-8b")
+    assert (
+        "there is nothing in that folder"
+        in check(text, "--json", "--only", "models").only("model s3://my-models/tanuki-8b")["message"]
+    )
+    s3.put_object(Bucket="my-models", Key="tanuki-8b/config.json", Body=b"{}")
+    assert check(text, "--only", "models").code == 0

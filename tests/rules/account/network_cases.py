@@ -1,0 +1,193 @@
+"""What an account may say of an existing network, and what a user is then told."""
+
+from typing import Any
+
+from llm_fleet.rules.account.security_group import SecurityGroup, check_efa_rules, check_group_place, check_ports
+from llm_fleet.rules.account.subnet import (
+    ExistingSubnet,
+    check_endpoint,
+    check_endpoints_of_closed,
+    check_free_addresses,
+    check_subnet_place,
+    check_way_out,
+)
+from llm_fleet.rules.day_two.check_codes import CheckCode
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_zone_plan import ZonePlan
+from llm_fleet.rules.problem import Problem
+from tests.rules.account.cases import REGION, Case
+
+_CLAIM = AddressClaim(owner="train/trn1", what="ml.trn1.32xlarge", count=4, addresses_each=8, replaceable=True)
+_PLAN = ZonePlan(availability_zone_id="usw2-az4", claims=(_CLAIM,), subnet_cidr=None)
+
+
+def subnet(**changed: Any) -> ExistingSubnet:
+    given = {"subnet_id": "subnet-1", "vpc_id": "vpc-1", "zone": "usw2-az4", "cidr": "10.0.0.0/24", "free": 40}
+    return ExistingSubnet(**{**given, **changed})
+
+
+def place(**changed: Any) -> list[Problem]:
+    return check_subnet_place(subnet(**changed), vpc_id="vpc-1", zone="usw2-az4")
+
+
+def closed(there: set[str], route_tables: list[str]) -> list[Problem]:
+    return check_endpoints_of_closed(
+        ["subnet-1"], needed=["ssm", "logs"], there=there, route_tables=route_tables, vpc_id="vpc-1", region=REGION
+    )
+
+
+def endpoint(**changed: Any) -> list[Problem]:
+    given: dict[str, Any] = {"state": "available", "private_dns": True, "lets_in": True, "region": REGION}
+    return check_endpoint("ssm", "vpce-1", **{**given, **changed})
+
+
+SUBNETS = [
+    Case(name="4 nodes of 8 addresses, one to replace, 40 free", found=check_free_addresses(subnet(), _PLAN)),
+    Case(
+        name="one address too few",
+        found=check_free_addresses(subnet(free=39), _PLAN),
+        code=CheckCode.FREE_ADDRESSES,
+        words=("has 39 free addresses, and the fleet takes 40", "32 for 4 x ml.trn1.32xlarge", "a /26 that nobody"),
+    ),
+    Case(name="the fleet has them already", found=check_free_addresses(subnet(free=8, held=32), _PLAN)),
+    Case(name="right place", found=place()),
+    Case(
+        name="another AZ",
+        found=place(zone="usw2-az1"),
+        code=CheckCode.SUBNET_ELSEWHERE,
+        words=("subnet-1 is in the AZ usw2-az1, and the fleet file says usw2-az4",),
+    ),
+    Case(name="another VPC", found=place(vpc_id="vpc-2"), code=CheckCode.SUBNET_ELSEWHERE, words=("the VPC vpc-2",)),
+    Case(name="NAT that is there", found=check_way_out("subnet-1", [("nat-1", "active")])),
+    Case(
+        name="NAT that is gone",
+        found=check_way_out("subnet-1", [("nat-1", "blackhole")]),
+        code=CheckCode.DEAD_ROUTE,
+        words=("the default route of subnet-1 leads to nat-1, which is gone",),
+    ),
+    Case(name="all endpoints", found=closed({"ssm", "logs"}, [])),
+    Case(
+        name="one interface endpoint missing",
+        found=closed({"ssm"}, []),
+        code=CheckCode.ENDPOINT_MISSING,
+        words=("no interface endpoint for logs", "--service-name com.amazonaws.us-west-2.logs"),
+    ),
+    Case(
+        name="no S3",
+        found=closed({"ssm", "logs"}, ["rtb-1"]),
+        code=CheckCode.ENDPOINT_MISSING,
+        words=("no route to a gateway endpoint of S3", "--vpc-endpoint-type Gateway --route-table-ids rtb-1"),
+    ),
+    Case(name="usable", found=endpoint()),
+    Case(
+        name="pending",
+        found=endpoint(state="pendingAcceptance"),
+        code=CheckCode.ENDPOINT_UNUSABLE,
+        words=("is pending",),
+    ),
+    Case(
+        name="no private names",
+        found=endpoint(private_dns=False),
+        code=CheckCode.ENDPOINT_UNUSABLE,
+        words=("modify-vpc-endpoint --vpc-endpoint-id vpce-1 --private-dns-enabled",),
+    ),
+    Case(name="shut", found=endpoint(lets_in=False), code=CheckCode.ENDPOINT_UNUSABLE, words=("at port 443",)),
+]
+
+
+def to(*groups: str, cidrs: tuple[str, ...] = (), ports: tuple[int, int] | None = None) -> dict[str, Any]:
+    rule: dict[str, Any] = {
+        "IpProtocol": "-1" if ports is None else "tcp",
+        "UserIdGroupPairs": [{"GroupId": group} for group in groups],
+        "IpRanges": [{"CidrIp": cidr} for cidr in cidrs],
+    }
+    return rule if ports is None else {**rule, "FromPort": ports[0], "ToPort": ports[1]}
+
+
+def group(name: str, ingress: list[dict[str, Any]], egress: list[dict[str, Any]]) -> SecurityGroup:
+    return SecurityGroup(group_id=name, vpc_id="vpc-1", ingress=ingress, egress=egress)
+
+
+def efa(ingress: list[dict[str, Any]], egress: list[dict[str, Any]]) -> list[Problem]:
+    return check_efa_rules(group("sg-1", ingress, egress), region=REGION)
+
+
+def lustre(nodes: SecurityGroup, server: SecurityGroup, *, both_ways: bool = True) -> list[Problem]:
+    return check_ports(
+        nodes,
+        server,
+        [(988, 988)],
+        what="fs-1",
+        both_ways=both_ways,
+        node_cidrs=["10.0.1.0/24"],
+        server_cidrs=["10.0.2.0/24"],
+        region=REGION,
+    )
+
+
+_ANY = [to(cidrs=("0.0.0.0/0",))]
+GROUPS = [
+    Case(name="EFA passes", found=efa([to("sg-1")], [to("sg-1"), *_ANY])),
+    Case(
+        name="what the CDK makes by default: all out, but not to itself",
+        found=efa([to("sg-1")], _ANY),
+        code=CheckCode.EFA_RULES,
+        words=(
+            "sg-1 does not let all traffic out to itself, so EFA does not work",
+            "aws ec2 authorize-security-group-egress --group-id sg-1",
+            "a CIDR, even 0.0.0.0/0, is not enough",
+        ),
+    ),
+    Case(
+        name="not in",
+        found=efa(_ANY, [to("sg-1")]),
+        code=CheckCode.EFA_RULES,
+        words=("in from itself", "authorize-security-group-ingress"),
+    ),
+    Case(
+        name="TCP only",
+        found=efa([to("sg-1", ports=(0, 65535))], [to("sg-1")]),
+        code=CheckCode.EFA_RULES,
+        words=("in from itself",),
+    ),
+    Case(name="our VPC", found=check_group_place(group("sg-1", [], []), vpc_id="vpc-1")),
+    Case(
+        name="another VPC",
+        found=check_group_place(group("sg-1", [], []), vpc_id="vpc-2"),
+        code=CheckCode.SECURITY_GROUP_ELSEWHERE,
+        words=("sg-1 is of vpc-1, and the network is vpc-2",),
+    ),
+    Case(name="Lustre, by group", found=lustre(group("n", [to("s")], _ANY), group("s", [to("n")], _ANY))),
+    Case(
+        name="Lustre, by addresses",
+        found=lustre(
+            group("n", [to(cidrs=("10.0.2.0/24",))], [to(cidrs=("10.0.0.0/16",), ports=(900, 1000))]),
+            group("s", [to(cidrs=("10.0.1.0/24",), ports=(988, 988))], [to(cidrs=("10.0.0.0/8",))]),
+        ),
+    ),
+    Case(
+        name="Lustre's server does not let the nodes in",
+        found=lustre(group("n", [to("s")], _ANY), group("s", [], _ANY)),
+        code=CheckCode.FILE_SYSTEM_PORTS,
+        words=(
+            "s does not let TCP 988 in from n, so fs-1 cannot be mounted",
+            "'IpProtocol=tcp,FromPort=988,ToPort=988,UserIdGroupPairs=[{GroupId=n}]'",
+        ),
+    ),
+    Case(
+        name="Lustre's server cannot call back",
+        found=lustre(group("n", [], _ANY), group("s", [to("n")], _ANY)),
+        code=CheckCode.FILE_SYSTEM_PORTS,
+        words=("n does not let TCP 988 in from s",),
+    ),
+    Case(
+        name="NFS's need not",
+        found=lustre(group("n", [], _ANY), group("s", [to("n")], _ANY), both_ways=False),
+    ),
+    Case(
+        name="half of the nodes' addresses",
+        found=lustre(group("n", [to("s")], _ANY), group("s", [to(cidrs=("10.0.1.0/25",))], _ANY)),
+        code=CheckCode.FILE_SYSTEM_PORTS,
+        words=("s does not let TCP 988 in from n",),
+    ),
+]

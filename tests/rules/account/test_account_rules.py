@@ -1,0 +1,50 @@
+"""Each rule says nothing of what is good, and of what is not, one thing in words that help."""
+
+import pytest
+
+from tests.rules.account import cases, network_cases
+from tests.rules.account.cases import Case
+from tests.rules.account.commands import commands_in, why_not
+
+CASES = [
+    *cases.QUOTAS,
+    *cases.OFFERINGS,
+    *cases.PLANS,
+    *cases.RESERVATIONS,
+    *cases.BUCKETS,
+    *cases.FILE_SYSTEMS,
+    *cases.IMAGES,
+    *cases.MODELS,
+    *network_cases.SUBNETS,
+    *network_cases.GROUPS,
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_rule_tells_one_thing_or_nothing(case: Case):
+    assert [problem.code for problem in case.found] == ([] if case.code is None else [case.code])
+    told = "\n".join(map(str, case.found))
+    for words in case.words:
+        assert words in told
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.found], ids=lambda case: case.name)
+def test_a_command_in_a_remedy_is_one_of_the_aws_cli(case: Case):
+    for problem in case.found:
+        for command in commands_in(problem.remedy):
+            assert why_not(command) == "", command
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.found], ids=lambda case: case.name)
+def test_messages_are_of_the_house(case: Case):
+    for problem in case.found:
+        assert not problem.message.endswith(".")
+        assert not problem.remedy.endswith(".")
+
+
+def test_wrong_commands_are_found():
+    assert "no operation" in why_not("aws service-quotas increase --service-code ec2")
+    assert "no option" in why_not("aws ec2 describe-subnets --subnet subnet-1")
+    assert "needs quota-code" in why_not(
+        "aws service-quotas request-service-quota-increase --service-code ec2 --desired-value 3"
+    )
