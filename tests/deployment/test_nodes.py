@@ -219,3 +219,54 @@ def test_settings_of_ssh_for_each_node(
     assert all(f"launch-post-ml-cluster-{name}\n" in text for name in names(launch_post))
     assert text.count("AWS-StartSSHSession") == 5
     assert not sessions.calls
+
+
+@pytest.fixture
+def parallel(launch_post: FleetOnAws) -> Generator[list[str]]:
+    """Instances that ParallelCluster could have started: a head node, then two of a queue."""
+    ec2 = launch_post.aws.client("ec2")
+    ids: list[str] = []
+    for count, kind in ((1, {"node-type": "HeadNode"}), (2, {"node-type": "Compute", "queue-name": "trn1"})):
+        tags = {"cluster-name": "post-trn1-0a1b2c3d", **kind}
+        specification = {
+            "ResourceType": "instance",
+            "Tags": [{"Key": f"parallelcluster:{key}", "Value": value} for key, value in tags.items()],
+        }
+        image = ec2.describe_images()["Images"][0]["ImageId"]
+        made = ec2.run_instances(
+            ImageId=image,
+            MinCount=count,
+            MaxCount=count,
+            InstanceType="m5.large",
+            SubnetId=launch_post.subnet_id,
+            TagSpecifications=[specification],
+        )
+        ids += [one["InstanceId"] for one in made["Instances"]]
+    yield ids
+    ec2.terminate_instances(InstanceIds=ids)
+
+
+def test_parallelcluster_answers_to_the_same_verbs(
+    parallel: list[str],
+    launch_post: FleetOnAws,
+    sessions: SessionPrograms,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)  # Where no fleet.yaml is.
+    ec2 = launch_post.aws.client("ec2")
+    found = ec2.describe_instances(InstanceIds=parallel[1:])["Reservations"][0]["Instances"]
+    first, second = (one["PrivateIpAddress"] for one in found)
+    sessions.slurm_says([f"trn1-st-a-1|{first}|mixed|none", f"trn1-st-a-2|{second}|down*|gone", "trn1-dy-a-1|x|idle~|"])
+    place = ("post-trn1", "--kind", "parallelcluster", "--region", "us-west-2")
+    assert main(["nodes", *place]) == 1
+    out = capsys.readouterr().out
+    assert "post-trn1-0a1b2c3d: 3 nodes: 3 running" in out
+    assert "AWS says running, Slurm says down*; gone" in next(one for one in out.splitlines() if parallel[2] in one)
+    assert sessions.option("--target") == parallel[0]
+    assert main(["connect", "trn1-st-a-2", "-c", *place, "--print"]) == 0
+    told_words = capsys.readouterr().out.split()
+    assert told_words[-1] == found[1]["InstanceId"]
+    assert main(["connect", "-c", *place, "--print"]) == 0
+    assert capsys.readouterr().out.split()[-1] == parallel[0]

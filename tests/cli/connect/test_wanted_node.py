@@ -76,7 +76,10 @@ def test_a_cluster_where_nothing_runs_yet_is_told():
     code, text = code_of(listing(pending), None)
     assert code is NodesCode.NODE_NOT_RUNNING
     assert "controller-1 is Pending" in text
-    assert code_of(listing(), "controller")[1].count("there is no node at all yet") == 1
+    for asked in ("controller", None):
+        code, text = code_of(listing(), asked)
+        assert code is NodesCode.NO_NODES
+        assert "there is no node at all yet" in text
 
 
 def test_a_task_that_lets_nobody_in_is_told():

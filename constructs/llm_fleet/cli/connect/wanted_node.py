@@ -21,8 +21,15 @@ def wanted_node(listing: Listing, asked: str | None) -> Node:
     """Return the node that `asked` means, whether it runs or not; by default a login node, else the controller.
 
     `asked`: a role, e.g. `controller`; a group and number as the table shows them, e.g. `trn1-3`; a group of one node;
-    an instance id or its beginning; what Slurm calls it; an address. Raises `FleetError` (LF1101, LF1102).
+    an instance id or its beginning; what Slurm calls it; an address. Raises `FleetError` (LF1100 to LF1103).
     """
+    if not listing.nodes:
+        refuse(
+            NodesCode.NO_NODES,
+            "there is no node at all yet",
+            "wait until there is one, `llm-fleet nodes --watch` shows it; `llm-fleet events` tells why it takes long",
+            subject=listing.name,
+        )
     if asked is None:
         return _first(listing)
     word = asked.strip().lower()
@@ -45,7 +52,7 @@ def _first(listing: Listing) -> Node:
     refuse(
         NodesCode.NODE_NOT_RUNNING,
         f"no node where people work runs: {states or 'nobody tells what its nodes are for'}",
-        f"name one of {_labels(listing.nodes)}" if listing.nodes else "`llm-fleet nodes` shows what there is",
+        f"name one of {_labels(listing.nodes)}",
         subject=listing.name,
     )
 
@@ -84,16 +91,14 @@ def _refuse_unknown(listing: Listing, asked: str, word: str) -> None:
     offer = nearest(asked, names)
     refuse(
         NodesCode.NODE_UNKNOWN,
-        f"group {group} has {len(alike)} {'node' if len(alike) == 1 else 'nodes'}" if group else _why(listing, word),
+        f"group {group} has {len(alike)} {'node' if len(alike) == 1 else 'nodes'}" if group else _why(word),
         f"write {offer!r}" if offer and group is None else f"name one of {_labels(alike)}",
         subject=listing.name,
         value=asked,
     )
 
 
-def _why(listing: Listing, word: str) -> str:
-    if not listing.nodes:
-        return "there is no node at all yet"
+def _why(word: str) -> str:
     if word.startswith("i-"):
         return "no node has this instance id; a node that was replaced has a new one"
     return "there is no such node, nor role or group"

@@ -6,7 +6,7 @@ from llm_fleet.rules.any_code import AnyCode
 class NodesCode(AnyCode):
     """One mistake, one code. The string after the code says in short what it stands for."""
 
-    NO_NODES = "LF1100", "a cluster or service of which no node is in the region"
+    NO_NODES = "LF1100", "a cluster or service of which no node is there, or in the region"
     NODE_UNKNOWN = "LF1101", "a node that the cluster does not have, or no longer"
     NODE_AMBIGUOUS = "LF1102", "a name that several nodes answer to"
     NODE_NOT_RUNNING = "LF1103", "a session with a node that does not run"
