@@ -28,6 +28,7 @@ from llm_fleet.monitoring.watched_storage import WatchedDatabase, WatchedFileSys
 from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric_alarms import MetricAlarms
+from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker.watch.watch_at_synth import text_at_synth
 
 
@@ -102,7 +103,7 @@ class ClusterMonitoring(Construct):
         self.topic: sns.ITopic = topic or AlarmTopic(self, "Topic")
         """Who is told. Subscribe to it for more."""
         self._tell(emails, chats)
-        self._cluster_plans = [self._watch(cluster) for cluster in self.clusters]
+        self._cluster_plans = [self._watch(number, cluster) for number, cluster in enumerate(self.clusters)]
         self.observer: ClusterObserver | None = self._observe(
             usual_retention() if log_retention_days is None else log_retention_days, log_encryption_key
         )
@@ -154,9 +155,10 @@ class ClusterMonitoring(Construct):
                 self, f"Chat{number}", name=f"{self._name}-alarms-{number}", channel=channel, topic=self.topic
             )
 
-    def _watch(self, cluster: MonitoredCluster) -> Sequence[AlarmPlan]:
+    def _watch(self, number: int, cluster: MonitoredCluster) -> Sequence[AlarmPlan]:
+        id = f"Cluster-{number if is_unresolved(cluster.name) else cluster.name}"
         plans = [*account_alarm_plans(cluster, self._limits), *node_alarm_plans(cluster, self._limits)]
-        made = self._make_alarms(f"Cluster-{cluster.name}", plans, f"{self._name}-{cluster.name}")
+        made = self._make_alarms(id, plans, f"{self._name}-{cluster.name}")
         self._alarms |= {f"{cluster.name}/{id}": alarm for id, alarm in made.items()}
         return plans
 

@@ -1,0 +1,42 @@
+"""How an alarm stands over values, by CloudWatch's rules: its metric math, M of N, and what no value means.
+
+docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html; of metric math IF and FILL are enough.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.metric import ServiceMetric
+
+Values = Sequence[float | None]
+
+
+def rings(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> bool:
+    """Return whether `plan` rings after `values`, a value a period, the newest last; of metric math by its ids."""
+    points = _points(plan, values)[-plan.periods :]
+    beyond = [_beyond(plan, point) for point in [None] * (plan.periods - len(points)) + points]
+    return sum(beyond) >= plan.ringing
+
+
+def _beyond(plan: AlarmPlan, point: float | None) -> bool:
+    if point is None:
+        return plan.missing == "breaching"
+    return point < plan.threshold if plan.below else point >= plan.threshold
+
+
+def _points(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> list[float | None]:
+    if isinstance(plan.measure, ServiceMetric):
+        assert not isinstance(values, Mapping)
+        return list(values)
+    assert isinstance(values, Mapping)
+    assert set(values) == set(plan.measure.metrics)
+    rows = zip(*values.values(), strict=True)
+    return [_calculate(plan.measure.expression, dict(zip(values, row, strict=True))) for row in rows]
+
+
+def _calculate(expression: str, row: Mapping[str, float | None]) -> float | None:
+    words = {"IF": lambda test, then, other: then if test else other, "FILL": lambda value, fill: value or fill}
+    try:
+        return eval(expression, {"__builtins__": {}}, {**words, **row})
+    except TypeError:  # of a value that is missing
+        return None

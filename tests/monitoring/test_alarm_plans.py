@@ -1,0 +1,197 @@
+"""Each alarm rings when it should, is quiet when it should, looks at what somebody publishes, and says what to do."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import llm_fleet.functions
+from llm_fleet.catalog.cluster_alarms import account_metrics, alarm_thresholds
+from llm_fleet.catalog.cluster_metrics import cluster_metrics, metrics_namespace
+from llm_fleet.monitoring.account_alarm_plans import account_alarm_plans
+from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
+from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
+from llm_fleet.monitoring.node_alarm_plans import node_alarm_plans
+from llm_fleet.monitoring.observer_plans import observer_plans
+from llm_fleet.monitoring.storage_alarm_plans import database_plans, lustre_plan, open_zfs_plan
+from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.metric import ServiceMetric
+from tests.monitoring.alarm_state import rings
+from tests.pains.told import told
+from tools.synth_environment import ROOT
+
+USUAL = ClusterAlarmThresholds()
+HYPERPOD = MonitoredCluster.hyperpod("train", node_metrics=True)
+PARALLEL = MonitoredCluster.parallelcluster("lab-0123abcd", node_metrics=True, published_as="lab")
+GIB = 1024**3
+
+
+def plans_of(cluster: MonitoredCluster, limits: ClusterAlarmThresholds = USUAL) -> dict[str, AlarmPlan]:
+    return {plan.id: plan for plan in (*account_alarm_plans(cluster, limits), *node_alarm_plans(cluster, limits))}
+
+
+def every() -> list[AlarmPlan]:
+    storage = [
+        lustre_plan("Lustre", "fs-1", 1200, USUAL),
+        lustre_plan("Imported", "fs-2", None, USUAL),
+        open_zfs_plan("OpenZfs", "fs-3", USUAL),
+        *database_plans("Database", {"DBInstanceIdentifier": "slurm"}),
+    ]
+    return [*plans_of(HYPERPOD).values(), *plans_of(PARALLEL).values(), *storage, *observer_plans("observer")]
+
+
+# By alarm: values that ring, and values that do not, a value for each period of five minutes.
+ACCOUNT: Sequence[tuple[MonitoredCluster, str, Any, Any]] = (
+    (HYPERPOD, "NodeFailed", [1, 1], [0, 1]),
+    (HYPERPOD, "StuckPending", {"pending": [0] * 6, "missing": [2] * 6}, {"pending": [2] * 5, "missing": [0] * 5}),
+    (HYPERPOD, "StuckPending", {"pending": [1] * 6, "missing": [0] * 6}, {"pending": [0] * 6, "missing": [0] * 6}),
+    (HYPERPOD, "LifecycleFailed", [1], [None]),
+    (PARALLEL, "HeadNode", [1, 1], [1, 0]),
+    (PARALLEL, "NoCapacity", [1] * 6, [9] * 5),
+    (PARALLEL, "LifecycleFailed", [3], [0]),
+)
+NODES: Sequence[tuple[str, Any, Any]] = (
+    ("IdleAllocated", {"used": [4.9] * 12, "allocated": [2] * 12}, {"used": [4.9] * 12, "allocated": [0] * 12}),
+    ("IdleAllocated", {"used": [0] * 12, "allocated": [1] * 12}, {"used": [0] * 11 + [5], "allocated": [1] * 12}),
+    ("IdleUnused", {"used": [0] * 24, "allocated": [0] * 24}, {"used": [0] * 24, "allocated": [0] * 23 + [1]}),
+    ("RootDisk", [85, 99], [99, 84.9]),
+    ("LocalDisk", [85, 85], [84, 100]),
+    ("QueueWait", [14400, 14400], [14399, 14399]),
+    ("NodesDown", [1, 1, 1], [1, 0, 1]),
+    ("NodesSilent", {"running": [4] * 6, "reporting": [None] * 6}, {"running": [None] * 6, "reporting": [None] * 6}),
+    ("NodesSilent", {"running": [4] * 6, "reporting": [0] * 6}, {"running": [4] * 6, "reporting": [None] * 5 + [1]}),
+)
+
+
+@pytest.mark.parametrize(("cluster", "id", "loud", "quiet"), ACCOUNT)
+def test_what_the_account_sees_rings_when_it_lasts(cluster: MonitoredCluster, id: str, loud: Any, quiet: Any) -> None:
+    plan = plans_of(cluster)[id]
+    assert rings(plan, loud)
+    assert not rings(plan, quiet)
+
+
+@pytest.mark.parametrize(("id", "loud", "quiet"), NODES)
+def test_what_nodes_publish_rings_when_it_lasts(id: str, loud: Any, quiet: Any) -> None:
+    plan = plans_of(HYPERPOD)[id]
+    assert rings(plan, loud)
+    assert not rings(plan, quiet)
+
+
+def test_a_target_of_lustre_that_fills_up_rings_though_the_others_have_room() -> None:
+    capacity, targets = 4800, 4
+    plan = lustre_plan("Lustre", "fs-1", capacity, USUAL)
+    one = capacity / targets * GIB
+    assert rings(plan, {"free": [0.1 * one] * 15, "targets": [targets] * 15})
+    assert not rings(plan, {"free": [0.11 * one] * 15, "targets": [targets] * 15})
+
+
+def test_a_file_system_of_which_nobody_told_the_size_rings_on_bytes() -> None:
+    plan = lustre_plan("Lustre", "fs-1", None, USUAL)
+    assert rings(plan, [99 * GIB] * 3)
+    assert not rings(plan, [100 * GIB] * 3)
+
+
+def test_home_directories_and_accounting_ring_before_they_are_full() -> None:
+    home = open_zfs_plan("OpenZfs", "fs-1", USUAL)
+    assert rings(home, {"used": [90] * 3, "capacity": [100] * 3})
+    assert not rings(home, {"used": [89] * 3, "capacity": [100] * 3})
+    space, connections = database_plans("Database", {"DBInstanceIdentifier": "slurm"})
+    assert rings(space, [4 * GIB] * 3)
+    assert not rings(space, [5 * GIB] * 3)
+    assert rings(connections, [200] * 3)
+    assert not rings(connections, [199] * 3)
+
+
+def test_aurora_grows_by_itself_and_has_no_alarm_on_space() -> None:
+    assert [plan.id for plan in database_plans("Database", {"DBClusterIdentifier": "slurm"})] == ["DatabaseConnections"]
+
+
+def test_nothing_rings_for_what_is_not_there_but_the_function_that_must_run() -> None:
+    def nothing(plan: AlarmPlan) -> Any:
+        silence: list[float | None] = [None] * plan.periods
+        return silence if isinstance(plan.measure, ServiceMetric) else dict.fromkeys(plan.measure.metrics, silence)
+
+    assert [plan.id for plan in every() if rings(plan, nothing(plan))] == ["ObserverAsleep"]
+
+
+@pytest.mark.parametrize("plan", every(), ids=lambda plan: plan.id)
+def test_an_alarm_says_what_to_do_and_cloudwatch_takes_it(plan: AlarmPlan) -> None:
+    assert 80 < len(plan.meaning) <= 1024
+    assert "\n" not in plan.meaning
+    assert plan.meaning.endswith(".")
+    assert plan.periods * plan.measure.period_seconds <= 86_400
+    assert 1 <= plan.ringing <= plan.periods
+
+
+def _metrics(plans: Sequence[AlarmPlan]) -> list[ServiceMetric]:
+    measures = [plan.measure for plan in plans]
+    return [
+        one
+        for measure in measures
+        for one in ([measure] if isinstance(measure, ServiceMetric) else measure.metrics.values())
+    ]
+
+
+def test_every_metric_is_one_that_somebody_publishes() -> None:
+    own = {metric.name for metric in cluster_metrics().values()}
+    notify = Path(ROOT, "lifecycle_scripts/llm_fleet_node/notify.py").read_text(encoding="utf-8")
+    own |= set(re.findall(r'^_METRIC = "(\w+)"', notify, flags=re.M))
+    # What the account's function counts, by the keys that its code writes.
+    code = Path(next(iter(llm_fleet.functions.__path__)), "cluster_observer", "observer.py").read_text(encoding="utf-8")
+    counted = {name for key, name in account_metrics().metrics.items() if f'"{key}"' in code}
+    published = {
+        metrics_namespace(): own,
+        account_metrics().namespace: counted,
+        "ParallelCluster": {"InsufficientCapacityErrors"},
+        "AWS/FSx": {"FreeDataStorageCapacity", "UsedStorageCapacity", "StorageCapacity"},
+        "AWS/RDS": {"FreeStorageSpace", "DatabaseConnections"},
+        "AWS/Lambda": {"Errors", "Invocations"},
+    }
+    asked = {(metric.namespace, metric.name) for metric in _metrics(every())}
+    assert {(space, name) for space, name in asked if name not in published[space]} == set()
+    assert counted == set(account_metrics().metrics.values())
+
+
+def test_nodes_are_asked_by_the_name_that_they_publish_under() -> None:
+    by_nodes = [
+        metric for metric in _metrics(list(plans_of(PARALLEL).values())) if metric.namespace == "LlmFleet/Nodes"
+    ]
+    assert {metric.dimensions["Cluster"] for metric in by_nodes} == {"lab"}
+    others = [metric for metric in _metrics(list(plans_of(PARALLEL).values())) if metric.namespace != "LlmFleet/Nodes"]
+    assert {value for metric in others for value in metric.dimensions.values()} == {"lab-0123abcd"}
+
+
+def test_a_cluster_without_metrics_or_accelerators_has_no_alarm_on_them() -> None:
+    assert not node_alarm_plans(MonitoredCluster.hyperpod("train"), USUAL)
+    plain = plans_of(MonitoredCluster.hyperpod("train", node_metrics=True, accelerators=False))
+    assert not {id for id in plain if id.startswith("Idle")}
+    assert "RootDisk" in plain
+    assert "NodeFailed" not in plans_of(PARALLEL)
+    assert "HeadNode" not in plans_of(HYPERPOD)
+
+
+@pytest.mark.parametrize("name", [name for name in alarm_thresholds() if name != "database_connections"])
+def test_each_threshold_moves_an_alarm_and_has_the_default_that_it_says(name: str) -> None:
+    other = ClusterAlarmThresholds(**{name: 40 if name.endswith("_percent") else 55})
+    limits = [other, USUAL]
+    moved, usual = (
+        {
+            (plan.id, plan.threshold, plan.periods)
+            for plan in (*plans_of(HYPERPOD, each).values(), lustre_plan("Lustre", "fs-1", 1200, each))
+        }
+        for each in limits
+    )
+    assert moved != usual
+    documented = Path(ROOT, "constructs/llm_fleet/monitoring/cluster_alarm_thresholds.py").read_text(encoding="utf-8")
+    default = re.search(rf'    {name}: .*?\n    """.*?Default: (\d+)\.', documented, flags=re.S)
+    assert default is not None
+    assert int(default[1]) == alarm_thresholds()[name]
+
+
+def test_pains_that_an_alarm_tells() -> None:
+    plans = plans_of(HYPERPOD)
+    told(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
+    told(13, plans["StuckPending"].meaning, "no capacity in the AZ")
+    told(23, plans["NodesSilent"].meaning, "none has published a metric for 30 minutes")

@@ -1,0 +1,200 @@
+"""ClusterMonitoring in a stranger's stack: what it makes, what it refuses, and that cdk-nag is content."""
+
+import json
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_sns as sns
+
+from llm_fleet.monitoring.chat_channel import SlackChannel, TeamsChannel
+from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
+from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
+from llm_fleet.monitoring.fleet_budget import FleetBudget
+from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
+from llm_fleet.rules.problem import FleetError
+from tests.clean import nag_findings
+
+UUID = "01234567-89ab-cdef-0123-456789abcdef"
+SLACK = SlackChannel(workspace_id="T0123456789", channel_id="C0123456789")
+TEAMS = TeamsChannel(team_id=UUID, tenant_id=UUID, channel_id="19%3a0123abcd%40thread.tacv2")
+
+
+class FileSystem:
+    file_system_id = "fs-0123456789abcdef0"
+
+
+def resources(stack: cdk.Stack, kind: str) -> list[dict[str, Any]]:
+    template: dict[str, Any] = cdk.App.of(stack).synth().get_stack_by_name(stack.stack_name).template  # pyright: ignore
+    return [one["Properties"] for one in template["Resources"].values() if one["Type"] == kind]
+
+
+@pytest.fixture
+def made(stack: cdk.Stack) -> ClusterMonitoring:
+    made = ClusterMonitoring(
+        stack,
+        "Monitoring",
+        name="lab",
+        clusters=[
+            MonitoredCluster.hyperpod("train", node_metrics=True),
+            MonitoredCluster.parallelcluster("lab-0123abcd", published_as="lab"),
+        ],
+        lustre=FileSystem(),
+        emails=["oncall@example.com"],
+        chats=[SLACK, TEAMS],
+        budget=FleetBudget(monthly_usd=20000, tag=("team", "research"), deny_roles=["ml-engineers"]),
+        log_retention_days=30,
+    )
+    made.add_open_zfs("Home", FileSystem())
+    return made
+
+
+def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
+    stack: cdk.Stack, made: ClusterMonitoring
+) -> None:
+    assert nag_findings(cdk.App.of(stack)) == []  # pyright: ignore[reportArgumentType]
+    alarms = {one["AlarmName"]: one for one in resources(stack, "AWS::CloudWatch::Alarm")}
+    assert set(made.alarms) >= {"train/NodeFailed", "lab-0123abcd/HeadNode", "Lustre", "Home", "ObserverAsleep"}
+    assert {"lab-train-NodeFailed", "lab-Lustre", "lab-Home", "lab-ObserverFails"} <= set(alarms)
+    assert all(one["AlarmActions"] == one["OKActions"] != [] for one in alarms.values())
+    _the_chats_can_only_look(stack)
+    _the_budget_takes_the_right_to_start_from_the_roles(stack)
+    _the_function_knows_clusters_and_days(stack)
+    _the_dashboard_shows_what_was_added_later(stack)
+
+
+def _the_chats_can_only_look(stack: cdk.Stack) -> None:
+    (slack,) = resources(stack, "AWS::Chatbot::SlackChannelConfiguration")
+    (teams,) = resources(stack, "AWS::Chatbot::MicrosoftTeamsChannelConfiguration")
+    assert (slack["SlackWorkspaceId"], teams["TeamId"]) == ("T0123456789", UUID)
+    looks = [one for one in resources(stack, "AWS::IAM::ManagedPolicy") if "look at" in one["Description"]]
+    assert len(looks) == len([slack["GuardrailPolicies"], teams["GuardrailPolicies"]])
+    for policy in looks:
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        assert all(action.split(":")[1].startswith(("Describe", "Get", "List")) for action in statement["Action"])
+
+
+def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> None:
+    (budget,) = resources(stack, "AWS::Budgets::Budget")
+    assert budget["Budget"]["CostFilters"] == {"TagKeyValue": ["user:team$research"]}
+    told = [one["Notification"] for one in budget["NotificationsWithSubscribers"]]
+    assert [(one["NotificationType"], one["Threshold"]) for one in told] == [
+        *(("ACTUAL", share) for share in (50, 80, 100)),
+        ("FORECASTED", 100),
+    ]
+    (action,) = resources(stack, "AWS::Budgets::BudgetsAction")
+    assert (action["ApprovalModel"], action["ActionThreshold"]) == ("MANUAL", {"Type": "PERCENTAGE", "Value": 100})
+    assert action["Definition"]["IamActionDefinition"]["Roles"] == ["ml-engineers"]
+    policies = resources(stack, "AWS::IAM::ManagedPolicy")
+    (denial,) = [one["PolicyDocument"]["Statement"][0] for one in policies if "nothing new" in one["Description"]]
+    assert denial["Effect"] == "Deny"
+    # What stops or deletes stays allowed: who has spent too much must be able to end it.
+    assert not [action for action in denial["Action"] if "Delete" in action or "Stop" in action]
+
+
+def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:
+    (function,) = resources(stack, "AWS::Lambda::Function")
+    told = function["Environment"]["Variables"]
+    assert json.loads(told["CLUSTERS"]) == {"train": "hyperpod", "lab-0123abcd": "parallelcluster"}
+    assert told["RETENTION_DAYS"] == "30"
+    rules = resources(stack, "AWS::Events::Rule")
+    (pattern,) = [one["EventPattern"] for one in rules if "EventPattern" in one]
+    assert pattern["detail"] == {"ClusterName": ["train"]}
+
+
+def _the_dashboard_shows_what_was_added_later(stack: cdk.Stack) -> None:
+    (dashboard,) = resources(stack, "AWS::CloudWatch::Dashboard")
+    assert dashboard["DashboardName"] == "lab-clusters-us-west-2"
+    parts = dashboard["DashboardBody"]["Fn::Join"][1]
+    body = json.loads("".join(part if isinstance(part, str) else "token" for part in parts))
+    titles = [widget["properties"].get("title") for widget in body["widgets"]]
+    assert {"Alarms", "train: nodes", "Lustre", "Home"} <= set(titles)
+
+
+def test_a_budget_alone_and_an_imported_topic_make_no_function(stack: cdk.Stack) -> None:
+    topic = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
+    made = ClusterMonitoring(stack, "M", name="lab", budget=FleetBudget(monthly_usd=1), topic=topic, dashboard=False)
+    assert made.observer is None
+    assert resources(stack, "AWS::Budgets::BudgetsAction") == resources(stack, "AWS::Lambda::Function") == []
+
+
+def test_what_only_the_deployment_knows_passes(stack: cdk.Stack) -> None:
+    text = cdk.CfnParameter(stack, "Text").value_as_string
+    number = cdk.CfnParameter(stack, "Number", type="Number").value_as_number
+    ClusterMonitoring(
+        stack,
+        "M",
+        name="lab",
+        clusters=[MonitoredCluster.hyperpod(text)],
+        emails=[text],
+        chats=[SlackChannel(workspace_id=text, channel_id=text)],
+        budget=FleetBudget(monthly_usd=number, emails=[text], deny_roles=[text]),
+        log_retention_days=None,
+    )
+    (function,) = resources(stack, "AWS::Lambda::Function")
+    assert function["Environment"]["Variables"]["CLUSTERS"] == {
+        "Fn::Join": ["", ['{"', {"Ref": "Text"}, '":"hyperpod"}']]
+    }
+
+
+GOOD: dict[str, Any] = {"name": "lab", "budget": FleetBudget(monthly_usd=1)}
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"name": 3}, "LF113", "name"),
+    ({"name": "-lab"}, "LF1189", "name"),
+    ({"name": "l" * 64}, "LF1189", "name"),
+    ({"clusters": "train"}, "LF113", "clusters"),
+    ({"clusters": ["train"]}, "LF113", "clusters[0]"),
+    ({"clusters": [MonitoredCluster.hyperpod("a"), MonitoredCluster.hyperpod("a")]}, "LF1181", "clusters[1]"),
+    ({"thresholds": {"disk_percent": 90}}, "LF113", "thresholds"),
+    ({"topic": "arn:aws:sns:us-west-2:111122223333:pager"}, "LF113", "topic"),
+    ({"emails": "me@example.com"}, "LF113", "emails"),
+    ({"emails": ["me"]}, "LF1182", "emails[0]"),
+    ({"emails": ["me@example.com", "me@example.com"]}, "LF1182", "emails[1]"),
+    ({"chats": ["#alarms"]}, "LF113", "chats[0]"),
+    ({"budget": 20000}, "LF113", "budget"),
+    ({"budget": None}, "LF1190", ""),
+    ({"log_retention_days": 91}, "LF1184", "log_retention_days"),
+    ({"log_retention_days": "90"}, "LF113", "log_retention_days"),
+    ({"log_encryption_key": "key"}, "LF113", "log_encryption_key"),
+    ({"lustre": "fs-1"}, "LF113", "lustre"),
+    ({"database": "db"}, "LF113", "database"),
+]
+
+
+@pytest.mark.parametrize(("change", "code", "where"), WRONG)
+def test_what_is_wrong_is_told_with_its_place(stack: cdk.Stack, change: dict[str, Any], code: str, where: str) -> None:
+    with pytest.raises(FleetError) as raised:
+        ClusterMonitoring(stack, "M", **{**GOOD, **change})
+    assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
+    assert raised.value.problems[0].remedy
+
+
+PARTS: list[tuple[Any, dict[str, Any], str, str]] = [
+    (SlackChannel, {"workspace_id": "acme", "channel_id": "C1"}, "LF1183", "workspace_id"),
+    (SlackChannel, {"workspace_id": "T1", "channel_id": "#alarms"}, "LF1183", "channel_id"),
+    (SlackChannel, {"workspace_id": 1, "channel_id": "C1"}, "LF1183", "workspace_id"),
+    (TeamsChannel, {"team_id": "x", "tenant_id": UUID, "channel_id": TEAMS.channel_id}, "LF1183", "team_id"),
+    (TeamsChannel, {"team_id": UUID, "tenant_id": UUID, "channel_id": "19:ab@thread"}, "LF1183", "channel_id"),
+    (ClusterAlarmThresholds, {"idle_minutes": 4}, "LF1180", "idle_minutes"),
+    (ClusterAlarmThresholds, {"idle_minutes": 1441}, "LF1180", "idle_minutes"),
+    (ClusterAlarmThresholds, {"idle_minutes": 7.5}, "LF1180", "idle_minutes"),
+    (ClusterAlarmThresholds, {"disk_percent": 100}, "LF1180", "disk_percent"),
+    (ClusterAlarmThresholds, {"disk_percent": float("nan")}, "LF1180", "disk_percent"),
+    (ClusterAlarmThresholds, {"disk_percent": True}, "LF1180", "disk_percent"),
+    (FleetBudget, {"monthly_usd": 0}, "LF1185", "monthly_usd"),
+    (FleetBudget, {"monthly_usd": "1000 USD"}, "LF1185", "monthly_usd"),
+    (FleetBudget, {"monthly_usd": 1, "at_percent": []}, "LF1186", "at_percent"),
+    (FleetBudget, {"monthly_usd": 1, "at_percent": [80, 80]}, "LF1186", "at_percent"),
+    (FleetBudget, {"monthly_usd": 1, "at_percent": [1, 2, 3, 4, 5]}, "LF1186", "at_percent"),
+    (FleetBudget, {"monthly_usd": 1, "at_percent": [0]}, "LF1186", "at_percent[0]"),
+    (FleetBudget, {"monthly_usd": 1, "emails": [f"a{n}@b.de" for n in range(11)]}, "LF1182", "emails"),
+    (FleetBudget, {"monthly_usd": 1, "deny_roles": ["arn:aws:iam::111122223333:role/x"]}, "LF1188", "deny_roles[0]"),
+    (FleetBudget, {"monthly_usd": 1, "deny_roles": [f"r{n}" for n in range(101)]}, "LF1188", "deny_roles"),
+]
+
+
+@pytest.mark.parametrize(("part", "given", "code", "where"), PARTS)
+def test_parts_refuse_what_their_services_would(part: Any, given: dict[str, Any], code: str, where: str) -> None:
+    with pytest.raises(FleetError) as raised:
+        part(**given)
+    assert [(problem.code.value, problem.where) for problem in raised.value.problems] == [(code, where)]
