@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate as ScheduledUpdate
     from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
+    from llm_fleet.iam.session_document import SessionDocument as SessionDocument
     from llm_fleet.inference.alarm_thresholds import AlarmThresholds as AlarmThresholds
     from llm_fleet.inference.ec2_hosts import Ec2Hosts as Ec2Hosts
     from llm_fleet.inference.front import Front as Front
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
     from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
     from llm_fleet.lifecycle.compile_cache import CompileCache as CompileCache
+    from llm_fleet.lifecycle.directory.directory import Directory as Directory
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
     from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
     from llm_fleet.lifecycle.own_step import OwnStep as OwnStep
     from llm_fleet.lifecycle.s3_mount import S3Mount as S3Mount
+    from llm_fleet.lifecycle.slurm_account import SlurmAccount as SlurmAccount
     from llm_fleet.lifecycle.training_environment import TrainingEnvironment as TrainingEnvironment
     from llm_fleet.lifecycle.training_runtime import TrainingRuntime as TrainingRuntime
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
@@ -165,6 +168,7 @@ _HOMES = {
     "hyperpod.scheduled_update": ("ScheduledUpdate",),
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
+    "iam.session_document": ("SessionDocument",),
     "inference.alarm_thresholds": ("AlarmThresholds",),
     "inference.ec2_hosts": ("Ec2Hosts",),
     "inference.front": ("Front",),
@@ -186,6 +190,7 @@ _HOMES = {
     "jobs.training_run": ("TrainingRun",),
     "lifecycle.cluster_user": ("ClusterUser",),
     "lifecycle.compile_cache": ("CompileCache",),
+    "lifecycle.directory.directory": ("Directory",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bucket": ("LifecycleBucket",),
     "lifecycle.lifecycle_bundle": ("LifecycleBundle",),
@@ -193,6 +198,7 @@ _HOMES = {
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.own_step": ("OwnStep",),
     "lifecycle.s3_mount": ("S3Mount",),
+    "lifecycle.slurm_account": ("SlurmAccount",),
     "lifecycle.training_environment": ("TrainingEnvironment",),
     "lifecycle.training_runtime": ("TrainingRuntime",),
     "named_files.deployed_configuration": ("DeployedConfiguration",),

@@ -20,6 +20,8 @@ class ClusterBase(Construct):
     cluster_arn: str
     """Its ARN; ends with the cluster id."""
     _security_groups: Sequence[ec2.ISecurityGroup] = ()
+    _users: Sequence[str] | None = None
+    """Login names that its nodes know; `None` where nobody can tell."""
     _connections: ec2.Connections | None = None
 
     @property
@@ -30,7 +32,7 @@ class ClusterBase(Construct):
     @property
     def grants(self) -> ClusterGrants:
         """What others may do with it."""
-        return ClusterGrants(self, self)
+        return ClusterGrants(self, self, users=self._users)
 
     @property
     @jsii.member(jsii_name="connections")

@@ -25,12 +25,13 @@ from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
+from llm_fleet.lifecycle.claimed_ids import claim_ids
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.metrics_log import MetricsLog
 from llm_fleet.lifecycle.neuron_host import NeuronHost
-from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.lifecycle.node_setup import NodeSetup, known_users
 from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
@@ -164,11 +165,13 @@ class HyperPodCluster(ClusterBase):
             ),
             tags=tags or {},
         )
+        claim_ids(self, users, (lustre, open_zfs))
         self.cluster_name: str = plan.cluster_name
         """Its name; part of its log group `/aws/sagemaker/Clusters/<name>/<id>`."""
         self.groups: tuple[InstanceGroup, ...] = tuple(plan.shape.groups)
         """Its groups with every default filled in."""
         self._security_groups = security_groups_of(plan)
+        self._users = known_users(plan.setup)
         bundle = add_bundle(self, plan)
         node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
         self.role: iam.IRole | iam.Role = role or cast(NodeRole, node_role).role

@@ -33,3 +33,8 @@ class NodeSetup:
         """Raise `FleetError` for a training runtime, or metrics, that are none."""
         found = check_is_runtime(self.training, "training")
         raise_problems([*found, *check_is_metrics(self.metrics, ClusterMetrics, "metrics")])
+
+
+def known_users(setup: NodeSetup) -> tuple[str, ...] | None:
+    """Return the login names that nodes of `setup` know; `None` with a directory, whose people nobody knows here."""
+    return None if setup.directory is not None else tuple(user.name for user in setup.users)

@@ -22,12 +22,14 @@ class ClusterBase(Construct):
     cluster_name: str
     """Its name, which is also that of its own stack."""
     _security_groups: Sequence[ec2.ISecurityGroup] = ()
+    _users: Sequence[str] | None = None
+    """Login names that its nodes know; `None` where nobody can tell."""
     _connections: ec2.Connections | None = None
 
     @property
     def grants(self) -> ClusterGrants:
         """What others may do with it."""
-        return ClusterGrants(self, self.cluster_name)
+        return ClusterGrants(self, self.cluster_name, users=self._users)
 
     @property
     @jsii.member(jsii_name="connections")

@@ -1,10 +1,14 @@
 """What others may do with a cluster."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
+
+from llm_fleet.iam.session_document import SessionDocument
+from llm_fleet.iam.session_user import tag_session_user
 
 NAME_TAG = "parallelcluster:cluster-name"
 """The tag that ParallelCluster gives every instance of a cluster (`PCLUSTER_CLUSTER_NAME_TAG`)."""
@@ -13,9 +17,10 @@ NAME_TAG = "parallelcluster:cluster-name"
 class ClusterGrants:
     """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
 
-    def __init__(self, scope: IConstruct, cluster_name: str) -> None:
-        """Grant on the cluster of that name, in the stack of `scope`."""
+    def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
+        """Grant on the cluster of that name, in the stack of `scope`. `users`: of its nodes; default, nobody knows them."""
         self._stack = cdk.Stack.of(scope)
+        self._users = users
         self._cluster_name = cluster_name
 
     def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
@@ -44,6 +49,18 @@ class ClusterGrants:
             resource_arns=[self._arn("ssm", "session", "${aws:userid}-*")],
         )
         return start.combine(use).combine(own)
+
+    def session_as(
+        self, role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, document: SessionDocument
+    ) -> iam.Grant:
+        """Let `role` log in to every node as `user` of the cluster, and in no other way: by `document` alone.
+
+        The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user whom the nodes have not, and
+        for a role that is made elsewhere or has another user.
+        """
+        tag_session_user(role, user, known=self._users)
+        grantee = cast(iam.IGrantable, role)
+        return self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.

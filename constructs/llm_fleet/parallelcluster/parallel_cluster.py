@@ -14,12 +14,13 @@ from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.catalog.parallelcluster_os import Os
 from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
+from llm_fleet.lifecycle.claimed_ids import claim_ids
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.metrics_log import MetricsLog
 from llm_fleet.lifecycle.neuron_host import NeuronHost
-from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.lifecycle.node_setup import NodeSetup, known_users
 from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
@@ -205,6 +206,7 @@ class ParallelCluster(ClusterBase):
             ),
             iam_resource_prefix=iam_resource_prefix,
         )
+        claim_ids(self, users, (lustre, open_zfs))
         identity = ClusterIdentity.of(self, plan)
         claim_name(self, identity.cluster_name)
         resources = ClusterResources(
@@ -232,6 +234,7 @@ class ParallelCluster(ClusterBase):
         self._login_pools = [pool.name for pool in plan.shape.login_pools]
         self._resources = resources
         self._security_groups = security_groups_of(plan)
+        self._users = known_users(plan.setup)
         if deployed is not None:
             UpdateCheck(
                 self,

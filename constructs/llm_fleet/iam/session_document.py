@@ -1,0 +1,122 @@
+"""Sessions on nodes that run as whoever the role's tag names, with an end and a log."""
+
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from llm_fleet.catalog.session_manager import session_facts
+from llm_fleet.rules.people.sessions import check_session_times
+from llm_fleet.rules.problem import raise_problems
+
+
+class SessionDocument(Construct):
+    """A session document (`AWS::SSM::Document` of type `Session`) whose sessions run as a user of the node (Run As).
+
+    Who starts a session runs as the user in the tag `SSMSessionRunAs` of their IAM role or user. Without the tag, no
+    session starts: there is no way back to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
+    Whoever may tag that role may be anyone: `iam:TagRole` belongs to administrators alone.
+
+    AWS documents Run As for managed nodes such as ParallelCluster's; for targets of HyperPod (`sagemaker-cluster:…`) it
+    is unverified.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        idle_timeout_minutes: int = 20,
+        max_minutes: int | None = None,
+        log_group: logs.ILogGroup | logs.LogGroup | None = None,
+        log_group_is_encrypted: bool = True,
+        log_bucket: s3.IBucket | s3.Bucket | None = None,
+        log_prefix: str = "sessions",
+        key: kms.IKey | kms.Key | None = None,
+    ) -> None:
+        """Make the document; raise `FleetError` (LF1220) for times that Session Manager does not take.
+
+        `idle_timeout_minutes`: without a key pressed, 1 to 60. `max_minutes`: of a session, 1 to 1440; default, no end.
+
+        `log_group`: where what people type and see goes while they do. `log_group_is_encrypted`: sessions do not start
+        when it has no KMS key; default, yes. `log_bucket`: where it goes at the session's end, below `log_prefix`.
+        Default of both: nowhere; CloudTrail then tells who came and when, and nothing more.
+
+        `key`: encrypts the session between the two ends, within TLS. Default: TLS alone.
+        """
+        super().__init__(scope, id)
+        problems = check_session_times(idle_minutes=idle_timeout_minutes, duration_minutes=max_minutes)
+        raise_problems(problems, subject=self.node.path)
+        self._log_group, self._log_bucket, self._log_prefix, self._key = log_group, log_bucket, log_prefix, key
+        inputs: dict[str, Any] = {
+            "s3BucketName": log_bucket.bucket_name if log_bucket else "",
+            "s3KeyPrefix": log_prefix if log_bucket else "",
+            # S3 encrypts every object since 2023; Session Manager must not be the one to ask for less.
+            "s3EncryptionEnabled": True,
+            "cloudWatchLogGroupName": log_group.log_group_name if log_group else "",
+            "cloudWatchEncryptionEnabled": log_group_is_encrypted,
+            "cloudWatchStreamingEnabled": log_group is not None,
+            "kmsKeyId": key.key_arn if key else "",
+            "idleSessionTimeout": str(idle_timeout_minutes),
+            "maxSessionDuration": "" if max_minutes is None else str(max_minutes),
+            "runAsEnabled": True,
+            # Nobody: a role without the tag gets no session, rather than another's account.
+            "runAsDefaultUser": "",
+            "shellProfile": {"linux": "cd"},
+        }
+        self.resource: ssm.CfnDocument = ssm.CfnDocument(
+            self,
+            "Resource",
+            document_type="Session",
+            document_format="JSON",
+            # A change makes a new version of the same document, so that the roles' policies go on naming it.
+            update_method="NewVersion",
+            content={
+                "schemaVersion": session_facts().schema_version,
+                "description": "A shell as the user in the role's tag SSMSessionRunAs (llm-fleet)",
+                "sessionType": session_facts().session_type,
+                "inputs": inputs,
+            },
+        )
+        """The L1 beneath, as the way out."""
+        self.document_name: str = self.resource.ref
+        """Its name, the `--document-name` of `aws ssm start-session`; a token."""
+        self.document_arn: str = cdk.Stack.of(self).format_arn(
+            service="ssm", resource="document", resource_name=self.document_name
+        )
+        """Its ARN, which `ssm:StartSession` is granted on."""
+
+    def grant_use(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let people encrypt their sessions with the key; without a key, nothing is granted."""
+        if self._key is None:
+            return iam.Grant.drop(grantee, "sessions are not encrypted with a key")
+        return iam.Grant.add_to_principal(
+            grantee=grantee, actions=["kms:GenerateDataKey"], resource_arns=[self._key.key_arn]
+        )
+
+    def grant_nodes(self, nodes: iam.IGrantable) -> iam.Grant:
+        """Let `nodes`, such as a cluster, write the sessions' logs and read what the key encrypts."""
+        grant = iam.Grant.drop(nodes, "sessions leave no log")
+        for actions, resources in self._of_nodes():
+            added = iam.Grant.add_to_principal(grantee=nodes, actions=actions, resource_arns=resources)
+            grant = grant.combine(added)
+        return grant
+
+    def _of_nodes(self) -> list[tuple[list[str], list[str]]]:
+        needed: list[tuple[list[str], list[str]]] = []
+        if self._key is not None:
+            needed.append((["kms:Decrypt"], [self._key.key_arn]))
+        if self._log_group is not None:
+            write = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
+            needed.append((write, [self._log_group.log_group_arn]))
+            # Session Manager looks whether the group is there, and the action knows no resource.
+            needed.append((["logs:DescribeLogGroups"], ["*"]))
+        if self._log_bucket is not None:
+            needed.append((["s3:PutObject"], [self._log_bucket.arn_for_objects(f"{self._log_prefix}/*")]))
+            needed.append((["s3:GetEncryptionConfiguration"], [self._log_bucket.bucket_arn]))
+        return needed

@@ -1,0 +1,280 @@
+"""People of clusters made in Python: what nodes are told, what they may read, and what is refused."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk.assertions import Template
+
+from llm_fleet import (
+    Accounting,
+    ClusterUser,
+    Directory,
+    FleetError,
+    FleetNetwork,
+    HyperPodCluster,
+    InstanceGroup,
+    LustreFileSystem,
+    NodeManifest,
+    ParallelCluster,
+    SessionDocument,
+    SlurmAccount,
+)
+from llm_fleet.lifecycle.node_manifest import NodeGroup, render
+from llm_fleet.parallelcluster.head_node import HeadNode
+from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.rules.terms import NodeType
+from llm_fleet_node import manifest as node_side
+
+ZONE = "usw2-az4"
+PRINCIPAL: Any = iam.AccountPrincipal("111122223333")
+ADA = ClusterUser(name="ada", uid=2001, slurm_account="research")
+ACCOUNTS = [
+    SlurmAccount(
+        name="research", parent="lab", max_jobs=8, max_wall_minutes=2880, grp_tres={"gres/gpu": 64, "node": 8}
+    ),
+    SlurmAccount(name="lab", fairshare=10),
+]
+KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
+SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf"
+
+
+@dataclass
+class Made:
+    """One app with a cluster of each kind."""
+
+    stack: cdk.Stack
+    hyperpod: HyperPodCluster
+    parallelcluster: ParallelCluster
+    lustre: LustreFileSystem
+    network: FleetNetwork
+    ada: iam.Role
+    document: SessionDocument
+    template: dict[str, Any]
+
+
+def directory(scope: cdk.Stack, **changed: Any) -> Directory:
+    key = kms.Key.from_key_arn(scope, "ReaderKey", KEY)
+    secret = secretsmanager.Secret.from_secret_attributes(
+        scope, "Reader", secret_complete_arn=SECRET, encryption_key=key
+    )
+    facts: dict[str, Any] = {
+        "domain": "corp.example.com",
+        "uris": ["ldaps://one.corp.example.com", "ldaps://two.corp.example.com"],
+        "base_dn": "dc=corp,dc=example,dc=com",
+        "bind_dn": "cn=reader,dc=corp,dc=example,dc=com",
+        "bind_secret": secret,
+        "certificate": "/etc/ssl/certs/corp.pem",
+        "kind": "active_directory",
+        "user_filter": "(memberOf=cn=fleet,dc=corp,dc=example,dc=com)",
+        "sssd_on_image": True,
+    }
+    return Directory(**{**facts, **changed})
+
+
+def hyperpod(scope: cdk.Stack, id: str, network: FleetNetwork, **more: Any) -> HyperPodCluster:
+    groups = [InstanceGroup.controller("ml.m5.xlarge", name="controller")]
+    return HyperPodCluster(scope, id, groups=groups, network=network, **more)
+
+
+@pytest.fixture(scope="module")
+def made() -> Made:
+    app = cdk.App()
+    stack = cdk.Stack(app, "People", env=cdk.Environment(account="111122223333", region="us-west-2"))
+    network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
+    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=4800)
+    asked = directory(stack)
+    munge: Any = secretsmanager.Secret.from_secret_complete_arn(stack, "Munge", SECRET.replace("reader", "munge"))
+    train = hyperpod(stack, "Train", network, lustre=lustre, users=[ADA], slurm_accounts=ACCOUNTS, directory=asked)
+    batch = ParallelCluster(
+        stack,
+        "Batch",
+        network=network,
+        head_node=HeadNode(instance_type="m5.xlarge"),
+        queues=[Queue.cpu("cpu", instance_type="c6i.8xlarge", max_count=2)],
+        lustre=lustre,
+        users=[ADA],
+        slurm_accounts=ACCOUNTS,
+        directory=asked,
+        accounting=Accounting.slurmdbd("db.example", munge_key_secret=munge),
+    )
+    key = kms.Key.from_key_arn(stack, "SessionKey", KEY)
+    log_group = logs.LogGroup.from_log_group_name(stack, "Log", "/sessions")
+    document = SessionDocument(stack, "Sessions", log_group=log_group, key=key)
+    ada = iam.Role(stack, "Ada", assumed_by=PRINCIPAL)
+    batch.grants.session_as(ada, "ada", document=document)
+    document.grant_nodes(train)
+    return Made(stack, train, batch, lustre, network, ada, document, Template.from_stack(stack).to_json())
+
+
+def statements(made: Made, part: str) -> list[dict[str, Any]]:
+    """The statements of all policies that have `part` in their id."""
+    policies = {
+        id: body["Properties"]["PolicyDocument"]["Statement"]
+        for id, body in made.template["Resources"].items()
+        if body["Type"] in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy") and part in id
+    }
+    return [statement for listed in policies.values() for statement in listed]
+
+
+def test_nodes_of_hyperpod_may_read_the_readers_password_and_its_key_and_nothing_else(made: Made) -> None:
+    found = {one["Sid"]: one for one in statements(made, "TrainNodeRole") if one.get("Sid", "").startswith("Directory")}
+    assert found["DirectorySecret"]["Action"] == "secretsmanager:GetSecretValue"
+    assert found["DirectorySecret"]["Resource"] == SECRET
+    assert found["DirectorySecretKey"]["Action"] == "kms:Decrypt"
+    assert found["DirectorySecretKey"]["Resource"] == KEY
+
+
+def test_parallelcluster_asks_the_directory_by_its_own_section(made: Made) -> None:
+    assert made.parallelcluster.configuration["DirectoryService"] == {
+        "DomainName": "corp.example.com",
+        "DomainAddr": "ldaps://one.corp.example.com,ldaps://two.corp.example.com",
+        "PasswordSecretArn": SECRET,
+        "DomainReadOnlyUser": "cn=reader,dc=corp,dc=example,dc=com",
+        "LdapTlsReqCert": "hard",
+        "LdapTlsCaCert": "/etc/ssl/certs/corp.pem",
+        "LdapAccessFilter": "(memberOf=cn=fleet,dc=corp,dc=example,dc=com)",
+        "AdditionalSssdConfigs": {
+            "ldap_search_base": "dc=corp,dc=example,dc=com",
+            "ldap_schema": "AD",
+            "ldap_id_mapping": "True",
+            "min_id": "200000",
+            "max_id": "2000200000",
+            "ldap_id_use_start_tls": "False",
+            "ldap_idmap_range_min": "200000",
+            "ldap_idmap_range_max": "2000200000",
+        },
+    }
+
+
+def test_parallelcluster_enforces_limits_and_counts_what_they_are_of(made: Made) -> None:
+    settings = made.parallelcluster.configuration["Scheduling"]["SlurmSettings"]["CustomSlurmSettings"]
+    assert {"AccountingStorageEnforce": "associations,limits"} in settings
+    assert {"AccountingStorageTRES": "gres/gpu"} in settings
+
+
+def test_a_session_runs_as_the_user_in_the_roles_tag_and_by_this_document_alone(made: Made) -> None:
+    (document,) = [body for body in made.template["Resources"].values() if body["Type"] == "AWS::SSM::Document"]
+    content = document["Properties"]["Content"]
+    assert (document["Properties"]["DocumentType"], content["sessionType"]) == ("Session", "Standard_Stream")
+    inputs = content["inputs"]
+    assert (inputs["runAsEnabled"], inputs["runAsDefaultUser"], inputs["idleSessionTimeout"]) == (True, "", "20")
+    assert (inputs["cloudWatchLogGroupName"], inputs["kmsKeyId"]) == ("/sessions", KEY)
+    roles = {id: body for id, body in made.template["Resources"].items() if body["Type"] == "AWS::IAM::Role"}
+    (ada,) = [body for id, body in roles.items() if id.startswith("Ada")]
+    assert ada["Properties"]["Tags"] == [{"Key": "SSMSessionRunAs", "Value": "ada"}]
+    used = [str(one["Resource"]) for one in statements(made, "AdaDefaultPolicy") if one["Action"] == "ssm:StartSession"]
+    assert any("Sessions" in resource for resource in used)
+    assert not any("SSM-SessionManagerRunShell" in resource for resource in used)
+    assert [
+        one["Resource"] for one in statements(made, "AdaDefaultPolicy") if one["Action"] == "kms:GenerateDataKey"
+    ] == [KEY]
+    actions = [one["Action"] for one in statements(made, "TrainNodeRoleDefaultPolicy")]
+    assert ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"] in actions
+    assert "kms:Decrypt" in actions
+
+
+@pytest.mark.parametrize(
+    ("user", "remedy"),
+    [("adda", "write 'ada'"), ("root", "who can become root"), ("Ada", "a name of `users`")],
+)
+def test_a_session_as_nobody_is_refused(made: Made, user: str, remedy: str) -> None:
+    role = iam.Role(made.stack, f"As-{user}", assumed_by=PRINCIPAL)
+    batch = ParallelCluster.from_cluster_name(made.stack, f"Old-{user}", "train-12345678")
+    with pytest.raises(FleetError, match="LF1219") as error:
+        _known(made, ("ada",)).session_as(role, user, document=made.document)
+    assert remedy in str(error.value)
+    if user == "adda":
+        assert batch.grants.session_as(role, user, document=made.document).success  # nobody knows its users
+
+
+def _known(made: Made, users: tuple[str, ...]) -> Any:
+    from llm_fleet.hyperpod.cluster_grants import ClusterGrants
+
+    return ClusterGrants(made.stack, made.hyperpod, users=users)
+
+
+def test_a_role_has_one_user_and_one_from_elsewhere_cannot_be_tagged(made: Made) -> None:
+    with pytest.raises(FleetError, match="run as ada already"):
+        made.hyperpod.grants.session_as(made.ada, "bob", document=made.document)
+    elsewhere = iam.Role.from_role_arn(made.stack, "Elsewhere", "arn:aws:iam::111122223333:role/people")
+    with pytest.raises(FleetError, match="aws iam tag-role"):
+        made.hyperpod.grants.session_as(elsewhere, "ada", document=made.document)
+
+
+@pytest.mark.parametrize("times", [{"idle_timeout_minutes": 0}, {"idle_timeout_minutes": 61}, {"max_minutes": 1441}])
+def test_times_that_session_manager_does_not_take(made: Made, times: dict[str, int]) -> None:
+    with pytest.raises(FleetError, match="LF1220"):
+        SessionDocument(made.stack, f"Doc{next(iter(times.values()))}", **times)
+
+
+def test_clusters_on_one_file_system_cannot_contradict_each_other(made: Made) -> None:
+    strangers = [ClusterUser(name="bob", uid=2001), ClusterUser(name="ada", uid=2007)]
+    with pytest.raises(FleetError) as error:
+        hyperpod(made.stack, "Other", made.network, lustre=made.lustre, users=strangers)
+    assert [problem.code.value for problem in error.value.problems] == ["LF1200", "LF1201"]
+    assert [problem.where for problem in error.value.problems] == ["users[1].uid", "users[0].uid"]
+    # Without a file system between them, one id may be two people's.
+    hyperpod(made.stack, "Apart", made.network, users=strangers)
+
+
+def test_everything_that_is_wrong_is_told_by_the_construct_too(made: Made) -> None:
+    asked = directory(cdk.Stack(), uris=["ldap://one.corp.example.com"], certificate=Path("missing.pem"), first_id=2000)
+    with pytest.raises(FleetError) as error:
+        hyperpod(
+            made.stack,
+            "Wrong",
+            made.network,
+            users=[ADA, ClusterUser(name="bob", uid=2002)],
+            slurm_accounts=[SlurmAccount(name="research", parent="top", max_jobs=-1)],
+            directory=asked,
+        )
+    assert sorted((problem.where, problem.code.value) for problem in error.value.problems) == [
+        ("directory.certificate", "LF1214"),
+        ("directory.first_id", "LF1216"),
+        ("directory.uris[0]", "LF1213"),
+        ("slurm_accounts[0].max_jobs", "LF1207"),
+        ("slurm_accounts[0].parent", "LF1206"),
+        ("users[1].slurm_account", "LF1210"),
+    ]
+
+
+def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:
+    group = NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge"])
+    told = NodeManifest(
+        fleet_name="people",
+        region="us-west-2",
+        groups=[group],
+        users=[ClusterUser(name="ada", uid=2001, home="/fsx/people/ada")],
+        slurm_accounts=ACCOUNTS,
+        directory=directory(cdk.Stack()),
+    )
+    document = json.loads(json.dumps(render(told, content_hash="0" * 64, scripts_sha256="0" * 64)))
+    (tmp_path / "fleet.json").write_text(json.dumps(document))
+    scripts = Path(node_side.__file__).parents[1]
+    (tmp_path / "fleet.schema.json").write_text((scripts / "fleet.schema.json").read_text())
+    manifest = node_side.read(tmp_path)
+    assert manifest.users[0].home == "/fsx/people/ada"
+    assert manifest.slurm_accounts is not None
+    # The one above comes first: sacctmgr makes none below one that is not there.
+    assert [(account.name, account.parent) for account in manifest.slurm_accounts.tree] == [
+        ("lab", "root"),
+        ("research", "lab"),
+    ]
+    assert dict(manifest.slurm_accounts.tree[1].counts)["MaxWall"] == 2880
+    assert dict(manifest.slurm_accounts.tree[1].resources)["GrpTRES"] == (("gres/gpu", 64), ("node", 8))
+    assert manifest.slurm_accounts.counted == ("gres/gpu",)
+    assert manifest.directory is not None
+    assert manifest.directory.option("max_id") == "2000200000"
+    assert manifest.directory.bind_secret_arn == SECRET
+    bare = render(
+        NodeManifest(fleet_name="p", region="us-west-2", groups=[group]), content_hash="0", scripts_sha256="0"
+    )
+    assert not {"slurm_accounts", "directory"} & set(bare)
