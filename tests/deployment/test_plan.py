@@ -10,6 +10,7 @@ from llm_fleet.cli.main import main
 from llm_fleet.cli.plan.synthesize import synthesize
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
+from tests.pains.told import told
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +32,13 @@ def asked(launch_post: FleetOnAws, monkeypatch: pytest.MonkeyPatch) -> FleetOnAw
     return launch_post
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+def planned(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
     code = main(["plan", *words, "--json"])
     return code, json.loads(capsys.readouterr().out)
 
 
 def test_what_is_deployed_does_not_differ(asked: FleetOnAws, capsys: pytest.CaptureFixture[str]):
-    code, plan = told(capsys, str(LAUNCH_POST), "--assembly", str(asked.assembly))
+    code, plan = planned(capsys, str(LAUNCH_POST), "--assembly", str(asked.assembly))
     assert code == 0
     assert sorted(plan["difference"]["asked"]) == [
         "launch-post-ml-cluster",
@@ -46,13 +47,15 @@ def test_what_is_deployed_does_not_differ(asked: FleetOnAws, capsys: pytest.Capt
     ]
     assert plan["difference"]["resources"] == []
     assert plan["difference"]["not_deployed"] == []
+    assert main(["plan", str(LAUNCH_POST), "--assembly", str(asked.assembly)]) == 0
+    told(24, capsys.readouterr().out, "nothing changes in the stacks that are deployed")
 
 
 def test_two_more_workers_and_nothing_else(
     asked: FleetOnAws, changed: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ):
     file, assembly = changed
-    code, plan = told(capsys, str(file), "--assembly", str(assembly))
+    code, plan = planned(capsys, str(file), "--assembly", str(assembly))
     assert code == 0
     difference = plan["difference"]
     assert difference["hyperpod_groups"] == [
@@ -62,6 +65,8 @@ def test_two_more_workers_and_nothing_else(
     assert cluster["what"] == "changed"
     assert "InstanceGroups[1].InstanceCount" in cluster["properties"]
     assert {one["what"] for one in difference["resources"]} <= {"changed", "unknown"}
+    assert main(["plan", str(file), "--assembly", str(assembly)]) == 0
+    assert "worker-group: from 4 nodes to 6 nodes" in capsys.readouterr().out
 
 
 def test_a_stack_that_is_not_deployed_yet_is_new(
@@ -74,7 +79,7 @@ def test_a_stack_that_is_not_deployed_yet_is_new(
         text = one.read_text()
         renamed = text.replace("launch-post-storage", "other-storage") if one.name == "manifest.json" else text
         (other / one.name.replace("launch-post-storage", "other-storage")).write_text(renamed)
-    code, plan = told(capsys, str(file), "--assembly", str(other))
+    code, plan = planned(capsys, str(file), "--assembly", str(other))
     assert code == 0
     assert plan["difference"]["not_deployed"] == ["other-storage"]
 
@@ -84,7 +89,7 @@ def test_expired_credentials_leave_the_rest_of_the_plan(
 ):
     asked.aws.refuse_calls("ExpiredToken", service="cloudformation")
     try:
-        code, plan = told(capsys, str(changed[0]), "--assembly", str(changed[1]))
+        code, plan = planned(capsys, str(changed[0]), "--assembly", str(changed[1]))
         assert main(["plan", str(changed[0]), "--assembly", str(changed[1])]) == 3
     finally:
         asked.aws.refuse_calls("ExpiredToken", times=0)
@@ -125,7 +130,7 @@ def test_prices_are_refreshed_kept_and_preferred(
     assert by_item["ml.m5.xlarge"]["hour_maximum"] == 0.25
     assert "wrote 2 prices" in err
     assert "not refreshed: nat-gateway (network)" in err
-    code, again = told(capsys, *words)
+    code, again = planned(capsys, *words)
     assert code == 0
     assert {line["item"]: line for line in again["cost"]["lines"]}["ml.trn1.32xlarge"]["hour_maximum"] == 80
 
