@@ -14,7 +14,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/ima
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test lint types bench golden clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test lint types docs bench golden clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -50,6 +50,9 @@ lint: setup ## formatting, lint, import rules, shell
 types: setup ## strict types
 	@.venv/bin/pyright
 
+docs: setup ## build the docs site into ./site; a warning fails it
+	@.venv/bin/python -m tools.make_docs_site
+
 bench: setup ## speed of synth, and as root of the nodes: from the start of the scripts to the first srun
 	@.venv/bin/python -m tools.bench
 	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m drill bench; else echo "the nodes' speed is measured as root"; fi
@@ -58,7 +61,7 @@ golden: setup ## write the golden templates and generated files anew
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
 
 clean: drill-stop ## remove what setup, synth and drills made
-	rm -rf --one-file-system .tools .venv node_modules cdk.out dist .demo .drill
+	rm -rf --one-file-system .tools .venv node_modules cdk.out dist site .docs .demo .drill
 
 $(uv):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "llm-fleet needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": name another with PYTHON=python3.11")'

@@ -17,6 +17,7 @@ PLACE = ROOT / "docs" / "reference"
 _DESCRIBED = re.compile(r"(?:^|(?<=[.:;)\n]\s)|(?<=\n))((?:`\w+`(?:, | and )?)+): ")
 _NAME = re.compile(r"\b[A-Z]\w+\b")
 _SCOPE = "scope"
+_UNREAD = ("cli", "config", "functions", "needs")
 _PACKAGES = {
     "accounting": "Accounting",
     "catalog": "Types of instances, versions",
@@ -47,9 +48,23 @@ def pages() -> Mapping[str, str]:
     return {**made, "index.md": _index(classes, homes)}
 
 
+class _Finder(griffe.ModuleFinder):
+    """Leaves out what no public class is in, or made of: reading it would take longer than all the rest."""
+
+    def submodules(self, module: griffe.Module) -> list[tuple[tuple[str, ...], Path]]:
+        """Return the modules below `module` that are read."""
+        found = super().submodules(module)
+        return [one for one in found if one[0][0] not in _UNREAD and (one[0][0] != "rules" or _has_words(one[1]))]
+
+
+def _has_words(path: Path) -> bool:
+    return path.stem in ("__init__", "terms", "problem", "memory", "partition") or path.stem.endswith("_terms")
+
+
 def public_classes() -> dict[str, griffe.Class]:
     """Return the classes that `import llm_fleet` offers, by name."""
     loader = griffe.GriffeLoader(search_paths=[ROOT / "constructs"], allow_inspection=False)
+    loader.finder = _Finder([ROOT / "constructs"])
     package = loader.load("llm_fleet")
     found: dict[str, griffe.Class] = {}
     source = (ROOT / "constructs" / "llm_fleet" / "__init__.py").read_text(encoding="utf-8")

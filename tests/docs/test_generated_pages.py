@@ -1,0 +1,84 @@
+"""Pages that are made from the sources say what the sources say. `make golden` writes them anew; the nav comes last."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.house.test_error_codes import CODES
+from tools import (
+    make_docs_commands,
+    make_docs_errors,
+    make_docs_examples,
+    make_docs_nav,
+    make_docs_node_failures,
+    make_docs_reference,
+    make_docs_versions,
+)
+from tools.make_docs_error_texts import told_codes
+from tools.make_docs_errors import number
+
+
+def same(folder: Path, made: Mapping[str, str]) -> None:
+    """Compare `folder` with what it should hold, or write it anew."""
+    if os.environ.get("UPDATE_GOLDEN"):
+        folder.mkdir(exist_ok=True)
+        for old in folder.glob("*.md"):
+            old.unlink()
+        for name, text in made.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    assert found == made, "the sources have changed: run `make golden`"
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [make_docs_commands, make_docs_examples, make_docs_node_failures, make_docs_versions],
+    ids=lambda one: one.__name__,
+)
+def test_generated_page_is_up_to_date(tool):  # pyright: ignore
+    if os.environ.get("UPDATE_GOLDEN"):
+        tool.PLACE.write_text(tool.page(), encoding="utf-8")
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.page(), f"run `python -m {tool.__name__}`"
+
+
+def test_generated_error_pages_are_up_to_date():
+    same(make_docs_errors.PLACE, make_docs_errors.pages(CODES))
+
+
+def test_generated_reference_is_up_to_date():
+    same(make_docs_reference.PLACE, make_docs_reference.pages())
+
+
+def test_generated_nav_is_up_to_date():
+    text = make_docs_nav.PLACE.read_text(encoding="utf-8")
+    if os.environ.get("UPDATE_GOLDEN"):
+        make_docs_nav.main()
+        text = make_docs_nav.PLACE.read_text(encoding="utf-8")
+    assert text == make_docs_nav.page(text), "run `python -m tools.make_docs_nav`"
+
+
+def test_every_code_has_a_section_of_its_own():
+    pages = make_docs_errors.pages(CODES)
+    for code in CODES:
+        assert pages[f"LF{number(code) // 100 * 100}.md"].count(f"## {code.value}\n") == 1
+
+
+def test_what_is_said_with_a_code_is_found_where_it_is_written():
+    told = told_codes()
+    # In the call itself, by a constant of the file, by a rule that many codes share, by a variable of the function.
+    assert "fleet" in told["Code.FILE_EMPTY"][0].remedy
+    assert told["Code.INSTANCE_TYPE_INFERENTIA"][0].remedy.startswith("put inf1 and inf2 into an inference service")
+    assert told["Code.CONTROLLER_TWICE"][0].remedy
+    assert told["Code.PC_SPOT_PRICE"][0].message
+
+
+def test_words_of_a_docstring_are_given_to_their_parameters():
+    text = "Make it.\n\n`a`: the first, like `b`: no. `b`, `c`: both.\n\nRaises `FleetError`: never.\n\n`d`: last."
+    assert make_docs_reference.described(text, ["a", "b", "c", "d"]) == {
+        "a": "the first, like `b`: no.",
+        "b": "both.\n\nRaises `FleetError`: never.",
+        "c": "both.\n\nRaises `FleetError`: never.",
+        "d": "last.",
+    }

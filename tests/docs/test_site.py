@@ -1,0 +1,136 @@
+"""The docs site builds without a warning, and nothing in it leads nowhere."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+from tools.make_docs_examples import PICTURES, examples
+from tools.make_docs_outside import outside_pages
+from tools.make_docs_site import build
+from tools.synth_environment import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+EXTERNAL = re.compile(r"https?://[^\s<>\"'`)\]]+")
+VALUE = r"""=("[^"]*"|'[^']*'|[^\s>"']+)"""
+ANCHOR, TARGET = re.compile(rf"\s(?:id|name){VALUE}"), re.compile(rf"\s(?:href|src){VALUE}")
+# Stands for an address of the reader's own, or of a machine in a closed network.
+MADE_UP = ("127.0.0.1", "localhost", "169.254.169.254")
+
+
+class Page:
+    """What a page of the site has: its anchors, and where it leads. zensical quotes what needs it."""
+
+    def __init__(self, text: str) -> None:
+        self.anchors = {unescape(value.strip("\"'")) for value in ANCHOR.findall(text)}
+        self.targets = sorted({unescape(value.strip("\"'")) for value in TARGET.findall(text)})
+
+
+@dataclass
+class Site:
+    """The site as it was built."""
+
+    folder: Path
+    said: str
+    exit_code: int
+
+    @cached_property
+    def files(self) -> dict[str, Page | None]:
+        """Every file by its path in the site; of those that are no pages nothing is known but that they are there."""
+        return {
+            path.relative_to(self.folder).as_posix(): Page(path.read_text(encoding="utf-8"))
+            if path.suffix == ".html"
+            else None
+            for path in self.folder.rglob("*")
+            if path.is_file()
+        }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    folder = tmp_path_factory.mktemp("docs")
+    done = build(folder / "sources", folder / "site")
+    return Site(
+        folder=folder / "site", said=re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr), exit_code=done.returncode
+    )
+
+
+def test_it_builds_without_a_warning(site: Site):
+    assert site.exit_code == 0, site.said
+    assert "No issues found" in site.said
+    assert "warning" not in site.said.casefold()
+
+
+def test_every_page_is_in_it(site: Site):
+    assert [page for page in [*PAGES, *outside_pages().values()] if built(page) not in site.files] == []
+
+
+def test_no_link_leads_nowhere(site: Site):
+    broken = [
+        f"{path}: {target}"
+        for path, page in site.files.items()
+        if page is not None and path != "404.html"
+        for target in page.targets
+        if not leads_somewhere(site, path, target)
+    ]
+    assert broken == []
+
+
+def test_every_page_is_in_the_nav_once():
+    named = list(paths(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    assert sorted(named) == sorted([*PAGES, *outside_pages().values()]), "run `python -m tools.make_docs_nav`"
+
+
+def test_every_example_has_its_picture_and_no_picture_is_left_over(site: Site):
+    assert {path.stem for path in PICTURES.glob("*.svg")} == {path.stem for path in examples()}
+    page = site.files["examples/index.html"]
+    assert page is not None
+    assert {f"../pictures/{path.stem}.svg" for path in examples()} <= set(page.targets)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_addresses_elsewhere_have_the_right_form(page: str):
+    for address in EXTERNAL.findall((DOCS / page).read_text(encoding="utf-8")):
+        told = urlsplit(address.rstrip(".,;:"))
+        host = told.hostname or ""
+        if "…" in host:  # an address that the reader has to fill in
+            continue
+        assert "." in host or host in MADE_UP, address
+        assert told.scheme == "https" or host in MADE_UP or host.endswith((".internal", ".amazonaws.com")), address
+
+
+def built(page: str) -> str:
+    """Return the file of a page: `a/b.md` is `a/b/index.html`."""
+    return page.removesuffix("index.md") + "index.html" if page.endswith("index.md") else f"{page[:-3]}/index.html"
+
+
+def leads_somewhere(site: Site, path: str, target: str) -> bool:
+    told = urlsplit(target)
+    if told.scheme or told.netloc:
+        return told.scheme in ("https", "http", "mailto", "data")
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(told.path))) if told.path else path
+    place = place if place in site.files else posixpath.normpath(f"{place}/index.html")
+    if place not in site.files:
+        return False
+    page = site.files[place]
+    # The theme's own way past the nav is `__skip`, on every page.
+    return not told.fragment or page is None or told.fragment == "__skip" or unquote(told.fragment) in page.anchors
+
+
+def paths(nav: object) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        for part in nav.values():
+            yield from paths(part)
+    elif isinstance(nav, list):
+        for part in nav:
+            yield from paths(part)

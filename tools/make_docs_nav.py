@@ -1,0 +1,86 @@
+"""Writes the nav of mkdocs.yml: guides in the order of the journey, and every other page of docs in its chapter."""
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tools.make_docs_outside import outside_pages
+from tools.synth_environment import ROOT
+
+PLACE = ROOT / "mkdocs.yml"
+DOCS = ROOT / "docs"
+_MARK = "# nav: made by tools/make_docs_nav.py\n"
+_GUIDES = (
+    "install",
+    "first-fleet-file",
+    "before-you-deploy",
+    "deploy",
+    "on-the-nodes",
+    "train",
+    "serve",
+    "watch",
+    "upgrade",
+    "when-it-fails",
+    "tear-down",
+)
+_TRAINING = ("from-nothing-to-a-served-model", "fitting", "jobs")
+_TO_LOOK_UP = ("fleet-file.md", "examples.md", "versions.md", "update-plan.md", "mirror.md")
+_PROOF = ("proven.md", "drill.md", "local-serving.md", "speed.md")
+Chapter = tuple[str, list[str]]
+
+
+def nav() -> list[str | Chapter]:
+    """Return the pages of each chapter by their paths below docs; a page that no chapter names stands in the last."""
+    chapters: list[str | Chapter] = [
+        "index.md",
+        ("Guides", [f"guides/{name}.md" for name in _GUIDES]),
+        ("To look up", [*_TO_LOOK_UP]),
+        ("Commands", _folder("commands", first=("index",))),
+        ("Training", _folder("training", first=_TRAINING)),
+        ("Constructs", _folder("constructs")),
+        ("Reference", _folder("reference", first=("index",))),
+        ("Error codes", ["error-codes.md", *_folder("errors", key=_number)]),
+        ("Failures of nodes", ["node-failures.md", "how-a-node-comes-up.md", *_folder("node-failures", key=_number)]),
+        ("What is proven", [*_PROOF, *sorted(outside_pages().values())]),
+    ]
+    named = {page for one in chapters for page in ([one] if isinstance(one, str) else one[1])}
+    left = sorted(path for path in _pages() if path not in named)
+    return [*chapters, ("More", left)] if left else chapters
+
+
+def page(text: str) -> str:
+    """Return mkdocs.yml `text` with its nav as it should be."""
+    head, mark, _ = text.partition(_MARK)
+    if not mark:
+        raise ValueError("mkdocs.yml has no place for the nav")
+    lines = ["nav:"]
+    for one in nav():
+        if isinstance(one, str):
+            lines.append(f"  - {one}")
+        else:
+            lines += [f"  - {one[0]}:", *(f"      - {path}" for path in one[1])]
+    return head + mark + "\n".join(lines) + "\n"
+
+
+def _folder(name: str, *, first: Iterable[str] = (), key: Callable[[str], object] = str.casefold) -> list[str]:
+    """Return the pages of a folder: those named first, the others sorted by `key`."""
+    stems = sorted((path.stem for path in (DOCS / name).glob("*.md")), key=lambda stem: (key(stem), stem))
+    begun = [stem for stem in first if stem in stems]
+    return [f"{name}/{stem}.md" for stem in [*begun, *(stem for stem in stems if stem not in begun)]]
+
+
+def _number(stem: str) -> int:
+    return int(re.sub(r"\D", "", stem) or 0)
+
+
+def _pages() -> list[str]:
+    return [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+
+
+def main(place: Path = PLACE) -> None:
+    """Write the nav."""
+    place.write_text(page(place.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
