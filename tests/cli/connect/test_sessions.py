@@ -1,6 +1,7 @@
 """Sessions that a person types into, single commands, and what goes wrong with either."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -141,9 +142,12 @@ def test_a_command_that_has_begun_is_not(sessions: SessionPrograms):
 
 def test_a_session_has_a_deadline(sessions: SessionPrograms):
     target = Target(name="trn1-1", ssm=str(node().target), region="us-west-2")
+    begun = time.monotonic()
     with pytest.raises(FleetError) as caught:
-        run_command(Session(target, user="ada", deadline=0.5), "sleep 20", print)
+        run_command(Session(target, user="ada", deadline=1.5), "sleep 30", print)
     assert caught.value.problems[0].code is NodesCode.CUT_OFF
+    # What the session has started ends too: it would hold the other end of the pipe for 30 s.
+    assert time.monotonic() - begun < 20
 
 
 def test_each_program_that_is_missing_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
