@@ -40,8 +40,19 @@ class BadNight:
     """Gone: only its stream is left."""
 
 
+_nights: dict[str, BadNight] = {}
+"""By where the emulation listens: it happens once to each."""
+
+
 def fall(fleet: FleetOnAws, folder: Path) -> BadNight:
-    """Let it happen to `fleet`, whose workers are four."""
+    """Let it happen to `fleet`, whose workers are four, unless it has."""
+    endpoint = fleet.aws.endpoint
+    if endpoint not in _nights:
+        _nights[endpoint] = _fall(fleet, folder)
+    return _nights[endpoint]
+
+
+def _fall(fleet: FleetOnAws, folder: Path) -> BadNight:
     good, bad = _starts(folder)
     sagemaker = fleet.aws.client("sagemaker")
     nodes: list[Any] = sagemaker.list_cluster_nodes(ClusterName="ml-cluster")["ClusterNodeSummaries"]
@@ -50,14 +61,14 @@ def fall(fleet: FleetOnAws, folder: Path) -> BadNight:
     group = f"/aws/sagemaker/Clusters/ml-cluster/{fleet.cluster['ClusterArn'].rpartition('/')[2]}"
     fleet.aws.client("logs").create_log_group(logGroupName=group)
     for one in others:
-        _log(fleet, group, one["InstanceGroupName"], one["InstanceId"], _lines(good))
-    _log(fleet, group, "worker-group", workers[0], _lines(good))
-    _log(fleet, group, "worker-group", workers[1], _lines(bad) + _lines(bad))
+        log(fleet, group, one["InstanceGroupName"], one["InstanceId"], _lines(good))
+    log(fleet, group, "worker-group", workers[0], _lines(good))
+    log(fleet, group, "worker-group", workers[1], _lines(bad) + _lines(bad))
     begun = next(number for number, line in enumerate(_lines(bad)) if "[mount_lustre] begins" in line)
-    _log(fleet, group, "worker-group", workers[3], _lines(bad)[: begun + 1])
+    log(fleet, group, "worker-group", workers[3], _lines(bad)[: begun + 1])
     replaced = "i-0dead0dead0dead00"
-    _log(fleet, group, "worker-group", replaced, _lines(bad))
-    _leave_report(fleet, workers[2], bad.report)
+    log(fleet, group, "worker-group", replaced, _lines(bad))
+    leave_report(fleet, workers[2], bad.report)
     _tell(fleet, workers[1])
     return BadNight(
         fleet=fleet,
@@ -86,7 +97,7 @@ def _lines(ended: Ended) -> list[str]:
     return [line for line in [*out[:-1], *err, out[-1]] if line.strip()]
 
 
-def _log(fleet: FleetOnAws, group: str, node_group: str, node: str, lines: list[str]) -> None:
+def log(fleet: FleetOnAws, group: str, node_group: str, node: str, lines: list[str]) -> None:
     logs, stream = fleet.aws.client("logs"), f"LifecycleConfig/{node_group}/{node}"
     logs.create_log_stream(logGroupName=group, logStreamName=stream)
     now = int(time.time() * 1000) - 60_000
@@ -94,7 +105,7 @@ def _log(fleet: FleetOnAws, group: str, node_group: str, node: str, lines: list[
     logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
 
 
-def _leave_report(fleet: FleetOnAws, node: str, report: dict[str, Any]) -> None:
+def leave_report(fleet: FleetOnAws, node: str, report: dict[str, Any]) -> None:
     uri = fleet.manifest["reports"]["s3_uri"]
     bucket, _, prefix = uri.removeprefix("s3://").partition("/")
     body = json.dumps({**report, "node": {**report["node"], "group": "worker-group", "instance_id": node}})

@@ -11,6 +11,7 @@ from llm_fleet.cli.main import main
 from tests.deployment.bad_night import FAILURE, BadNight, fall
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
+from tests.pains.told import told
 from tests.terminal import run, run_in_terminal
 
 FILE = ("-f", str(LAUNCH_POST))
@@ -59,6 +60,7 @@ def test_each_node_is_told_with_the_step_and_the_code(say: Say, night: BadNight)
     failed = runs[night.failed]
     assert (failed["step"], failed["code"], failed["cause"]) == ("mount_lustre", "LFN31", "mount: server not found")
     assert failed["remedy"].startswith("look at what the command said")
+    told(3, say("logs").out, "LFN31 on 3 nodes remedy: look at what the command said, above and in the log")
     assert failed["failed_before"] == 1
 
 
@@ -68,6 +70,7 @@ def test_an_empty_stream_is_made_good_by_the_report(say: Say, night: BadNight) -
     silent = next(one for one in said.json["runs"] if one["node"] == night.silent)
     assert (silent["source"], silent["step"], silent["code"]) == ("report", "mount_lustre", "LFN31")
     assert any("told from the reports in s3://" in one and night.silent in one for one in said.json["remarks"])
+    told(4, say("logs").err, "CloudWatch has not how")
     assert {step["name"]: step["state"] for step in silent["steps"]}["training_environment"] == "not reached"
 
 
@@ -113,6 +116,7 @@ def test_events_come_once_with_the_message_that_the_list_leaves_out(say: Say, ni
     assert said.code == 1
     (row,) = [line for line in said.out.splitlines() if "Instance creation failed" in line]
     assert FAILURE in row
+    told(13, said.out, "Instance creation failed: We currently do not have sufficient capacity")
     assert night.failed in row
     assert "Instances are going" not in said.out
     assert "remedy: `llm-fleet check` tells in which AZs the type is offered" in said.out
@@ -120,11 +124,11 @@ def test_events_come_once_with_the_message_that_the_list_leaves_out(say: Say, ni
 
 
 def test_scale_in_is_told_when_all_is_asked_for(say: Say) -> None:
-    told = say("events", "--all", "--json").json
-    assert any(one["what"] == "Instances are going" for one in told["events"])
-    (failed,) = [one for one in told["events"] if one["what"] == "Instance creation failed"]
+    everything = say("events", "--all", "--json").json
+    assert any(one["what"] == "Instances are going" for one in everything["events"])
+    (failed,) = [one for one in everything["events"] if one["what"] == "Instance creation failed"]
     assert failed["times"] == 2
-    assert any(one["source"] == "CloudFormation" for one in told["events"])
+    assert any(one["source"] == "CloudFormation" for one in everything["events"])
 
 
 def test_a_span_leaves_older_events_out(say: Say) -> None:
@@ -141,11 +145,11 @@ def test_a_cluster_that_is_gone_is_told(say: Say, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "named"),
     [("AccessDeniedException", "LF1004"), ("ThrottlingException", "LF1005"), ("ExpiredTokenException", "LF1002")],
 )
 def test_what_aws_refuses_is_named(
-    say: Say, night: BadNight, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+    say: Say, night: BadNight, monkeypatch: pytest.MonkeyPatch, code: str, named: str
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     night.fleet.aws.refuse_calls(code, service="sagemaker", operation="ListClusterEvents")
@@ -154,7 +158,7 @@ def test_what_aws_refuses_is_named(
     finally:
         night.fleet.aws.refuse_calls(code, service="sagemaker", operation="ListClusterEvents", times=0)
     assert said.code == 3
-    assert told in said.err
+    assert named in said.err
     assert "it is InService" in said.out  # what could be asked is told all the same
 
 

@@ -50,6 +50,16 @@ def stopped_tasks(clients: AwsClients, service: str, *, since: datetime | None =
 
 
 def _in_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
+    """Return those of the last hour; none of a service that is gone."""
+    try:
+        return _told_by_ecs(clients, service)
+    except AwsRefusal as refused:
+        if refused.code is not CommandCode.GONE:
+            raise
+        return {}
+
+
+def _told_by_ecs(clients: AwsClients, service: str) -> dict[str, StoppedTask]:
     with told_of_aws(f"tasks of inference service {service}"):
         pages = clients.ecs.get_paginator("list_tasks").paginate(
             cluster=service, serviceName=service, desiredStatus="STOPPED"

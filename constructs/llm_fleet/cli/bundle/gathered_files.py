@@ -1,0 +1,78 @@
+"""Gathers the files of a support bundle: what cannot be had is told in it, and keeps nothing else out."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.bundle.of_machine import machine_pieces
+from llm_fleet.cli.bundle.of_place import log_pieces, place_pieces, starts
+from llm_fleet.cli.bundle.piece import Piece, written
+from llm_fleet.cli.bundle.redact import Redactor
+from llm_fleet.cli.place.place import Kind, Place
+from llm_fleet.cli.terminal.progress import Step, progress
+from llm_fleet.rules.problem import FleetError
+
+if TYPE_CHECKING:
+    from llm_fleet.config.fleet import Fleet
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(slots=True)
+class GatheredFiles:
+    """What goes into the archive."""
+
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    missing: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    """What could not be had: `name` and `why`."""
+
+
+def gather_files(
+    clients: AwsClients, place: Place, *, fleet: "Fleet | None", file: Path | None, session: bool, redactor: Redactor
+) -> GatheredFiles:
+    """Return the files, secrets taken out of each, and a manifest that lists them."""
+    gathered = GatheredFiles()
+    pieces = [*machine_pieces(file, fleet), *place_pieces(clients, place, fleet, session=session)]
+    with progress("support bundle", total=len(pieces) + 1) as step:
+        _take(gathered, pieces, redactor, step)
+        if place.kind is not Kind.SERVICE:
+            _take_starts(gathered, clients, place, redactor, step)
+    manifest = {
+        "about": str(place),
+        "region": place.region,
+        "made": datetime.now(UTC),
+        "files": sorted(gathered.files),
+        "missing": gathered.missing,
+        "secrets": "taken out by their form and by the names that they stand under; see that nothing is left",
+    }
+    gathered.files[MANIFEST] = written(manifest, redactor)
+    return gathered
+
+
+def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step: Step) -> None:
+    for piece in pieces:
+        step(said=f"support bundle: {piece.name}")
+        try:
+            gathered.files[piece.name] = written(piece.find(), redactor)
+        except FleetError as error:
+            gathered.missing.append({"name": piece.name, "why": redactor.text(error.problems[0].message)})
+        except OSError as error:
+            gathered.missing.append({"name": piece.name, "why": (error.strerror or str(error)).lower()})
+        step()
+
+
+def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, redactor: Redactor, step: Step) -> None:
+    """Take how the nodes' starts went, and the logs of those that did not go well."""
+    try:
+        where, runs, remarks = starts(clients, place)
+    except FleetError as error:
+        gathered.missing.append({"name": "starts.json", "why": redactor.text(error.problems[0].message)})
+        step()
+        return
+    told = {"runs": [run.as_json() for run in runs], "remarks": remarks}
+    gathered.files["starts.json"] = written(told, redactor)
+    pieces = log_pieces(clients, where, runs)
+    step(total=len(gathered.files) + len(pieces))
+    _take(gathered, pieces, redactor, step)

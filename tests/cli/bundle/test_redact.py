@@ -1,0 +1,64 @@
+"""No secret leaves this machine, and what support needs does."""
+
+import json
+
+import pytest
+
+from llm_fleet.cli.bundle.redact import GONE, Redactor, redacted
+from tests.cli.bundle.secrets_of_each_form import BARE, HARMLESS, IN_CONTEXT, PEM, everything, leaked
+
+
+@pytest.mark.parametrize("name", BARE)
+@pytest.mark.parametrize("around", ["{}", "said {} to it", '{{"x": "{}"}}', "a={}", "https://x.org/?q={}&b=1", "({})"])
+def test_a_secret_is_known_wherever_it_stands(name: str, around: str) -> None:
+    assert BARE[name] not in redacted(around.format(BARE[name]))
+
+
+@pytest.mark.parametrize("name", IN_CONTEXT)
+def test_a_secret_is_known_by_its_name(name: str) -> None:
+    text, secret = IN_CONTEXT[name]
+    assert secret in text
+    assert secret not in redacted(text)
+    assert secret not in redacted(f"2026-11-22T03:00:00Z  {text}") or "\n" in text
+
+
+def test_a_private_key_goes_whole_and_so_does_half_of_one() -> None:
+    lines = PEM.splitlines()
+    for text in (PEM, json.dumps({"key": PEM}), "\n".join(lines[:-1]), "\n".join(f"12:00:00  {one}" for one in lines)):
+        assert leaked(redacted(text)) == []
+
+
+def test_all_together_and_twice() -> None:
+    assert len(leaked(everything())) == len(BARE) + len(IN_CONTEXT) + 1
+    once = redacted(everything())
+    assert leaked(once) == []
+    assert redacted(once) == once
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_support_needs_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_data_is_searched_by_key_to_its_depths() -> None:
+    told = {"env": [{"name": "a", "DB_PASSWORD": "x1"}], "credentials": {"id": 7, "list": ["x2"]}, "n": 5}
+    assert Redactor().data(told) == {
+        "env": [{"name": "a", "DB_PASSWORD": GONE}],
+        "credentials": {"id": GONE, "list": [GONE]},
+        "n": 5,
+    }
+    kept = {"SecretArn": HARMLESS[0], "NextToken": None, "tokens": 3}
+    assert Redactor().data(kept) == kept
+
+
+def test_accounts_stay_or_are_masked_each_with_a_name_of_its_own() -> None:
+    text = "arn:aws:iam::111122223333:role/a 444455556666 111122223333 1234567890123"
+    assert redacted(text) == text
+    masked = Redactor(mask_accounts=True).text(text)
+    assert masked == "arn:aws:iam::<account-1>:role/a <account-2> <account-1> 1234567890123"
+
+
+def test_a_long_log_takes_no_time() -> None:
+    redacted("a.b-c_" * 200_000)
+    redacted("password " * 50_000)
+    redacted("=" * 100_000 + "x" * 100_000)
