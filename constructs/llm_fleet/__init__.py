@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.slurm_account import SlurmAccount as SlurmAccount
     from llm_fleet.lifecycle.training_environment import TrainingEnvironment as TrainingEnvironment
     from llm_fleet.lifecycle.training_runtime import TrainingRuntime as TrainingRuntime
+    from llm_fleet.monitoring.chat_channel import SlackChannel as SlackChannel
+    from llm_fleet.monitoring.chat_channel import TeamsChannel as TeamsChannel
+    from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds as ClusterAlarmThresholds
+    from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
+    from llm_fleet.monitoring.fleet_budget import FleetBudget as FleetBudget
+    from llm_fleet.monitoring.monitored_cluster import MonitoredCluster as MonitoredCluster
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
@@ -201,6 +207,11 @@ _HOMES = {
     "lifecycle.slurm_account": ("SlurmAccount",),
     "lifecycle.training_environment": ("TrainingEnvironment",),
     "lifecycle.training_runtime": ("TrainingRuntime",),
+    "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
+    "monitoring.cluster_alarm_thresholds": ("ClusterAlarmThresholds",),
+    "monitoring.cluster_monitoring": ("ClusterMonitoring",),
+    "monitoring.fleet_budget": ("FleetBudget",),
+    "monitoring.monitored_cluster": ("MonitoredCluster",),
     "named_files.deployed_configuration": ("DeployedConfiguration",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),

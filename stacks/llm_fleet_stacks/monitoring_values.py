@@ -55,7 +55,7 @@ def budget_from(config: FleetBudgetConfig | None, fleet: Fleet) -> FleetBudget |
         forecast=config.forecast,
         emails=config.emails,
         tag=(config.tag, fleet.tags[config.tag]) if config.tag is not None else None,
-        deny_roles=config.deny_roles,
+        deny_roles=config.deny.roles if config.deny else (),
         deny_automatically=config.deny is not None and config.deny.automatically,
     )
 

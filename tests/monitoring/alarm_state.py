@@ -4,6 +4,7 @@ docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html; of
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.metric import ServiceMetric
@@ -35,8 +36,16 @@ def _points(plan: AlarmPlan, values: Mapping[str, Values] | Values) -> list[floa
 
 
 def _calculate(expression: str, row: Mapping[str, float | None]) -> float | None:
-    words = {"IF": lambda test, then, other: then if test else other, "FILL": lambda value, fill: value or fill}
+    words: dict[str, Any] = {"IF": _if, "FILL": _fill}
     try:
         return eval(expression, {"__builtins__": {}}, {**words, **row})
     except TypeError:  # of a value that is missing
         return None
+
+
+def _if(test: bool, then: float, other: float) -> float:
+    return then if test else other
+
+
+def _fill(value: float | None, fill: float) -> float:
+    return fill if value is None else value

@@ -77,8 +77,8 @@ def _facts() -> dict[str, Any]:
 @cache
 def account_metrics() -> AccountMetrics:
     """Return what our own function publishes."""
-    facts = _facts()["account"]
-    return AccountMetrics(**{**facts, "metrics": MappingProxyType(facts["metrics"])})
+    facts = dict(_facts()["account"])
+    return AccountMetrics(metrics=MappingProxyType(facts.pop("metrics")), **facts)
 
 
 @cache

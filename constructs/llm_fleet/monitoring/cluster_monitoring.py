@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -197,4 +196,4 @@ class ClusterMonitoring(Construct):
             alarm_arns=[alarm.attr_arn for alarm in self._alarms.values()],
             region=stack.region,
         )
-        return cast(str, stack.to_json_string(body))
+        return stack.to_json_string(body)
