@@ -67,9 +67,9 @@ class Directory:
         """Return what the manifest says; `None` without it. The schema has made sure that the types agree."""
         if given is None:
             return None
-        options = tuple((option["name"], option["value"]) for option in given["options"])
-        lists = {name: tuple(given[name]) for name in ("uris", "sudo_groups")}
-        return cls(**{**given, **lists, "options": options})
+        made: dict[str, Any] = {**given, "uris": tuple(given["uris"]), "sudo_groups": tuple(given["sudo_groups"])}
+        made["options"] = tuple((option["name"], option["value"]) for option in given["options"])
+        return cls(**made)
 
     def option(self, name: str) -> str:
         """Return an option of SSSD's domain; empty where it has none."""

@@ -37,7 +37,7 @@ def directory_from(scope: Construct, config: DirectoryConfig | None) -> Director
         base_dn=config.base_dn,
         bind_dn=config.bind_dn,
         bind_secret=_secret(scope, config),
-        certificate=config.certificate,
+        certificate=config.certificate_on_nodes or config.folder / config.ca_certificate,
         start_tls=config.start_tls,
         map_ids=config.own_map_ids,
         first_id=config.first_id,

@@ -1,6 +1,7 @@
 """People of clusters made in Python: what nodes are told, what they may read, and what is refused."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class Made:
     network: FleetNetwork
     ada: iam.Role
     document: SessionDocument
-    template: dict[str, Any]
+    template: Mapping[str, Any]
 
 
 def directory(scope: cdk.Stack, **changed: Any) -> Directory:
@@ -210,7 +211,7 @@ def test_a_role_has_one_user_and_one_from_elsewhere_cannot_be_tagged(made: Made)
 
 
 @pytest.mark.parametrize("times", [{"idle_timeout_minutes": 0}, {"idle_timeout_minutes": 61}, {"max_minutes": 1441}])
-def test_times_that_session_manager_does_not_take(made: Made, times: dict[str, int]) -> None:
+def test_times_that_session_manager_does_not_take(made: Made, times: Any) -> None:
     with pytest.raises(FleetError, match="LF1220"):
         SessionDocument(made.stack, f"Doc{next(iter(times.values()))}", **times)
 

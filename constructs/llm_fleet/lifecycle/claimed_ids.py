@@ -1,6 +1,7 @@
 """Ids that the users of one app's clusters have on the file systems that they share."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from constructs import Construct, IConstruct
 
@@ -36,6 +37,6 @@ def claim_ids(cluster: Construct, users: Sequence[ClusterUser], file_systems: Se
 
 
 def _users_of(claim: IConstruct) -> list[ClusterUser]:
-    listed = claim.node.try_get_context(_CONTEXT) or []
+    listed = cast("list[tuple[str, float, float | None]]", claim.node.try_get_context(_CONTEXT) or [])
     # jsii hands every number over as a float.
     return [ClusterUser(name=name, uid=int(uid), gid=None if gid is None else int(gid)) for name, uid, gid in listed]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ print('Online status: ' + (read('/status') or 'Online'))
 """
 
 
-def fresh(root: Path, directory: Directory = DIRECTORY, *, rhel: bool = False, **manifest: object) -> Node:
+def fresh(root: Path, directory: Directory = DIRECTORY, *, rhel: bool = False, **manifest: Any) -> Node:
     for folder in ("run", "etc/pam.d", "etc/ssh/sshd_config.d", "etc/sudoers.d"):
         (root / folder).mkdir(parents=True)
     file(root, "/secret", PASSWORD + "\n")

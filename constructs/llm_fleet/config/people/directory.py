@@ -75,9 +75,9 @@ class DirectoryConfig(FleetModel):
         self._directory = directory
 
     @property
-    def certificate(self) -> str | Path:
-        """What the construct takes."""
-        return self.ca_certificate if self.certificate_on_nodes else (self._directory or Path()) / self.ca_certificate
+    def folder(self) -> Path:
+        """Where a relative `ca_certificate` begins, as seen from the process."""
+        return self._directory or Path()
 
     @property
     def certificate_on_nodes(self) -> str | None:

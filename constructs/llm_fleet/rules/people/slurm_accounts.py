@@ -1,6 +1,7 @@
 """The tree of Slurm accounts with its limits, and which account each user has."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from llm_fleet.catalog.node_users import node_user_facts
 from llm_fleet.catalog.slurm_limits import slurm_limit_facts
@@ -91,7 +92,7 @@ def _resources(attribute: str, given: object) -> Iterator[Problem]:
             value=given,
         )
         return
-    for name, number in dict[object, object](given).items():
+    for name, number in cast("Mapping[object, object]", given).items():
         if not isinstance(name, str) or not slurm_limit_facts().tres_form.fullmatch(name):
             yield Problem(
                 code=PeopleCode.ACCOUNT_TRES,
