@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from llm_fleet.cli.main import main
 from local_aws.client import LocalAws
 from local_aws.reachability import Place, Reachability
-from tests.deployment.inference_life import STACK, Life, begin_life
+from tests.deployment.inference_life import EXAMPLE, STACK, Life, begin_life
 from tests.deployment.inference_on_aws import BUCKET, CLUSTER, PREFIX, SERVICE, InferenceOnAws
 from tests.deployment.what_is_there import what_is_there
 
@@ -263,6 +264,28 @@ def test_what_is_watched(service: InferenceOnAws) -> None:
     assert SERVICE in json.dumps(body)
     filters = service.aws.client("logs").describe_metric_filters(logGroupName=f"/llm-fleet/inference/{SERVICE}")
     assert any("host-refused" in one["filterPattern"] for one in filters["metricFilters"])
+
+
+def test_a_host_that_has_joined_is_listed_and_reached(
+    life: Life, service: InferenceOnAws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = service.hosts["Instances"][0]["InstanceId"]
+    ecs = life.aws.client("ecs")
+    # As its agent would, had it booted.
+    document = json.dumps({"instanceId": host, "instanceType": "inf2.xlarge", "region": "us-west-2"})
+    joined = ecs.register_container_instance(cluster=CLUSTER, instanceIdentityDocument=document)["containerInstance"]
+    for name, value in life.aws.environment.items():
+        monkeypatch.setenv(name, value)
+    try:
+        assert main(["nodes", "-f", str(EXAMPLE), "--json"]) == 0
+        (node,) = json.loads(capsys.readouterr().out)["nodes"]
+        assert (node["label"], node["instance_id"], node["status"]) == ("host-1", host, "ACTIVE")
+        assert node["address"].count(".") == 3
+        assert main(["connect", "host-1", "-f", str(EXAMPLE), "--print"]) == 0
+        assert capsys.readouterr().out == f"aws ssm start-session --region us-west-2 --target {host}\n"
+    finally:
+        arn = joined["containerInstanceArn"]
+        ecs.deregister_container_instance(cluster=CLUSTER, containerInstance=arn, force=True)
 
 
 def test_a_second_deployment_changes_nothing(life: Life) -> None:
