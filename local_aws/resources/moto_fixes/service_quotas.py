@@ -134,6 +134,24 @@ def _told(response: Any, service: str, name: str, value: float) -> dict[str, Any
         "Unit": "None",
         "Adjustable": True,
         "GlobalQuota": False,
+        **_usage_metric(name),
+    }
+
+
+def _usage_metric(name: str) -> dict[str, Any]:
+    """Return the metric that tells how much of a quota is in use; the names of its resources are our own words."""
+    instance_type, _, use = name.partition(" for ")
+    if not use.endswith(" usage") or use.startswith("cluster"):
+        return {}
+    resource = f"{use.removesuffix(' usage').replace(' ', '-')}/{instance_type}"
+    dimensions = {"Service": "SageMaker", "Type": "Resource", "Resource": resource, "Class": "None"}
+    return {
+        "UsageMetric": {
+            "MetricNamespace": "AWS/Usage",
+            "MetricName": "ResourceCount",
+            "MetricDimensions": dimensions,
+            "MetricStatisticRecommendation": "Maximum",
+        }
     }
 
 

@@ -65,14 +65,15 @@ def aws() -> Generator[LocalAws]:
 
 @pytest.fixture
 def check(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
-    """Return what writes a fleet file and checks it."""
+    """Return what checks a fleet file, and writes it first where it is given as text."""
     for name, value in aws.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
 
-    def run(text: str, *words: str) -> Checked:
-        file = tmp_path / "fleet.yaml"
-        file.write_text(text, encoding="utf-8")
+    def run(fleet: str | Path, *words: str) -> Checked:
+        file = fleet if isinstance(fleet, Path) else tmp_path / "fleet.yaml"
+        if isinstance(fleet, str):
+            file.write_text(fleet, encoding="utf-8")
         code = main(["check", str(file), *words])
         told = capsys.readouterr()
         return Checked(code, told.out, told.err)

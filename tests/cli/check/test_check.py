@@ -1,9 +1,15 @@
 """What an account without surprises, and one with, is told; asked of the emulation in this process."""
 
 import json
+from typing import Any
+
+import pytest
 
 from local_aws.client import LocalAws
 from tests.cli.check.conftest import ENOUGH, TRN1, Check
+from tests.pains.told import told
+from tests.rules.account.commands import commands_in, why_not
+from tools.synth_environment import ROOT
 
 
 def test_an_account_that_has_all_is_fine(check: Check):
@@ -48,6 +54,7 @@ def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
     checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json", "--only", "offerings")
     assert checked.code == 1
     problem = checked.only("ml.trn1.32xlarge in usw2-az2")
+    told(13, problem["message"], "is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
     assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
     assert "this is an indication" in problem["message"]
     assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
@@ -66,3 +73,46 @@ def test_a_mistake_in_the_file_is_told_before_anything_is_asked(check: Check):
     assert checked.code == 1
     assert checked.out == ""
     assert "inf2" in checked.err
+
+
+def test_a_region_that_aws_does_not_have_is_told_before_anything_is_asked(check: Check):
+    checked = check(TRN1, "--region", "us-west-2a")
+    assert checked.code == 1
+    assert "AWS has no region of this name" in checked.err
+    assert "write 'us-west-2': 'us-west-2a' is an AZ of it" in checked.err
+
+
+@pytest.mark.parametrize("example", ["hyperpod-full", "parallelcluster-full", "inference-full", "sagemaker-full"])
+def test_every_example_is_asked_about_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
+    checked = check(ROOT / "examples" / f"{example}.yaml", "--json", "--region", "us-east-2")
+    assert checked.code == 1
+    problems: list[dict[str, Any]] = [one for row in checked.rows.values() for one in row["problems"]]
+    assert len(problems) > 5
+    assert [why for one in problems for command in commands_in(one["remedy"]) if (why := why_not(command))] == []
+    assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
+
+
+def test_what_a_metric_tells_is_in_use_counts_too(check: Check, aws: LocalAws):
+    """SageMaker names a metric of usage for quotas of jobs, notebooks and endpoints."""
+    name = "ml.g5.xlarge for notebook instance usage"
+    fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
+    aws.give_account(quotas={"sagemaker": {name: 2}})
+    before = check(fleet, "--json", "--only", "quotas").rows[f"quota {name}"]
+    assert (before["verdict"], before["detail"]) == ("good", "takes 1 of 2; AWS does not tell what is in use")
+    aws.client("cloudwatch").put_metric_data(
+        Namespace="AWS/Usage",
+        MetricData=[
+            {
+                "MetricName": "ResourceCount",
+                "Value": 2,
+                "Dimensions": [
+                    {"Name": "Service", "Value": "SageMaker"},
+                    {"Name": "Type", "Value": "Resource"},
+                    {"Name": "Resource", "Value": "notebook-instance/ml.g5.xlarge"},
+                    {"Name": "Class", "Value": "None"},
+                ],
+            }
+        ],
+    )
+    problem = check(fleet, "--json", "--only", "quotas").only(f"quota {name}")
+    assert "takes 1 beside 2 in use" in problem["message"]

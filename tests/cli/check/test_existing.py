@@ -8,6 +8,7 @@ import pytest
 
 from local_aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
+from tests.pains.told import told
 
 _EXISTING = """
 fleet: mine
@@ -79,7 +80,8 @@ def test_rules_addresses_and_endpoints_of_an_existing_network_are_told(check: Ch
 def test_efa_rules_are_mended_by_the_remedy(check: Check, network: Network, aws: LocalAws):
     row = check(network.fleet, "--json", "--only", "network").rows[f"EFA rules of {network.group}"]
     assert [problem["code"] for problem in row["problems"]] == ["LF1036", "LF1036"]
-    assert "so EFA does not work, and nodes fail their health check" in row["problems"][0]["message"]
+    message = row["problems"][0]["message"]
+    told(9, message, "so EFA does not work, and nodes fail their health check about twenty minutes into the deployment")
     rule: list[dict[str, Any]] = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": network.group}]}]
     for problem, side in zip(row["problems"], ("ingress", "egress"), strict=True):
         assert f"aws ec2 authorize-security-group-{side} --group-id {network.group}" in problem["remedy"]
@@ -93,9 +95,9 @@ def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network
     problem = checked.only(f"file system {network.fsx}")
     assert problem["where"] == "storage.fsx.existing.mount_name"
     assert problem["remedy"].startswith("write `mount_name: ")
-    told = [one["message"] for one in checked.rows[f"ports of {network.fsx}"]["problems"]]
-    assert any("does not let TCP 988 in from" in message for message in told)
-    assert any("does not let TCP 1018-1023 in from" in message for message in told)
+    messages = [one["message"] for one in checked.rows[f"ports of {network.fsx}"]["problems"]]
+    assert any("does not let TCP 988 in from" in message for message in messages)
+    assert any("does not let TCP 1018-1023 in from" in message for message in messages)
 
 
 def test_what_is_not_there_is_told(check: Check, network: Network):
@@ -103,9 +105,9 @@ def test_what_is_not_there_is_told(check: Check, network: Network):
     for thing in (network.vpc, network.subnet, network.group, network.fsx):
         text = text.replace(thing, f"{thing.split('-')[0]}-0123456789abcdef9")
     checked = check(text, "--json", "--only", "network", "--only", "storage")
-    told = [problem["message"] for row in checked.rows.values() for problem in row["problems"]]
+    messages = [problem["message"] for row in checked.rows.values() for problem in row["problems"]]
     for kind in ("VPC", "subnet", "security group", "file system"):
-        assert any(message.startswith(f"there is no {kind} ") for message in told), kind
+        assert any(message.startswith(f"there is no {kind} ") for message in messages), kind
 
 
 _BUCKETS = """
@@ -134,11 +136,11 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
 def test_an_image_of_somebody_else_is_told(check: Check, aws: LocalAws):
     image = aws.client("ec2").describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
     text = TRN1.replace("count: 4", f"count: 4, image: {image}")
-    told = [
+    messages = [
         one["message"]
         for one in check(text, "--json", "--only", "images").rows[f"image {image} of train/trn1"]["problems"]
     ]
-    assert any("HyperPod takes images of the cluster's account only" in message for message in told)
+    assert any("HyperPod takes images of the cluster's account only" in message for message in messages)
 
 
 _SERVICE = """

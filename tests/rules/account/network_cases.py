@@ -22,7 +22,13 @@ _PLAN = ZonePlan(availability_zone_id="usw2-az4", claims=(_CLAIM,), subnet_cidr=
 
 
 def subnet(**changed: Any) -> ExistingSubnet:
-    given = {"subnet_id": "subnet-1", "vpc_id": "vpc-1", "zone": "usw2-az4", "cidr": "10.0.0.0/24", "free": 40}
+    given: dict[str, Any] = {
+        "subnet_id": "subnet-1",
+        "vpc_id": "vpc-1",
+        "zone": "usw2-az4",
+        "cidr": "10.0.0.0/24",
+        "free": 40,
+    }
     return ExistingSubnet(**{**given, **changed})
 
 

@@ -11,6 +11,8 @@ from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
 
 _PREFIXES = {"service-quotas": "servicequotas"}
 """Where the service's name in IAM is not boto3's."""
+_PAGES = {"service-quotas": 100, "sagemaker": 100}
+"""The most that a page may hold, where the service's default is ten or twenty: SageMaker has thousands of quotas."""
 _ACTIONS = {"s3:HeadBucket": "s3:ListBucket", "s3:ListObjectsV2": "s3:ListBucket"}
 
 
@@ -56,7 +58,9 @@ class Account:
             with self._making:  # boto3 makes clients in one thread only.
                 client = self._clients.client(service)
             if not first_page and client.can_paginate(operation):
-                return client.get_paginator(operation).paginate(**parameters).build_full_result()
+                pages = client.get_paginator(operation)
+                sized = {"PaginationConfig": {"PageSize": _PAGES[service]}} if service in _PAGES else {}
+                return pages.paginate(**parameters, **sized).build_full_result()
             return getattr(client, operation)(**parameters)
 
 

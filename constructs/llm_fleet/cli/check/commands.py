@@ -40,9 +40,12 @@ def check(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.terminal.progress import progress
     from llm_fleet.cli.terminal.screen import Screen
     from llm_fleet.config.load import load_fleet
+    from llm_fleet.rules.problem import raise_problems
+    from llm_fleet.rules.regions import check_region
 
     fleet = load_fleet(Path(arguments.file))
     region = arguments.region or fleet.region
+    raise_problems([problem.under("--region") for problem in check_region(region)], subject="the command line")
     topics = [Topic(name) for name in arguments.only or list(Topic)]
     account = Account(AwsClients(region=region))
     questions = questions_of(fleet, region=region, topics=topics, ask_hub=arguments.hub)
