@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from llm_fleet.cli.main import _parser as command_line  # pyright: ignore[reportPrivateUsage]
+from llm_fleet.cli import main
 from tools.make_docs_markdown import GENERATED, code, table
 from tools.synth_environment import ROOT
 
@@ -16,7 +16,15 @@ Where `--json` is given, problems are on standard output as JSON, too.
 
 def page() -> str:
     """Return the page."""
-    return f"# Commands\n\n{GENERATED}{_EXITS}\n" + "\n".join(_verb(*one) for one in commands(command_line()))
+    own = [(path.read_text(encoding="utf-8").splitlines()[0], path.name) for path in sorted(PLACE.parent.glob("*.md"))]
+    pages = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for title, name in own if name != PLACE.name)
+    told = f"Told at length, with what they print:\n\n{pages}\n" if pages else ""
+    return f"# Commands\n\n{GENERATED}{_EXITS}\n{told}" + "\n".join(_verb(*one) for one in commands(command_line()))
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of `llm-fleet`."""
+    return main._parser()  # pyright: ignore[reportPrivateUsage] - it is nobody else's
 
 
 def commands(
@@ -26,7 +34,8 @@ def commands(
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse tells it nowhere else
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
             helps = {one.dest: one.help or "" for one in action._choices_actions}  # pyright: ignore[reportPrivateUsage]
-            for name, verb in action.choices.items():
+            choices: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            for name, verb in choices.items():
                 inner = list(commands(verb, f"{before} {name}"))
                 yield from inner or [(f"{before} {name}", helps.get(name, ""), verb)]
 

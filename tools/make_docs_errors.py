@@ -3,7 +3,7 @@
 A message holds values that only a mistake has; they are shown by the names that the sources give them, as `{count}`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from llm_fleet.rules.any_code import AnyCode
@@ -16,7 +16,7 @@ _MOST_EXAMPLES = 3
 _WITHOUT = "What it says depends on the value: the message names the place, and the remedy what to write there.\n"
 
 
-def pages(codes: list[AnyCode]) -> Mapping[str, str]:
+def pages(codes: Sequence[AnyCode]) -> Mapping[str, str]:
     """Return the text of every page by its file name: a page a hundred codes."""
     told = told_codes()
     hundreds: dict[int, list[AnyCode]] = {}
@@ -59,7 +59,7 @@ def _escaped(text: str) -> str:
     return plain
 
 
-def write(codes: list[AnyCode], place: Path = PLACE) -> None:
+def write(codes: Sequence[AnyCode], place: Path = PLACE) -> None:
     """Write every page, and remove those of what is gone."""
     place.mkdir(parents=True, exist_ok=True)
     made = pages(codes)

@@ -24,8 +24,8 @@ _GUIDES = (
     "tear-down",
 )
 _TRAINING = ("from-nothing-to-a-served-model", "fitting", "jobs")
-_TO_LOOK_UP = ("fleet-file.md", "examples.md", "versions.md", "update-plan.md", "mirror.md")
-_PROOF = ("proven.md", "drill.md", "local-serving.md", "speed.md")
+_TO_LOOK_UP = ("fleet-file.md", "examples.md", "users.md", "versions.md", "update-plan.md", "mirror.md")
+_PROOF = ("proven.md", "pains.md", "drill.md", "local-serving.md", "speed.md")
 Chapter = tuple[str, list[str]]
 
 
@@ -34,14 +34,14 @@ def nav() -> list[str | Chapter]:
     chapters: list[str | Chapter] = [
         "index.md",
         ("Guides", [f"guides/{name}.md" for name in _GUIDES]),
-        ("To look up", [*_TO_LOOK_UP]),
+        ("To look up", _there(_TO_LOOK_UP)),
         ("Commands", _folder("commands", first=("index",))),
         ("Training", _folder("training", first=_TRAINING)),
         ("Constructs", _folder("constructs")),
         ("Reference", _folder("reference", first=("index",))),
         ("Error codes", ["error-codes.md", *_folder("errors", key=_number)]),
         ("Failures of nodes", ["node-failures.md", "how-a-node-comes-up.md", *_folder("node-failures", key=_number)]),
-        ("What is proven", [*_PROOF, *sorted(outside_pages().values())]),
+        ("What is proven", [*_there(_PROOF), *sorted(outside_pages().values())]),
     ]
     named = {page for one in chapters for page in ([one] if isinstance(one, str) else one[1])}
     left = sorted(path for path in _pages() if path not in named)
@@ -60,6 +60,10 @@ def page(text: str) -> str:
         else:
             lines += [f"  - {one[0]}:", *(f"      - {path}" for path in one[1])]
     return head + mark + "\n".join(lines) + "\n"
+
+
+def _there(pages: Iterable[str]) -> list[str]:
+    return [page for page in pages if (DOCS / page).is_file()]
 
 
 def _folder(name: str, *, first: Iterable[str] = (), key: Callable[[str], object] = str.casefold) -> list[str]:

@@ -92,7 +92,8 @@ def _first(version: Any) -> str:
     """Return a version; where there is one for each PyTorch, all of them."""
     if isinstance(version, str):
         return version
-    return " or ".join(dict.fromkeys(str(one) for one in (version.values() if isinstance(version, dict) else version)))
+    several: list[str] = list(version.values()) if hasattr(version, "values") else list(version)
+    return " or ".join(dict.fromkeys(several))
 
 
 def _images() -> Iterator[str]:

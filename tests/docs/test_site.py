@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -99,6 +100,7 @@ def test_every_example_has_its_picture_and_no_picture_is_left_over(site: Site):
 @pytest.mark.parametrize("page", PAGES)
 def test_addresses_elsewhere_have_the_right_form(page: str):
     for address in EXTERNAL.findall((DOCS / page).read_text(encoding="utf-8")):
+        assert isinstance(address, str)
         told = urlsplit(address.rstrip(".,;:"))
         host = told.hostname or ""
         if "…" in host:  # an address that the reader has to fill in
@@ -128,9 +130,7 @@ def leads_somewhere(site: Site, path: str, target: str) -> bool:
 def paths(nav: object) -> Iterator[str]:
     if isinstance(nav, str):
         yield nav
-    elif isinstance(nav, dict):
-        for part in nav.values():
-            yield from paths(part)
-    elif isinstance(nav, list):
-        for part in nav:
-            yield from paths(part)
+        return
+    parts = cast("dict[str, object]", nav).values() if isinstance(nav, dict) else cast("list[object]", nav)
+    for part in parts:
+        yield from paths(part)

@@ -5,7 +5,8 @@ from typing import Any
 
 from llm_fleet.cli.plan.picture.names import count, short, some
 from llm_fleet.cli.plan.picture.resource import Resource
-from llm_fleet.cli.plan.picture.thing import Column, Thing, Tone
+from llm_fleet.cli.plan.picture.terms import Column, Tone
+from llm_fleet.cli.plan.picture.thing import Thing
 from llm_fleet.cli.plan.picture.view import View
 
 HYPERPOD, PARALLELCLUSTER = "AWS::SageMaker::Cluster", "Custom::PclusterCluster"

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from llm_fleet.cli.plan.picture.measures import GAP, INSET, LABEL, MARGIN, card_height
 from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.thing import Column, Thing
+from llm_fleet.cli.plan.picture.terms import Column
+from llm_fleet.cli.plan.picture.thing import Thing
 from llm_fleet.cli.plan.picture.vpc import Vpc
 
 HEAD = 44

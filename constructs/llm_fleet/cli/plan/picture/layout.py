@@ -9,7 +9,8 @@ from llm_fleet.cli.plan.picture.frame import Box, Frame, frame_of
 from llm_fleet.cli.plan.picture.measures import GAP, INSET, LANE, MARGIN, TITLE, card_width
 from llm_fleet.cli.plan.picture.routes import Route, routes_of
 from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.thing import Column, Thing
+from llm_fleet.cli.plan.picture.terms import Column
+from llm_fleet.cli.plan.picture.thing import Thing
 
 _DEPTH = 4
 """Boxes within boxes: region, VPC, zone, subnet."""

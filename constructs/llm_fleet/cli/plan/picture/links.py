@@ -8,7 +8,8 @@ from llm_fleet.cli.plan.picture.mounts import mounts_of
 from llm_fleet.cli.plan.picture.permissions import buckets_of
 from llm_fleet.cli.plan.picture.resource import Resource
 from llm_fleet.cli.plan.picture.storage_things import BUCKET, DATABASE, FILE_SYSTEM
-from llm_fleet.cli.plan.picture.thing import Column, Link, Thing, Verb
+from llm_fleet.cli.plan.picture.terms import Column, Verb
+from llm_fleet.cli.plan.picture.thing import Link, Thing
 from llm_fleet.cli.plan.picture.view import View
 from llm_fleet.cli.plan.picture.watch_things import ALARM, FUNCTION, QUEUE, TOPIC
 

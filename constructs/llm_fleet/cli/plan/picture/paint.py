@@ -9,7 +9,8 @@ from llm_fleet.cli.plan.picture.frame import HEAD, Box
 from llm_fleet.cli.plan.picture.layout import Layout, Line, Rectangle
 from llm_fleet.cli.plan.picture.measures import GAP, LABEL, LINE, MARGIN, PAD, SMALL, TITLE
 from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.thing import Link, Thing, Verb
+from llm_fleet.cli.plan.picture.terms import Verb
+from llm_fleet.cli.plan.picture.thing import Link, Thing
 
 _SAMPLE = 34
 

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from llm_fleet.cli.plan.picture.resource import Resource
 from llm_fleet.cli.plan.picture.storage_things import BUCKET
-from llm_fleet.cli.plan.picture.thing import Link, Verb
+from llm_fleet.cli.plan.picture.terms import Verb
+from llm_fleet.cli.plan.picture.thing import Link
 from llm_fleet.cli.plan.picture.view import View
 
 _WRITING = ("s3:Put", "s3:Delete", "s3:*", "*")

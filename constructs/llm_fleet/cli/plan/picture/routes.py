@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from llm_fleet.cli.plan.picture.frame import Frame, Span
 from llm_fleet.cli.plan.picture.measures import GAP, PORT
 from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.thing import Column, Link
+from llm_fleet.cli.plan.picture.terms import Column
+from llm_fleet.cli.plan.picture.thing import Link
 
 # Lines that leave, pass and arrive never run at one height, so that no two of them look like one.
 _LEAVES, _PASSES, _ARRIVES = 0, 2, 4

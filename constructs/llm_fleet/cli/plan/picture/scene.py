@@ -12,7 +12,8 @@ from llm_fleet.cli.plan.picture.network_things import network_things
 from llm_fleet.cli.plan.picture.sagemaker_things import sagemaker_things
 from llm_fleet.cli.plan.picture.service_things import service_things
 from llm_fleet.cli.plan.picture.storage_things import storage_things
-from llm_fleet.cli.plan.picture.thing import Column, Link, Thing, Tone, Verb
+from llm_fleet.cli.plan.picture.terms import Column, Tone, Verb
+from llm_fleet.cli.plan.picture.thing import Link, Thing
 from llm_fleet.cli.plan.picture.view import View
 from llm_fleet.cli.plan.picture.vpc import Vpc, vpcs_of
 from llm_fleet.cli.plan.picture.watch_things import watch_things

@@ -5,7 +5,8 @@ from typing import Any
 
 from llm_fleet.cli.plan.picture.names import construct_name, short
 from llm_fleet.cli.plan.picture.resource import Resource
-from llm_fleet.cli.plan.picture.thing import Column, Thing, Tone
+from llm_fleet.cli.plan.picture.terms import Column, Tone
+from llm_fleet.cli.plan.picture.thing import Thing
 from llm_fleet.cli.plan.picture.view import View
 
 FILE_SYSTEM, DATABASE, BUCKET = "AWS::FSx::FileSystem", "AWS::RDS::DBCluster", "AWS::S3::Bucket"
