@@ -34,7 +34,13 @@ def night(launch_post: FleetOnAws, tmp_path_factory: pytest.TempPathFactory) -> 
         LEAKY,
         [line for line in everything().splitlines() if line.strip()],
     )
-    report = {"code": "LFN35", "started": "2026-11-22T03:00:00.000Z", "node": {}, "steps": [], "cause": everything()}
+    report: dict[str, Any] = {
+        "code": "LFN35",
+        "started": "2026-11-22T03:00:00.000Z",
+        "node": {},
+        "steps": [],
+        "cause": everything(),
+    }
     leave_report(launch_post, REPORTED, report)
     launch_post.aws.tell_cluster_event(
         {

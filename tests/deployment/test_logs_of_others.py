@@ -58,8 +58,8 @@ def write(aws: Any, group: str, streams: dict[str, list[str]]) -> None:
 @pytest.fixture(scope="module")
 def left(launch_post: FleetOnAws) -> FleetOnAws:
     """An account in which there were a ParallelCluster and a service, too."""
-    write(launch_post.aws, PC_GROUP, STREAMS)
     write(launch_post.aws, PC_GROUP.replace("2026", "2025"), {"ip-10-1-0-9.i-0c0c0c0c0c0c0c0c0.cfn-init": FAILED})
+    write(launch_post.aws, PC_GROUP, STREAMS)
     server = {"server/tgi/0123456789abcdef0123456789abcdef": ["loading the model", "killed"]}
     write(launch_post.aws, SERVICE_GROUP, {**server, "events": [json.dumps(STOPPED)]})
     return launch_post
@@ -73,7 +73,8 @@ def say(left: FleetOnAws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     def said(verb: str, name: str, kind: str, *words: str) -> tuple[int, str, str]:
         code = main([verb, name, "--kind", kind, "--region", "us-west-2", *words])
-        return (code, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return code, out, err
 
     return said
 

@@ -20,7 +20,8 @@ def upgrade(launch_post: FleetOnAws, monkeypatch: pytest.MonkeyPatch, capsys: py
 
     def run(*words: str) -> tuple[int, str, str]:
         code = main(["upgrade", "--no-session", "-f", str(LAUNCH_POST), *words])
-        return (code, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return code, out, err
 
     return run
 

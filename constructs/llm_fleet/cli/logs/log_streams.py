@@ -12,6 +12,7 @@ from llm_fleet.rules.day_two.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient
+    from mypy_boto3_logs.type_defs import LogGroupTypeDef
 
 _NAMES_A_CALL = 100
 """Streams that FilterLogEvents takes by name."""
@@ -23,8 +24,12 @@ def newest_group(client: "CloudWatchLogsClient", prefix: str, form: re.Pattern[s
         pages = client.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=prefix)
         found = [group for page in pages for group in page["logGroups"]]
     fitting = [group for group in found if form.fullmatch(group.get("logGroupName", ""))]
-    newest = max(fitting, key=lambda group: group.get("creationTime", 0), default=None)
+    newest = max(fitting, key=_made, default=None)
     return None if newest is None else newest.get("logGroupName")
+
+
+def _made(group: "LogGroupTypeDef") -> tuple[int, str]:
+    return group.get("creationTime", 0), group.get("logGroupName", "")
 
 
 def stream_names(client: "CloudWatchLogsClient", group: str, prefix: str = "") -> list[str] | None:
