@@ -176,6 +176,15 @@ def test_a_throttled_api_is_waited_for_and_then_told(
         assert "LF1005" in capsys.readouterr().err
     finally:
         aws.refuse_calls("ThrottlingException", times=0)
+    aws.refuse_calls("ExpiredTokenException", service="sagemaker", times=1)
+    assert main(["connect", *FILE, "--print"]) == 3
+    assert "LF1002" in capsys.readouterr().err
+
+
+def test_without_credentials_nothing_is_guessed():
+    ran = run("nodes", CLUSTER, "--region", "us-west-2", "--json")
+    assert ran.code == 3
+    assert json.loads(ran.out)["problems"][0]["code"] == "LF1001"
 
 
 def test_a_shell_is_the_persons_own_with_its_ctrl_c(launch_post: FleetOnAws, sessions: SessionPrograms):
@@ -232,9 +241,8 @@ def parallel(launch_post: FleetOnAws) -> Generator[list[str]]:
             "ResourceType": "instance",
             "Tags": [{"Key": f"parallelcluster:{key}", "Value": value} for key, value in tags.items()],
         }
-        image = ec2.describe_images()["Images"][0]["ImageId"]
         made = ec2.run_instances(
-            ImageId=image,
+            ImageId="ami-0123456789abcdef0",
             MinCount=count,
             MaxCount=count,
             InstanceType="m5.large",
