@@ -1,27 +1,30 @@
 """Service Quotas: moto has the defaults of VPC alone, and no operation that lists what an account was granted.
 
 What an account has is what a test gives it (`LocalAws.give_account`). Other quotas of VPC have the defaults that moto
-carries, those of EC2, FSx and SageMaker that the catalog names are there with a value of 0, as new accounts have for
-accelerators. Codes are AWS's where the catalog knows them, else worked out from the name, and the same each time.
+carries, those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
+accelerators. Codes are AWS's where they are known, else worked out from the name, and the same each time.
 A request for more is kept as PENDING: nobody answers it here.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from time import time
 from typing import Any
 
+import botocore.session
 from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
 from moto.servicequotas.responses import ServiceQuotasResponse
 
-from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.instances import instances
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation
 
 _SERVICE = "service-quotas"
 _INVALID = "IllegalArgumentException"
 _MISSING = "NoSuchResourceException"
 _PAGE = 100
+_SERVICES = ("ec2", "fsx", "sagemaker")
 _Place = tuple[str, str]
 """Account and region."""
 _granted: dict[_Place, dict[tuple[str, str], float]] = {}
@@ -97,28 +100,33 @@ def _history(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 def _defaults(service: str) -> dict[str, float]:
     if service == "vpc":
         return {str(quota["QuotaName"]): float(quota["Value"]) for quota in VPC_DEFAULT_QUOTAS}
-    if service not in ("ec2", "fsx", "sagemaker"):
+    if service not in _SERVICES:
         raise Refused(_MISSING, f"The request failed because the specified service does not exist: {service}")
     return dict.fromkeys(_names(service), 0.0)
 
 
 def _names(service: str) -> Iterator[str]:
-    facts = load("service_quotas")
-    yield from (quota["name"] for quota in facts["named"].values() if quota["service"] == service)
-    if service == "ec2":
-        for entry in facts["vcpus"]:
-            yield from (entry[kind]["name"] for kind in ("on-demand", "spot") if kind in entry)
+    yield from _known()[service]
     if service == "sagemaker":
-        forms = [form for kinds in facts["of_machines"].values() for form in kinds.values() if form]
-        for instance_type in instances():
-            yield from (form.format(type=instance_type) for form in (*forms, facts["warm_pool"]))
+        for instance_type in _instance_types():
+            yield from (form.format(type=instance_type) for form in _known()["of_instance_types"])
 
 
+@cache
+def _known() -> dict[str, Any]:
+    return json.loads(Path(__file__).with_name("account_quotas.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _instance_types() -> tuple[str, ...]:
+    session: Any = botocore.session.Session()
+    return tuple(session.get_service_model("sagemaker").shape_for("ClusterInstanceType").enum)
+
+
+@cache
 def _codes() -> dict[str, str]:
-    facts = load("service_quotas")
-    named = {quota["name"]: quota["code"] for quota in facts["named"].values()}
-    vcpus = {e[k]["name"]: e[k]["code"] for e in facts["vcpus"] for k in ("on-demand", "spot") if k in e}
-    return {**{str(quota["QuotaName"]): str(quota["QuotaCode"]) for quota in VPC_DEFAULT_QUOTAS}, **named, **vcpus}
+    of_vpc = {str(quota["QuotaName"]): str(quota["QuotaCode"]) for quota in VPC_DEFAULT_QUOTAS}
+    return {**of_vpc, **{name: code for service in _SERVICES for name, code in _known()[service].items()}}
 
 
 def _told(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
