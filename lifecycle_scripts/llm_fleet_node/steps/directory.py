@@ -116,6 +116,7 @@ STEP = Step(
     verify=_verify,
     after=("hosts", "mount_open_zfs", "mount_lustre"),
     skip=_skip,
-    timeout=300,
+    # It may install packages.
+    timeout=1500,
     retries=2,
 )

@@ -12,7 +12,7 @@ from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.marked_block import put_block
 from llm_fleet_node.people_parts import SlurmAccounts
-from llm_fleet_node.slurm import conf_file, units
+from llm_fleet_node.slurm import conf_file
 from llm_fleet_node.waiting import wait_for
 
 BLOCK = "limits of accounts"
@@ -47,7 +47,6 @@ def put_into_platforms(host: Host, etc: str, accounts: SlurmAccounts | None) -> 
     host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
     if accounts is not None and not _soon(host, accounts):
         # Some releases read what they count only at their start (unverified which).
-        units.start(host, "slurmctld")
         host.run("systemctl", "restart", "slurmctld.service", timeout=110, changes="restarted slurmctld")
         _soon(host, accounts)
 

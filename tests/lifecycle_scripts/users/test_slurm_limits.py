@@ -11,6 +11,7 @@ from llm_fleet_node.marked_block import with_block
 from llm_fleet_node.node import Node
 from llm_fleet_node.people_parts import SlurmAccount, SlurmAccounts
 from llm_fleet_node.steps.slurm_accounts import STEP
+from llm_fleet_node.users import slurm_enforcement
 from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ
 from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
 from tests.lifecycle_scripts.step_node_4 import ALICE, again, file, make, program
@@ -208,6 +209,21 @@ def test_limits_that_nobody_enforces_are_no_limits(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="AccountingStorageEnforce without limits") as failure:
         STEP.verify(node)
     assert failure.value.code is Code.LIMITS_NOT_ENFORCED
+
+
+def test_where_reading_anew_is_not_enough_slurmctld_is_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm_enforcement, "_SECONDS", 0.1)
+    node = fresh(tmp_path)
+    deaf = SCONTROL.replace("write('/running', read('/opt/slurm/etc/slurm.conf')); ", "")
+    program(tmp_path, "scontrol", deaf)
+    restart = "if a == ['restart', 'slurmctld.service']: write('/running', read('/opt/slurm/etc/slurm.conf'))"
+    program(tmp_path, "systemctl", restart)
+    file(tmp_path, "/opt/slurm/bin/scontrol", (tmp_path / "usr/bin/scontrol").read_text(), 0o755)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert node.host.changes[-1] == "restarted slurmctld"
 
 
 @pytest.mark.parametrize("hook", ["OnCreate", "OnNodeConfigured"])
