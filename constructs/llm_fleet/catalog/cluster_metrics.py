@@ -68,8 +68,14 @@ def workspace_arn_pattern() -> str:
 
 
 def _metric(key: str, fact: dict[str, Any]) -> ClusterMetric:
-    sets = tuple(tuple(names) for names in fact["dimensions"])
-    return ClusterMetric(key=key, **{**fact, "dimensions": sets})
+    return ClusterMetric(
+        key=key,
+        name=fact["name"],
+        unit=fact["unit"],
+        source=fact["source"],
+        dimensions=tuple(tuple(names) for names in fact["dimensions"]),
+        meaning=fact["meaning"],
+    )
 
 
 def _facts() -> dict[str, Any]:

@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     if "--once" in rest:
         return 1 if collector.once().trouble else 0
     stopped = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stopped.set())
     _say(f"measures every {settings.seconds} s, for {settings.destination}")
     while True:
         collector.once()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import urllib.error
 import urllib.request
 from datetime import datetime, timezone
 from typing import Any, Optional

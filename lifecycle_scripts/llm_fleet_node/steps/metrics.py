@@ -60,6 +60,7 @@ def _verify(node: Node) -> None:
         fail(Code.METRICS_SERVICE, f"{UNIT} does not run")
     what = f"value in {program.STATUS} that {UNIT} has measured"
     looked = wait_for(what, lambda: program.looked(node), seconds=_SECONDS, code=Code.METRICS_SERVICE)
+    assert looked is not None
     _check(node, looked)
 
 

@@ -52,10 +52,10 @@ def files(node: Node) -> dict[str, str]:
 def looked(node: Node) -> Optional[Looked]:
     """Return what the program said last; `None` when it has not measured lately, with the settings that it has now."""
     try:
-        told = json.loads(node.host.read(STATUS) or "null")
+        told: dict[str, Any] = json.loads(node.host.read(STATUS) or "{}")
     except ValueError:
         return None
-    if not isinstance(told, dict) or told["settings"] != _fingerprint(node.host.read(SETTINGS) or ""):
+    if not told or told["settings"] != _fingerprint(node.host.read(SETTINGS) or ""):
         return None
     if told["measured"] / 1000 < time.time() - _FRESH or not told["values"]:
         return None

@@ -62,7 +62,11 @@ def test_a_machine_tells_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "local_disk_used" not in first
     file(tmp_path, "/opt/dlami/nvme/x", "")
     assert "local_disk_used" not in read_node(linux(tmp_path), rates).values, "a folder of the root disk is no disk"
-    monkeypatch.setattr(node.os.path, "ismount", lambda path: str(path).endswith("/opt/dlami/nvme"))
+
+    def is_mounted(path: Path) -> bool:
+        return str(path).endswith("/opt/dlami/nvme")
+
+    monkeypatch.setattr(node.os.path, "ismount", is_mounted)
     later = read_node(linux(tmp_path, stat=STAT_LATER), rates).values
     assert 0 < later["local_disk_used"] < 100
 
@@ -118,7 +122,8 @@ def _neuron(**changes: Any) -> dict[str, Any]:
 
 
 def test_neuron_devices_that_nobody_uses_are_idle() -> None:
-    for nobody in ([], None):
+    none: list[Any] = []
+    for nobody in (none, None):
         told = of_document(_neuron(neuron_runtime_data=nobody), Rates())
         assert (told.values["accelerator_utilization"], told.values["accelerators_idle"]) == (0.0, 1.0)
 

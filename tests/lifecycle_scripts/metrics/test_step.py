@@ -64,7 +64,7 @@ def node(tmp_path: Path) -> Node:
 
 def measured(node: Node, **told: Any) -> None:
     """What the program leaves behind, had it run."""
-    status = {
+    status: dict[str, Any] = {
         "settings": fingerprint(node.host.read(SETTINGS) or ""),
         "measured": int(time.time() * 1000),
         "values": 7,

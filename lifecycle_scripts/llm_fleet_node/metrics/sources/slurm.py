@@ -38,7 +38,7 @@ def read_slurm(machine: Machine, now: Optional[datetime] = None) -> Reading:
 
 def queue_reading(lines: Iterable[str], now: datetime) -> Reading:
     """Return what lines of `state|reason|submitted` come to; `now` in UTC, as they are."""
-    counts = dict.fromkeys(("running", "pending", "limited", "held"), 0.0)
+    counts: dict[str, float] = {"running": 0.0, "pending": 0.0, "limited": 0.0, "held": 0.0}
     longest = 0.0
     for line in lines:
         state, _, rest = line.strip().partition("|")
