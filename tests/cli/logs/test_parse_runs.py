@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from llm_fleet.cli.logs.node_run import LogLine
+from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.parse_runs import ParsedRun, own_text, parse_runs, step_of
 from tests.lifecycle_scripts.step_files import step
 from tests.lifecycle_scripts.throwaway_node import OWN_ADDRESSES, Ended, Node, resource_config

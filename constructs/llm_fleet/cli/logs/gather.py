@@ -5,9 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.logs.gathered import Gathered
+from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
 from llm_fleet.cli.logs.log_streams import filtered_lines, stream_lines
-from llm_fleet.cli.logs.node_run import Gathered, LogLine, NodeRun, Source
+from llm_fleet.cli.logs.node_run import NodeRun, Source
 from llm_fleet.cli.logs.parse_runs import HOOKS, ParsedRun, parse_runs
 from llm_fleet.cli.logs.reports import StoredReports, read_report, reports_uri, stored_reports
 from llm_fleet.cli.terminal.progress import progress

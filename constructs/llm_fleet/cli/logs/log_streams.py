@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
-from llm_fleet.cli.logs.node_run import LogLine
+from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.terminal.progress import progress
 from llm_fleet.rules.day_two.command_codes import CommandCode
 

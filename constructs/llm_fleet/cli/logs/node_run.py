@@ -1,6 +1,6 @@
 """What the start of a node came to, as far as its log or its report tells."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -94,21 +94,3 @@ class NodeRun:
             "place": self.place,
             "steps": [{name: getattr(step, name) for name in StepRun.__slots__} for step in self.steps],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    """One event of a log stream."""
-
-    time: datetime
-    stream: str
-    text: str
-
-
-@dataclass(slots=True)
-class Gathered:
-    """What was found out, and what could not be."""
-
-    runs: list[NodeRun] = field(default_factory=list[NodeRun])
-    remarks: list[str] = field(default_factory=list[str])
-    """For people: where something was read in place of something else, or is missing."""

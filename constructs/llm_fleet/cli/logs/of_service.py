@@ -8,8 +8,8 @@ from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.asked import Asked
+from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.log_streams import filtered_lines, stream_lines, stream_names
-from llm_fleet.cli.logs.node_run import LogLine
 from llm_fleet.cli.logs.service_tasks import HOSTS, StoppedTask, group_of, stopped_tasks
 from llm_fleet.cli.logs.show_lines import follow, print_line
 from llm_fleet.cli.place.place import Place

@@ -7,8 +7,8 @@ from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.asked import Asked
 from llm_fleet.cli.logs.gather import gather
+from llm_fleet.cli.logs.gathered import Gathered
 from llm_fleet.cli.logs.log_place import LogPlace
-from llm_fleet.cli.logs.node_run import Gathered
 from llm_fleet.cli.logs.show_runs import remedies, runs_table, summary
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.cli.terminal.json_text import print_json

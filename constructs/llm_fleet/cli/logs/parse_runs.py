@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from llm_fleet.cli.logs.node_run import LogLine, StepRun
+from llm_fleet.cli.logs.log_line import LogLine
+from llm_fleet.cli.logs.node_run import StepRun
 
 HOOKS = ("OnCreate", "OnInitComplete", "OnNodeConfigured")
 _HOOK = "|".join(HOOKS)

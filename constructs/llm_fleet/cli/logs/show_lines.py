@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
-from llm_fleet.cli.logs.node_run import LogLine
+from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.parse_runs import own_text, step_of
 from llm_fleet.cli.terminal.plain_text import plain_line
 

@@ -9,9 +9,10 @@ from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.asked import Asked
 from llm_fleet.cli.logs.gather import gather
+from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.log_place import LogPlace
 from llm_fleet.cli.logs.log_streams import filtered_lines, stream_lines, stream_names
-from llm_fleet.cli.logs.node_run import LogLine, Source
+from llm_fleet.cli.logs.node_run import Source
 from llm_fleet.cli.logs.overview import check_node, log_place
 from llm_fleet.cli.logs.parse_runs import parse_runs
 from llm_fleet.cli.logs.show_lines import follow, has_code, has_step, print_line
