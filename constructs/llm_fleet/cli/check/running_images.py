@@ -56,4 +56,10 @@ def _groups(account: Account, cluster_name: str) -> list[dict[str, Any]] | None:
 def _date_of(release: str) -> date | None:
     """Return the date in a release's name; releases without one, such as 1.2.0, tell no age."""
     found = _DATE.search(release)
-    return date(*(int(part) for part in found.groups())) if found else None
+    if found is None:
+        return None
+    year, month, day = map(int, found.groups())
+    try:
+        return date(year, month, day)
+    except ValueError:  # A number of a build, and no date.
+        return None
