@@ -50,8 +50,11 @@ def clients() -> Any:
         name = STACK if StackName == "pc" else StackName
         return [{"StackEvents": EVENTS[name][::-1]}]
 
-    paginator = SimpleNamespace(paginate=paginate)
-    return SimpleNamespace(cloudformation=SimpleNamespace(get_paginator=lambda _: paginator))
+    def get_paginator(operation: str) -> Any:
+        assert operation == "describe_stack_events"
+        return SimpleNamespace(paginate=paginate)
+
+    return SimpleNamespace(cloudformation=SimpleNamespace(get_paginator=get_paginator))
 
 
 def test_failures_are_told_down_to_the_nested_stack() -> None:

@@ -15,7 +15,7 @@ _COLUMNS = (
     Column(key="step", title="STEP"),
     Column(key="code", title="CODE"),
     Column(key="seconds", title="SECONDS", right=True),
-    Column(key="started", title="STARTED (UTC)"),
+    Column(key="started", title="AT (UTC)"),
     Column(key="cause", title="CAUSE", wraps=True),
 )
 _STEP_COLUMNS = (
@@ -66,13 +66,15 @@ def summary(runs: Sequence[NodeRun]) -> str:
     counts: dict[str, int] = {}
     for run in runs:
         counts[run.words] = counts.get(run.words, 0) + 1
-    return f"{len(runs)} nodes: " + ", ".join(f"{number} {words}" for words, number in counts.items())
+    return f"{len(runs)} node{'' if len(runs) == 1 else 's'}: " + ", ".join(
+        f"{number} {words}" for words, number in counts.items()
+    )
 
 
 def _row(run: NodeRun) -> dict[str, Cell]:
     outcome = run.words + ("" if run.lives else ", gone")
     if run.failed_before:
-        outcome += f", after {run.failed_before} that failed"
+        outcome += f", try {run.failed_before + 1}"
     return {
         "node": run.node,
         "group": run.group,
@@ -90,4 +92,4 @@ def _seconds(seconds: float | None) -> str | None:
 
 
 def _time(time: datetime | None) -> str | None:
-    return None if time is None else time.astimezone(UTC).strftime("%m-%d %H:%M:%S")
+    return None if time is None else time.astimezone(UTC).strftime("%m-%d %H:%M")
