@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from llm_fleet.jobs.trained_shape import TrainedShape as TrainedShape
     from llm_fleet.jobs.training_data import TrainingData as TrainingData
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
+    from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics as ClusterMetrics
     from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
     from llm_fleet.lifecycle.compile_cache import CompileCache as CompileCache
     from llm_fleet.lifecycle.directory.directory import Directory as Directory
@@ -63,7 +64,9 @@ if TYPE_CHECKING:
     from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds as ClusterAlarmThresholds
     from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
     from llm_fleet.monitoring.fleet_budget import FleetBudget as FleetBudget
+    from llm_fleet.monitoring.grafana_workspace import GrafanaWorkspace as GrafanaWorkspace
     from llm_fleet.monitoring.monitored_cluster import MonitoredCluster as MonitoredCluster
+    from llm_fleet.monitoring.prometheus_workspace import PrometheusWorkspace as PrometheusWorkspace
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
@@ -194,6 +197,7 @@ _HOMES = {
     "jobs.trained_shape": ("TrainedShape",),
     "jobs.training_data": ("TrainingData",),
     "jobs.training_run": ("TrainingRun",),
+    "lifecycle.cluster_metrics": ("ClusterMetrics",),
     "lifecycle.cluster_user": ("ClusterUser",),
     "lifecycle.compile_cache": ("CompileCache",),
     "lifecycle.directory.directory": ("Directory",),
@@ -211,7 +215,9 @@ _HOMES = {
     "monitoring.cluster_alarm_thresholds": ("ClusterAlarmThresholds",),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
     "monitoring.fleet_budget": ("FleetBudget",),
+    "monitoring.grafana_workspace": ("GrafanaWorkspace",),
     "monitoring.monitored_cluster": ("MonitoredCluster",),
+    "monitoring.prometheus_workspace": ("PrometheusWorkspace",),
     "named_files.deployed_configuration": ("DeployedConfiguration",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
