@@ -1,0 +1,73 @@
+"""What another image would do to a cluster of ParallelCluster and to an inference service, by the golden templates."""
+
+import argparse
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
+from llm_fleet.cli.upgrade.other_upgrades import parallelcluster_upgrade, service_upgrade
+from llm_fleet.rules.problem import FleetError
+from tools.synth_environment import ROOT
+
+GOLDEN = ROOT / "tests" / "stacks" / "golden"
+
+
+def arguments(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_place(parser)
+    return parser.parse_args(words)
+
+
+def in_example(name: str) -> tuple[Any, Any]:
+    given = arguments("-f", str(ROOT / "examples" / f"{name}.yaml"))
+    return place_of(given), fleet_of(given)
+
+
+def cloudformation(folder: str, stack: str) -> Any:
+    body = json.loads((GOLDEN / folder / f"{stack}.json").read_text(encoding="utf-8"))
+
+    def get_template(StackName: str, TemplateStage: str) -> Any:
+        assert (StackName, TemplateStage) == (stack, "Original")
+        return {"TemplateBody": body}
+
+    return SimpleNamespace(cloudformation=SimpleNamespace(get_template=get_template))
+
+
+def test_another_image_of_parallelcluster_is_judged_by_its_own_policies() -> None:
+    place, fleet = in_example("parallelcluster-trn1")
+    clients = cloudformation("parallelcluster-trn1", str(place.stack))
+    plan = parallelcluster_upgrade(clients, place, image="ami-0123456789abcdef0", fleet=fleet)
+    told = "\n".join(plan.warnings)
+    assert "Image/CustomAmi" in told
+    assert "ParallelCluster would refuse the update" in told
+    assert any("another head node" in one for one in plan.lost)
+
+
+def test_the_same_version_and_image_change_nothing() -> None:
+    place, fleet = in_example("parallelcluster-trn1")
+    plan = parallelcluster_upgrade(
+        cloudformation("parallelcluster-trn1", str(place.stack)), place, image=None, fleet=fleet
+    )
+    assert plan.warnings == ["nothing changes: it runs this version, on this image"]
+    assert plan.lost == []
+
+
+def test_without_the_file_nobody_knows() -> None:
+    place = place_of(arguments("pc", "--kind", "parallelcluster", "--region", "us-west-2"))
+    with pytest.raises(FleetError, match="LF1132"):
+        parallelcluster_upgrade(SimpleNamespace(), place, image=None, fleet=None)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+
+def test_hosts_of_a_service_are_counted_by_the_image_that_they_run() -> None:
+    place, fleet = in_example("inference-inf2")
+    instances = [{"attributes": [{"name": "ecs.ami-id", "value": f"ami-{n}"}]} for n in (1, 1, 2)]
+    ecs = SimpleNamespace(
+        list_container_instances=lambda cluster: {"containerInstanceArns": ["a", "b", "c"]},  # pyright: ignore
+        describe_container_instances=lambda cluster, containerInstances: {"containerInstances": instances},  # pyright: ignore
+    )
+    plan = service_upgrade(SimpleNamespace(ecs=ecs), place, image=None, fleet=fleet)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    assert [(group.current, group.nodes) for group in plan.groups] == [("ami-1", 2), ("ami-2", 1)]
+    assert plan.commands[0].startswith(f"cdk deploy {place.stack}")
