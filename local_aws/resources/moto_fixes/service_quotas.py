@@ -61,12 +61,11 @@ def _list_granted(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     granted = _granted.get((response.current_account, response.region), {})
     found = {name: value for (of, name), value in granted.items() if of == service}
     listed = {**(_defaults(service) if service != "sagemaker" else {}), **found}
-    return _paged(asked, [_told(response, service, name, value) for name, value in listed.items()])
+    return _paged(response, asked, listed)
 
 
 def _list_defaults(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    service = asked["ServiceCode"]
-    return _paged(asked, [_told(response, service, name, value) for name, value in _defaults(service).items()])
+    return _paged(response, asked, _defaults(asked["ServiceCode"]))
 
 
 def _get(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
@@ -174,8 +173,9 @@ def _found(response: Any, service: str, code: str) -> dict[str, Any]:
     raise Refused(_MISSING, "The request failed because the specified quota does not exist")
 
 
-def _paged(asked: dict[str, Any], quotas: list[dict[str, Any]]) -> dict[str, Any]:
+def _paged(response: Any, asked: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
     start = int(asked.get("NextToken") or 0)
     end = start + int(asked.get("MaxResults") or _PAGE)
-    more = {"NextToken": str(end)} if end < len(quotas) else {}
-    return {"Quotas": quotas[start:end], **more}
+    more = {"NextToken": str(end)} if end < len(values) else {}
+    page = list(values.items())[start:end]
+    return {"Quotas": [_told(response, asked["ServiceCode"], name, value) for name, value in page], **more}

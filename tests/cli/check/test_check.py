@@ -18,6 +18,9 @@ def test_an_account_that_has_all_is_fine(check: Check):
     assert "quota ml.trn1.32xlarge for cluster usage" in checked.out
     assert "post in us-west-2, account 123456789012: 13 checked; 13 good" in checked.out
     assert checked.err == ""
+    assert "\x1b" not in checked.out
+    rows = [line for line in checked.out.splitlines() if line.startswith("ml.trn1.32xlarge in usw2-az4")]
+    assert len(rows) == 1  # No terminal: a row is a line, for grep.
 
 
 def test_a_quota_that_is_too_small_is_told_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):

@@ -133,8 +133,8 @@ def test_buckets_must_be_there_near_and_new_ones_free(check: Check, aws: LocalAw
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 
 
-def test_an_image_of_somebody_else_is_told(check: Check, aws: LocalAws):
-    image = aws.client("ec2").describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+def test_an_image_of_somebody_else_is_told(check: Check):
+    image = "ami-03cf127a"  # Of an account of AWS, and in every emulated region.
     text = TRN1.replace("count: 4", f"count: 4, image: {image}")
     messages = [
         one["message"]
