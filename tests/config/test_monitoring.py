@@ -41,6 +41,7 @@ WRONG: list[tuple[Any, str, str, str]] = [
     ({"budget": {"monthly": "1 USD", "at_percent": [80, 80]}}, "LF1186", "monitoring.budget.at_percent", "once"),
     ({"budget": {"monthly": "1 USD", "tag": "team"}}, "LF1187", "monitoring.budget.tag", "add `team: …`"),
     ({"budget": {"monthly": "1 USD", "deny": {"roles": ["a:b"]}}}, "LF1188", "monitoring.budget.deny.roles[0]", "name"),
+    ({"budget": {"monthly": "1 USD", "deny": {}}}, "LF1188", "monitoring.budget.deny.roles", "leave `deny` out"),
     ({"thresholds": {}}, "LF110", "monitoring.thresholds", "below `alarms`"),
     ("on", "LF113", "monitoring", ""),
 ]

@@ -13,8 +13,8 @@ from llm_fleet.config.sagemaker.endpoint_values import Dollars
 class BudgetDenialConfig(FleetModel):
     """Who may start nothing more once the budget is spent. What runs, runs on."""
 
-    roles: tuple[str, ...] = Field(examples=["[ml-engineers]"])
-    """Names of roles that may start no clusters, jobs, endpoints and instances any more."""
+    roles: tuple[str, ...] = ()
+    """Names of roles that may start no clusters, jobs, endpoints and instances any more: one at least."""
     automatically: bool = False
     """Whether it happens by itself. Default: a person approves it in the console of AWS Budgets."""
 

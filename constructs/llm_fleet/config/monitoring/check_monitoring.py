@@ -53,6 +53,13 @@ def _check_alarms(alarms: ClusterAlarmsConfig) -> Iterator[Problem]:
 def _check_budget(budget: FleetBudgetConfig, fleet: Fleet) -> Iterator[Problem]:
     for problem in [*check_fleet_budget(budget), *check_budget_tag(budget.tag, fleet.tags)]:
         yield _at_roles(problem).under("budget")
+    if budget.deny is not None and not budget.deny.roles:
+        yield Problem(
+            code=AlarmCode.FLEET_BUDGET_ROLE,
+            path=("budget", "deny", "roles"),
+            message="nothing would be denied to anybody: there is no role",
+            remedy="write `roles: [ml-engineers]`, with names of your own, or leave `deny` out",
+        )
 
 
 def _at_roles(problem: Problem) -> Problem:
