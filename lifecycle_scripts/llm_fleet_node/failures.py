@@ -206,7 +206,7 @@ class Code(Enum):
     )
     HOME_UNFIT = (
         "LFN76",
-        "see that the file system named here is mounted, and that nothing else lies in the home's place; then run again",
+        "see that the file system named here is mounted, and that nothing else is in the home's place; then run again",
     )
     SUDOERS = (
         "LFN77",

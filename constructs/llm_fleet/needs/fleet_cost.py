@@ -14,7 +14,8 @@ from llm_fleet.needs.storage_costs import storage_costs
 NOT_IN_THE_PRICE = (
     "data transfer, and what NAT gateways, endpoints and load balancers take for each GB",
     "root volumes, and volumes of notebooks, Studio, endpoints and training jobs",
-    "file systems and volumes under `storage` of a ParallelCluster, what exports a model, and the fee of managed instances",
+    "file systems and volumes under `storage` of a ParallelCluster, what exports a model, and the fee of managed "
+    "instances",
     "buckets, backups, snapshots, and requests to S3",
     "logs, metrics, keys, secrets, functions and state machines",
     "tax, support, discounts, savings plans and free tiers",

@@ -18,7 +18,7 @@ class ClusterGrants:
     """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
 
     def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
-        """Grant on the cluster of that name, in the stack of `scope`. `users`: of its nodes; default, nobody knows them."""
+        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, nobody knows them."""
         self._stack = cdk.Stack.of(scope)
         self._users = users
         self._cluster_name = cluster_name

@@ -13,8 +13,8 @@ from constructs import Construct
 from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.catalog.parallelcluster_os import Os
 from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.claimed_ids import claim_ids
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
