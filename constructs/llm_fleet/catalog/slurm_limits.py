@@ -1,6 +1,7 @@
 """What Slurm's accounts can be limited by, and ids that SSSD gives people of a directory."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,8 +12,8 @@ from llm_fleet.catalog.data_file import load
 class SlurmLimitFacts:
     """What accounts and limits of Slurm must look like."""
 
-    largest: int
-    """The largest limit that is one; numbers above it mean `none` to Slurm."""
+    largest: Mapping[str, int]
+    """The largest limit that slurmdbd takes: by `fairshare`, `max_wall_minutes`, `resource`, and `count` for others."""
     counted: tuple[str, ...]
     """Resources (TRES) that every Slurm counts without being told to."""
     tres_form: re.Pattern[str]

@@ -25,6 +25,9 @@ def _apply(node: Node) -> None:
     if not cluster:
         return
     if accounts:
+        if node.hook == ON_INIT_COMPLETE:
+            slurm_enforcement.count_in_platforms(node.host, found(node.host).etc, accounts)
+        slurm_enforcement.check_counted(node.host, accounts)
         apply_limits(node.host, cluster, accounts)
     associations = Associations.read(node.host, cluster)
     make_missing(node.host, associations, node.manifest.users)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Optional
 
 NONE = -1
 """Takes a limit back (sacctmgr(1))."""
-_MEBI = {"K": Decimal(1) / 1024, "M": Decimal(1), "G": Decimal(1024), "T": Decimal(1024**2), "P": Decimal(1024**3)}
-_ROUNDED = Decimal("0.01")
-"""How far a number may be off that was written with a unit: sacctmgr keeps two places."""
+_UNITS = "MGTP"
+_STEP = 1024
 
 
 def as_number(option: str, text: str) -> Optional[int]:
@@ -29,20 +27,26 @@ def as_minutes(text: str) -> Optional[int]:
     return (int(days or 0) * 24 + hours) * 60 + minutes
 
 
-def as_resources(text: str) -> dict[str, Decimal]:
-    """Return the numbers of `node=16,mem=100G,gres/gpu=8` by resource; memory in MiB."""
-    found: dict[str, Decimal] = {}
-    for part in text.split(","):
-        name, _, number = part.rpartition("=")
-        unit = _MEBI.get(number[-1:])
-        plain = number[:-1] if unit else number
-        if name and plain.replace(".", "", 1).isdigit():
-            found[name] = Decimal(plain) * (unit or 1)
-    return found
+def as_resources(text: str) -> dict[str, str]:
+    """Return the numbers of `node=16,mem=100G,gres/gpu=8` by resource, as they are written."""
+    parts = (part.rpartition("=") for part in text.split(","))
+    return {name: number for name, _, number in parts if name and number}
 
 
-def differ(there: Optional[Decimal], wanted: Optional[int]) -> bool:
-    """Return whether a limit is another than the wanted one; one that was rounded by its unit is the same."""
+def differ(resource: str, there: Optional[str], wanted: Optional[int]) -> bool:
+    """Return whether `there`, as sacctmgr writes it, is another limit of `resource` than `wanted`; memory in MiB."""
     if there is None or wanted is None:
-        return there is not wanted
-    return abs(there - wanted) > (wanted * _ROUNDED if there >= 1024 else 0)
+        return there is not None or wanted is not None
+    return there not in (str(wanted), written_memory(wanted) if resource == "mem" else "")
+
+
+def written_memory(mebibytes: int) -> str:
+    """Return memory as sacctmgr writes it: in the next unit as long as that leaves whole or half ones.
+
+    A half of the unit below may be lost by the next (`CONVERT_NUM_UNIT_EXACT` in Slurm's slurm_protocol_api.c):
+    1049088 is `1.00T`.
+    """
+    number, unit = float(mebibytes), 0
+    while number >= _STEP and int(number) % (_STEP // 2) == 0 and unit + 1 < len(_UNITS):
+        number, unit = number / _STEP, unit + 1
+    return f"{number:.0f}{_UNITS[unit]}" if number == int(number) else f"{number:.2f}{_UNITS[unit]}"

@@ -68,8 +68,13 @@ def _add(host: Host, cluster: str, *entity: str, what: str) -> None:
         host.run("sacctmgr", "--immediate", "add", *entity, f"cluster={cluster}", changes=what)
     except CommandFailed as error:
         # Another cluster of the same database, or an administrator, was quicker. `verify` has the last word.
-        if "othing new added" not in error.output:
+        if not was_there(error):
             raise
+
+
+def was_there(error: CommandFailed) -> bool:
+    """Return whether sacctmgr refused to add what is there: 24.11 has words of its own for each entity (measured)."""
+    return any(words in error.output for words in ("othing new added", "othing added", "lready existing"))
 
 
 def put_image_user(host: Host, found: Associations, user: str, account: str) -> None:

@@ -7,15 +7,17 @@ block in slurm.conf, which the strategy Merge leaves alone; on ParallelCluster i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
-from llm_fleet_node.marked_block import put_block
+from llm_fleet_node.marked_block import get_block, put_block
 from llm_fleet_node.people_parts import SlurmAccounts
 from llm_fleet_node.slurm import conf_file
 from llm_fleet_node.waiting import wait_for
 
 BLOCK = "limits of accounts"
+_ENFORCE, _COUNT = "AccountingStorageEnforce", "AccountingStorageTRES"
 _SECONDS = 20.0
 """For slurmctld to read its configuration anew."""
 _SETTING = re.compile(r"^(AccountingStorage(?:Enforce|TRES))\s*=\s*(.*?)\s*$", re.MULTILINE)
@@ -25,18 +27,39 @@ def enforcing_lines(accounts: SlurmAccounts | None) -> str:
     """Return the lines of slurm.conf that make limits hold; empty where there are none."""
     if accounts is None:
         return ""
-    counted = f"AccountingStorageTRES={','.join(accounts.counted)}\n" if accounts.counted else ""
-    return f"AccountingStorageEnforce={','.join(accounts.enforce)}\n{counted}"
+    return f"{_ENFORCE}={','.join(accounts.enforce)}\n{_counting_line(accounts)}"
+
+
+def _counting_line(accounts: SlurmAccounts) -> str:
+    return f"{_COUNT}={','.join(accounts.counted)}\n" if accounts.counted else ""
 
 
 def unenforced(host: Host, accounts: SlurmAccounts) -> str:
     """Say what the running slurmctld lacks; empty when it holds jobs to their limits."""
+    return _lacking(host, {_ENFORCE: accounts.enforce, _COUNT: accounts.counted})
+
+
+def _lacking(host: Host, wanted: Mapping[str, Sequence[str]]) -> str:
     running = {key: value.lower().split(",") for key, value in _SETTING.findall(host.run("scontrol", "show", "config"))}
-    for key, wanted in (("AccountingStorageEnforce", accounts.enforce), ("AccountingStorageTRES", accounts.counted)):
-        missing = [word for word in wanted if word not in running.get(key, [])]
+    for key, words in wanted.items():
+        missing = [word for word in words if word not in running.get(key, [])]
         if missing:
             return f"{key} without {', '.join(missing)}"
     return ""
+
+
+def count_in_platforms(host: Host, etc: str, accounts: SlurmAccounts) -> None:
+    """Have Slurm count what `accounts` limit: sacctmgr knows a resource only after slurmctld has told slurmdbd of it.
+
+    Limits are not enforced by this where they were not: users may have no account yet.
+    """
+    wanted = {_COUNT: accounts.counted}
+    if not _lacking(host, wanted):
+        return
+    there = get_block(host, f"{etc}/{conf_file.NAME}", BLOCK) or ""
+    lines = enforcing_lines(accounts) if _ENFORCE in there else _counting_line(accounts)
+    put_block(host, f"{etc}/{conf_file.NAME}", BLOCK, lines)
+    _have_read(host, wanted)
 
 
 def put_into_platforms(host: Host, etc: str, accounts: SlurmAccounts | None) -> None:
@@ -44,11 +67,23 @@ def put_into_platforms(host: Host, etc: str, accounts: SlurmAccounts | None) -> 
     changed = put_block(host, f"{etc}/{conf_file.NAME}", BLOCK, enforcing_lines(accounts))
     if not changed and (accounts is None or not unenforced(host, accounts)):
         return
+    _have_read(host, {} if accounts is None else {_ENFORCE: accounts.enforce, _COUNT: accounts.counted})
+
+
+def check_counted(host: Host, accounts: SlurmAccounts) -> None:
+    """Raise `Failure` unless Slurm counts what `accounts` limit: sacctmgr would call the limit an unknown option."""
+    missing = _lacking(host, {_COUNT: accounts.counted})
+    if missing:
+        fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so slurmdbd knows no limit of it")
+
+
+def _have_read(host: Host, wanted: Mapping[str, Sequence[str]]) -> None:
+    """Have slurmctld read its configuration anew, and start it anew where it does not run `wanted` by that."""
     host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
-    if accounts is not None and not _soon(host, accounts):
-        # Some releases read what they count only at their start (unverified which).
+    if not _soon(host, wanted):
+        # 24.11 counts what is new at once (measured); whether all releases do is unverified.
         host.run("systemctl", "restart", "slurmctld.service", timeout=110, changes="restarted slurmctld")
-        _soon(host, accounts)
+        _soon(host, wanted)
 
 
 def check_enforced(host: Host, accounts: SlurmAccounts) -> None:
@@ -58,10 +93,10 @@ def check_enforced(host: Host, accounts: SlurmAccounts) -> None:
         fail(Code.LIMITS_NOT_ENFORCED, f"slurmctld runs {missing}, so no job is held to its account's limits")
 
 
-def _soon(host: Host, accounts: SlurmAccounts) -> bool:
+def _soon(host: Host, wanted: Mapping[str, Sequence[str]]) -> bool:
     try:
         return wait_for(
-            "enforced limits", lambda: not unenforced(host, accounts), seconds=_SECONDS, code=Code.LIMITS_NOT_ENFORCED
+            "enforced limits", lambda: not _lacking(host, wanted), seconds=_SECONDS, code=Code.LIMITS_NOT_ENFORCED
         )
     except Failure:
         return False

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.people_parts import SlurmAccount, SlurmAccounts
 from llm_fleet_node.users.limit_values import NONE, as_number, as_resources, differ
+from llm_fleet_node.users.slurm_accounts import was_there
 
-ORGANISATION = "llm-fleet"
-"""Marks in the database which accounts are the fleet's."""
+ORGANISATION = "made by llm-fleet"
+"""Marks in the database which accounts are the fleet's. No account's name, which Slurm takes when it is told none."""
 _COUNTS = ("Fairshare", "GrpJobs", "GrpSubmitJobs", "MaxJobs", "MaxSubmitJobs", "MaxWall")
 _RESOURCES = ("GrpTRES", "MaxTRES")
 _FORMAT = ",".join(("Account", "User", "ParentName", *_COUNTS, *_RESOURCES))
@@ -54,7 +55,8 @@ def wanted_changes(account: SlurmAccount, found: Limits) -> list[str]:
             words.append(f"{option}={NONE if wanted is None else wanted}")
     for option, limits in account.resources:
         there, wanted_limits = as_resources(found.values[option]), dict(limits)
-        wrong = [name for name in sorted({*there, *wanted_limits}) if differ(there.get(name), wanted_limits.get(name))]
+        names = sorted({*there, *wanted_limits})
+        wrong = [name for name in names if differ(name, there.get(name), wanted_limits.get(name))]
         if wrong:
             words.append(f"{option}=" + ",".join(f"{name}={wanted_limits.get(name, NONE)}" for name in wrong))
     return words
@@ -126,7 +128,7 @@ def _add(host: Host, cluster: str, account: SlurmAccount) -> None:
         )  # fmt: skip
     except CommandFailed as error:
         # Another cluster of the same database, or an administrator, was quicker. `verify` has the last word.
-        if "othing new added" not in error.output:
+        if not was_there(error):
             raise
 
 

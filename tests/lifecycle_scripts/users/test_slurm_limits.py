@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 
 from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Accounting
 from llm_fleet_node.marked_block import with_block
 from llm_fleet_node.node import Node
 from llm_fleet_node.people_parts import SlurmAccount, SlurmAccounts
 from llm_fleet_node.steps.slurm_accounts import STEP
 from llm_fleet_node.users import slurm_enforcement
-from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ
+from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ, written_memory
+from llm_fleet_node.users.slurm_accounts import was_there
 from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
+from llm_fleet_node.users.slurm_limits import ORGANISATION
 from tests.lifecycle_scripts.step_node_4 import ALICE, again, file, make, program
 
 _NO_COUNTS = tuple(
@@ -35,8 +38,9 @@ RESEARCH = SlurmAccount(
 )
 ACCOUNTS = SlurmAccounts("llm-fleet", ("associations", "limits"), ("gres/gpu",), (TOP, RESEARCH))
 
-# As sacctmgr of Slurm 22.05 to 24.11 by its manual: keeps an association a line in /records, as JSON; writes durations
-# as D-HH:MM:SS and memory with a unit; `-1` takes a limit back.
+# As sacctmgr of Slurm 24.11.5 was seen to do: keeps an association a line in /records, as JSON; writes durations as
+# D-HH:MM:SS and memory with a unit; `-1` takes a limit back; knows a gres only once slurmctld counts it; an account's
+# organisation is its parent's name or its own, unless told.
 SACCTMGR = r"""
 import json
 OPTIONS = ['Fairshare', 'GrpJobs', 'GrpSubmitJobs', 'MaxJobs', 'MaxSubmitJobs', 'MaxWall', 'GrpTRES', 'MaxTRES']
@@ -48,7 +52,7 @@ def shown(option, value):
         m = int(value)
         return (f'{m // 1440}-' if m >= 1440 else '') + f'{m % 1440 // 60:02}:{m % 60:02}:00'
     if option.endswith('TRES'):
-        units = {k: f'{v / 1024:.2f}G' if k == 'mem' and v >= 1024 else v for k, v in (value or {}).items()}
+        units = {k: f'{v // 1024}G' if k == 'mem' and v % 1024 == 0 else v for k, v in (value or {}).items()}
         return ','.join(f'{k}={v}' for k, v in units.items())
     return value or ('1' if option == 'Fairshare' else '')
 def one(words): return dict(word.split('=', 1) for word in words)
@@ -69,9 +73,9 @@ elif a[:3] == ['--immediate', 'add', 'account'] or a[:3] == ['--immediate', 'add
     parent = given.get('parent', 'root')
     if not any(r['account'] == parent and r['cluster'] == given['cluster'] for r in records): sys.exit(' no parent')
     if any((r['account'], r['user'], r['cluster']) == (account, user, given['cluster']) for r in records):
-        sys.exit(' Nothing new added.')
+        sys.exit("Request didn't affect anything\nNothing added." if user else f' Already existing account {account}')
     records.append({'cluster': given['cluster'], 'account': account, 'user': user, 'parent': parent,
-                    'org': given.get('organization', account), 'limits': {}})
+                    'org': given.get('organization', given.get('parent', account)), 'limits': {}})
     save()
 elif a[:4] == ['--immediate', 'modify', 'account', 'where'] and 'set' in a:
     where, words = one(a[4:a.index('set')]), one(a[a.index('set') + 1:])
@@ -81,6 +85,8 @@ elif a[:4] == ['--immediate', 'modify', 'account', 'where'] and 'set' in a:
         for option in OPTIONS:
             if option not in words: continue
             if option.endswith('TRES'):
+                if 'gres/gpu' in words[option] and 'gres/gpu' not in read('/running'):
+                    sys.exit(f' Unknown option: {option}={words[option]}')
                 limits = r['limits'].get(option) or {}
                 limits.update({k: int(v) for k, v in (part.rsplit('=', 1) for part in words[option].split(','))})
                 r['limits'][option] = {k: v for k, v in limits.items() if v != -1}
@@ -139,7 +145,7 @@ def test_the_tree_its_limits_and_the_line_that_makes_them_hold(tmp_path: Path) -
     STEP.apply(node)
     STEP.verify(node)
     said = "\n".join(calls(node))
-    assert "add account name=lab cluster=train parent=root organization=llm-fleet" in said
+    assert "add account name=lab cluster=train parent=root organization=made by llm-fleet" in said
     assert "add account name=research cluster=train parent=lab" in said
     assert (
         "modify account where name=research cluster=train set Fairshare=10 MaxJobs=8 MaxSubmitJobs=0 MaxWall=2880 "
@@ -162,7 +168,7 @@ def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
 
 
 def test_killed_before_limits_are_set_and_before_the_file_is_read_it_goes_on(tmp_path: Path) -> None:
-    node = fresh(tmp_path, more=record("lab", org="llm-fleet"))
+    node = fresh(tmp_path, more=record("lab", org=ORGANISATION))
     file(tmp_path, "/opt/slurm/etc/slurm.conf", with_block("ClusterName=train\n", BLOCK, enforcing_lines(ACCOUNTS)))
     STEP.apply(node)
     STEP.verify(node)
@@ -171,11 +177,11 @@ def test_killed_before_limits_are_set_and_before_the_file_is_read_it_goes_on(tmp
 def test_limits_that_nobody_wants_any_more_are_taken_back_and_what_people_made_stays(tmp_path: Path) -> None:
     more = (
         record(
-            "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org="llm-fleet"
+            "research", limits='{"GrpJobs": "3", "GrpTRES": {"node": 99, "cpu": 8}, "MaxWall": "60"}', org=ORGANISATION
         )
-        + record("left", limits='{"MaxJobs": "2", "GrpTRES": {"node": 2}}', org="llm-fleet")
+        + record("left", limits='{"MaxJobs": "2", "GrpTRES": {"node": 2}}', org=ORGANISATION)
         + record("by-hand", limits='{"MaxJobs": "2"}')
-        + record("research", cluster="other", limits='{"GrpJobs": "3"}', org="llm-fleet")
+        + record("research", cluster="other", limits='{"GrpJobs": "3"}', org=ORGANISATION)
     )
     node = fresh(tmp_path, more=more)
     STEP.apply(node)
@@ -229,10 +235,14 @@ def test_where_reading_anew_is_not_enough_slurmctld_is_started_anew(
 @pytest.mark.parametrize("hook", ["OnCreate", "OnNodeConfigured"])
 def test_where_the_platforms_file_is_not_ours_to_write_it_is_only_looked_at(tmp_path: Path, hook: str) -> None:
     node = fresh(tmp_path, hook=hook)
-    STEP.apply(node)
+    with pytest.raises(Failure, match="without gres/gpu") as failure:
+        STEP.apply(node)
+    assert failure.value.code is Code.LIMITS_NOT_ENFORCED
     assert node.host.read("/opt/slurm/etc/slurm.conf") == "ClusterName=train\n"
-    with pytest.raises(Failure) as failure:
-        STEP.verify(node)
+    counted = fresh(tmp_path, hook=hook, enforced="AccountingStorageTRES=gres/gpu\n")
+    STEP.apply(counted)
+    with pytest.raises(Failure, match="AccountingStorageEnforce") as failure:
+        STEP.verify(counted)
     assert failure.value.code is Code.LIMITS_NOT_ENFORCED
 
 
@@ -253,15 +263,51 @@ def test_slurm_conf_of_our_own_has_the_lines_only_with_limits() -> None:
 
 def test_values_as_sacctmgr_writes_them() -> None:
     assert [as_minutes(text) for text in ("2-00:00:00", "01:30:00", "", "UNLIMITED")] == [2880, 90, None, None]
-    found = as_resources("node=16,mem=1.95T,gres/gpu:a100=8,license/x=2")
-    assert {name: float(number) for name, number in found.items()} == {
-        "node": 16,
-        "mem": 1.95 * 1024**2,
-        "gres/gpu:a100": 8,
-        "license/x": 2,
-    }
-    assert not differ(found["mem"], 2048000)  # 1.953 TiB, of which two places are written
-    assert differ(found["mem"], 1024000)
-    assert differ(found["node"], 15)
-    assert not differ(None, None)
-    assert differ(None, 0)
+    found = as_resources("node=16,mem=2000G,gres/gpu:a100=8,license/x=2")
+    assert found == {"node": "16", "mem": "2000G", "gres/gpu:a100": "8", "license/x": "2"}
+    assert as_resources("") == {}
+    assert not differ("mem", found["mem"], 2048000)
+    assert differ("mem", found["mem"], 2048001)
+    assert differ("node", found["node"], 15)
+    assert differ("cpu", "2000", 2010)
+    assert not differ("node", None, None)
+    assert differ("node", None, 0)
+    assert differ("node", "0", None)
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "text"),
+    [
+        (1024, "1G"), (1536, "1.50G"), (1541, "1541M"), (1100, "1100M"), (2097152, "2T"), (2621440, "2.50T"),
+        (3000000000, "2929687.50G"), (5000000, "5000000M"), (524800, "512.50G"), (1049088, "1.00T"),
+    ],
+)  # fmt: skip
+def test_memory_is_read_as_sacctmgr_24_11_was_seen_to_write_it(mebibytes: int, text: str) -> None:
+    assert written_memory(mebibytes) == text
+    assert not differ("mem", text, mebibytes)
+
+
+def test_where_a_resource_is_not_counted_yet_it_is_before_limits_and_nobody_is_locked_out_meanwhile(
+    tmp_path: Path,
+) -> None:
+    node = fresh(tmp_path)
+    slurm_enforcement.count_in_platforms(node.host, "/opt/slurm/etc", ACCOUNTS)
+    assert node.host.read("/running") == with_block("ClusterName=train\n", BLOCK, "AccountingStorageTRES=gres/gpu\n")
+    STEP.apply(node)
+    STEP.verify(node)
+
+
+def test_the_accounts_that_only_took_their_parents_name_are_not_the_fleets(tmp_path: Path) -> None:
+    """Told no organisation, Slurm takes the parent's name or the account's own."""
+    by_hand = record("llm-fleet", limits='{"MaxJobs": "2"}') + record(
+        "below", limits='{"MaxJobs": "2"}', org="llm-fleet"
+    )
+    node = fresh(tmp_path, more=by_hand)
+    STEP.apply(node)
+    STEP.verify(node)
+    assert not any("MaxJobs=-1" in call for call in calls(node))
+
+
+@pytest.mark.parametrize("said", [" Nothing new added.", "Nothing added.", " Already existing account lab"])
+def test_who_was_quicker_is_no_failure(said: str) -> None:
+    assert was_there(CommandFailed(["sacctmgr"], 1, said))

@@ -61,24 +61,24 @@ def _check_account(account: SlurmAccountLike) -> Iterator[Problem]:
             value=account.name,
         )
     for attribute in _COUNTS:
-        yield from _count(attribute, getattr(account, attribute))
+        largest = slurm_limit_facts().largest
+        yield from _count(attribute, getattr(account, attribute), largest.get(attribute, largest["count"]))
     for attribute in _RESOURCES:
         yield from _resources(attribute, getattr(account, attribute))
 
 
-def _count(attribute: str, number: object) -> Iterator[Problem]:
+def _count(attribute: str, number: object, largest: int) -> Iterator[Problem]:
     if number is None or is_unresolved(number):
         return
-    facts = slurm_limit_facts()
     # Not every user has a type checker, and a comparison would fail with a traceback.
-    if type(number) is not int or not 0 <= number <= facts.largest:
+    if type(number) is not int or not 0 <= number <= largest:
         yield Problem(
             code=PeopleCode.ACCOUNT_LIMIT,
             message="a limit is a whole number; to Slurm, 0 means none at all, and no limit is told by leaving it out",
             remedy="write a number from 0 on, or leave it out for no limit",
             path=(attribute,),
             value=number,
-            allowed=f"0 to {facts.largest}",
+            allowed=f"0 to {largest}",
         )
 
 
@@ -105,7 +105,8 @@ def _resources(attribute: str, given: object) -> Iterator[Problem]:
                 allowed=f"{', '.join(slurm_limit_facts().counted)}, gres/<name>, license/<name>",
             )
         else:
-            yield from (problem.under(attribute) for problem in _count(name, number))
+            found = _count(name, number, slurm_limit_facts().largest["resource"])
+            yield from (problem.under(attribute) for problem in found)
 
 
 def _tree(accounts: Sequence[SlurmAccountLike]) -> Iterator[Problem]:
