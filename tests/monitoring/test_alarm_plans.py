@@ -52,16 +52,25 @@ ACCOUNT: Sequence[tuple[MonitoredCluster, str, Any, Any]] = (
     (PARALLEL, "NoCapacity", [1] * 6, [9] * 5),
     (PARALLEL, "LifecycleFailed", [3], [0]),
 )
+# A job has waited for four hours, and every node works for another one.
+WAITING = {"wait": [14400, 14400], "idle": [0, 0], "down": [0, 0], "drained": [0, 0]}
 NODES: Sequence[tuple[str, Any, Any]] = (
-    ("IdleAllocated", {"used": [4.9] * 12, "allocated": [2] * 12}, {"used": [4.9] * 12, "allocated": [0] * 12}),
-    ("IdleAllocated", {"used": [0] * 12, "allocated": [1] * 12}, {"used": [0] * 11 + [5], "allocated": [1] * 12}),
+    # Sums over five minutes: two nodes' use in percent each minute, and as many nodes that jobs hold.
+    ("IdleAllocated", {"used": [49] * 12, "allocated": [10] * 12}, {"used": [49] * 12, "allocated": [0] * 12}),
+    ("IdleAllocated", {"used": [0] * 12, "allocated": [5] * 12}, {"used": [0] * 11 + [25], "allocated": [5] * 12}),
+    # One node of many works hard, and the others are idle: a job that runs well, however large the cluster is.
+    ("IdleAllocated", {"used": [20] * 12, "allocated": [5] * 12}, {"used": [450] * 12, "allocated": [5] * 12}),
     ("IdleUnused", {"used": [0] * 24, "allocated": [0] * 24}, {"used": [0] * 24, "allocated": [0] * 23 + [1]}),
     ("RootDisk", [85, 99], [99, 84.9]),
     ("LocalDisk", [85, 85], [84, 100]),
-    ("QueueWait", [14400, 14400], [14399, 14399]),
+    ("QueueWait", WAITING | {"idle": [1, 1]}, WAITING | {"wait": [14399, 14399], "idle": [1, 1]}),
+    ("QueueWait", WAITING | {"down": [1, 1]}, WAITING),
+    ("QueueWait", WAITING | {"drained": [2, 2]}, WAITING | {"drained": [0, 2]}),
     ("NodesDown", [1, 1, 1], [1, 0, 1]),
     ("NodesSilent", {"running": [4] * 6, "reporting": [None] * 6}, {"running": [None] * 6, "reporting": [None] * 6}),
     ("NodesSilent", {"running": [4] * 6, "reporting": [0] * 6}, {"running": [4] * 6, "reporting": [None] * 5 + [1]}),
+    ("SlurmSilent", {"reporting": [4] * 6, "slurm": [None] * 6}, {"reporting": [4] * 6, "slurm": [None] * 5 + [5]}),
+    ("SlurmSilent", {"reporting": [1] * 6, "slurm": [0] * 6}, {"reporting": [None] * 6, "slurm": [None] * 6}),
 )
 
 

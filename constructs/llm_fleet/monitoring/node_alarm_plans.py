@@ -19,7 +19,7 @@ def node_alarm_plans(cluster: MonitoredCluster, thresholds: ClusterAlarmThreshol
     name = cluster.nodes_name
     idle = _idle(name, thresholds) if cluster.accelerators else ()
     silent = (_silent(name, thresholds),) if cluster.kind == ClusterKind.HYPERPOD else ()
-    return (*idle, *_disks(name, thresholds), *_slurm(name, thresholds), *silent)
+    return (*idle, *_disks(name, thresholds), *_slurm(name, thresholds), *silent, _slurm_silent(name, thresholds))
 
 
 def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
@@ -28,17 +28,17 @@ def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...
     return (
         steady(
             "IdleAllocated",
-            _used_while("allocated > 0", name, "used while jobs hold nodes (%)"),
+            _used_by_allocated(name),
             threshold=percent,
             below=True,
             minutes=idle,
-            meaning=f"Jobs hold nodes of {name}, and its accelerators have done next to nothing (below {percent:g} %) "
-            f"for {idle:g} minutes: a run hangs, waits for data, or was forgotten. `squeue` names it; look at its log, "
-            "and cancel it with `scancel`.",
+            meaning=f"Jobs hold nodes of {name} that have done next to nothing on their accelerators (below "
+            f"{percent:g} % for each) for {idle:g} minutes: a run hangs, waits for data, or was forgotten. `squeue` "
+            "names it; look at its log, and cancel it with `scancel`.",
         ),
         steady(
             "IdleUnused",
-            _used_while("allocated < 1", name, "used while no job holds a node (%)"),
+            _used_by_nobody(name),
             threshold=percent,
             below=True,
             minutes=unused,
@@ -48,16 +48,32 @@ def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...
     )
 
 
-def _used_while(condition: str, name: str, label: str) -> MetricMath:
-    """Return the use of accelerators where `condition` holds; without a value of either there is none here."""
+def _used_by_allocated(name: str) -> MetricMath:
+    """Return the use of accelerators for each node that jobs hold; a mean of all nodes would call a small job idle.
+
+    Both tell a value a minute, so the quotient of their sums is per node. Without a value of either there is none here.
+    """
     return MetricMath(
-        expression=f"IF({condition}, used, {_BUSY})",
+        # The inner IF keeps it from dividing by nothing, of which CloudWatch makes no value.
+        expression=f"IF(allocated > 0, used / IF(allocated > 0, allocated, 1), {_BUSY})",
+        metrics={
+            "used": node_metric("accelerator_utilization", name, statistic="Sum"),
+            "allocated": node_metric("slurm_nodes_allocated", name, statistic="Sum"),
+        },
+        period_seconds=PERIOD,
+        label="used by each node that jobs hold (%)",
+    )
+
+
+def _used_by_nobody(name: str) -> MetricMath:
+    return MetricMath(
+        expression=f"IF(allocated < 1, used, {_BUSY})",
         metrics={
             "used": node_metric("accelerator_utilization", name, statistic="Average"),
             "allocated": node_metric("slurm_nodes_allocated", name),
         },
         period_seconds=PERIOD,
-        label=label,
+        label="used while no job holds a node (%)",
     )
 
 
@@ -90,11 +106,12 @@ def _slurm(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ..
     return (
         steady(
             "QueueWait",
-            node_metric("slurm_longest_wait", name),
+            _wait_in_vain(name),
             threshold=wait * 60,
             minutes=_DISK_MINUTES,
-            meaning=f"A job of {name} that could run has waited for {wait:g} minutes. `squeue --start` says what it "
-            "waits for: nodes that are down or drained, a limit, or a job before it that never ends.",
+            meaning=f"A job of {name} that could run has waited for {wait:g} minutes, while nodes are idle, down or "
+            "drained. `squeue --start` says what it waits for, and `sinfo -R` why nodes are away: perhaps the job asks "
+            "for more than there is.",
         ),
         steady(
             "NodesDown",
@@ -104,6 +121,20 @@ def _slurm(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ..
             meaning=f"Slurm has taken a node of {name} for down for {down:g} minutes. `sinfo -R` says why; when the "
             "cause is gone, `scontrol update nodename=… state=resume`.",
         ),
+    )
+
+
+def _wait_in_vain(name: str) -> MetricMath:
+    """Return how long a job waits while a node does not work; where all do, a queue is what a cluster is for."""
+    away = ("idle", "down", "drained")
+    return MetricMath(
+        expression=f"IF({' + '.join(away)} > 0, wait, 0)",
+        metrics={
+            "wait": node_metric("slurm_longest_wait", name),
+            **{kind: node_metric(f"slurm_nodes_{kind}", name) for kind in away},
+        },
+        period_seconds=PERIOD,
+        label="longest wait while nodes do not work (s)",
     )
 
 
@@ -128,4 +159,27 @@ def _silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
         meaning=f"Nodes of {name} run, and none has published a metric for {minutes:g} minutes: the alarms on disks, "
         "accelerators and queue are blind. On the controller, `systemctl status 'llm-fleet-*'` says why; often the "
         "role lacks a right, or an endpoint is missing in a closed network.",
+    )
+
+
+def _slurm_silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
+    minutes = thresholds.figure("silent_minutes")
+    told = MetricMath(
+        expression=f"IF(reporting > 0, FILL(slurm, 0), {_BUSY})",
+        metrics={
+            "reporting": node_metric("nodes_reporting", name, statistic="Sum"),
+            "slurm": node_metric("slurm_jobs_running", name, statistic="SampleCount"),
+        },
+        period_seconds=PERIOD,
+        label="times that the controller told of the queue, while nodes report",
+    )
+    return steady(
+        "SlurmSilent",
+        told,
+        threshold=1,
+        below=True,
+        minutes=minutes,
+        meaning=f"Nodes of {name} report, and its controller has told nothing of the queue for {minutes:g} minutes: "
+        "slurmctld is down, or the controller is gone. No job starts. On the controller, `scontrol ping` and "
+        "`journalctl -u slurmctld` say why; `systemctl restart slurmctld` keeps running jobs.",
     )
