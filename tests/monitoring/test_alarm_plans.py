@@ -125,6 +125,16 @@ def test_nothing_rings_for_what_is_not_there_but_the_function_that_must_run() ->
     assert [plan.id for plan in every() if rings(plan, nothing(plan))] == ["ObserverAsleep"]
 
 
+def test_a_function_that_has_never_run_yet_rings_nothing() -> None:
+    """An alarm is made with INSUFFICIENT_DATA, half an hour before the function could have run for half an hour.
+
+    Were no value `breaching`, it would ring at its own deployment; so it tells only of falling back into that state.
+    """
+    plan = next(plan for plan in observer_plans("observer") if plan.id == "ObserverAsleep")
+    assert plan.missing == "missing"
+    assert plan.tells_silence
+
+
 @pytest.mark.parametrize("plan", every(), ids=lambda plan: plan.id)
 def test_an_alarm_says_what_to_do_and_cloudwatch_takes_it(plan: AlarmPlan) -> None:
     assert 80 < len(plan.meaning) <= 1024

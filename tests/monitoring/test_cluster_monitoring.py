@@ -57,6 +57,8 @@ def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
     assert set(made.alarms) >= {"train/NodeFailed", "lab-0123abcd/HeadNode", "Lustre", "Home", "ObserverAsleep"}
     assert {"lab-train-NodeFailed", "lab-Lustre", "lab-Home", "lab-ObserverFails"} <= set(alarms)
     assert all(one["AlarmActions"] == one["OKActions"] != [] for one in alarms.values())
+    silent = {name for name, one in alarms.items() if one.get("InsufficientDataActions") == one["AlarmActions"]}
+    assert silent == {"lab-ObserverAsleep"}
     _the_chats_can_only_look(stack)
     _the_budget_takes_the_right_to_start_from_the_roles(stack)
     _the_function_knows_clusters_and_days(stack)

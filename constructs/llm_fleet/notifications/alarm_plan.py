@@ -22,3 +22,9 @@ class AlarmPlan:
     """What no value means: `notBreaching` all is well, `breaching` it is not, `missing` nobody knows."""
     meaning: str
     """What has happened, and what to do. One line, for whoever is called at night."""
+    tells_silence: bool = False
+    """Whether it tells when it no longer knows anything; only with `missing` for no value.
+
+    For what must speak: an alarm on no value as `breaching` rings at its own deployment, before anything could speak.
+    This one begins without knowledge, and CloudWatch acts only on a change.
+    """

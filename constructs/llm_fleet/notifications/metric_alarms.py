@@ -64,6 +64,7 @@ def metric_alarm(scope: Construct, plan: AlarmPlan, *, name_prefix: str, topic: 
         metrics=_queries(plan.measure),
         alarm_actions=actions,
         ok_actions=actions,
+        insufficient_data_actions=actions if plan.tells_silence else None,
     )
 
 
