@@ -66,7 +66,7 @@ def run_in_terminal(
     `interrupt_at`: a pattern; Ctrl-C is typed as soon as the terminal shows it. `typed`: what is typed when a pattern
     is shown, in this order. Raises `AssertionError` when a pattern is never shown, or the command does not end.
     """
-    child = pexpect.spawn(
+    child: pexpect.spawn[str] = pexpect.spawn(
         sys.executable,
         [*_COMMAND, *words],
         env=_environment({"TERM": "xterm-256color", **(environment or {})}),  # pyright: ignore[reportArgumentType]

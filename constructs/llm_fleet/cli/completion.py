@@ -12,11 +12,11 @@ def add_to(verbs: Verbs, parser: Callable[[], argparse.ArgumentParser]) -> None:
     """Add the command to the command line, whose whole `parser` it completes."""
     verb = verbs.add_parser("completion", help="print a script that completes commands and options in your shell")
     verb.add_argument("shell", choices=_SHELLS, help='e.g. bash: `eval "$(llm-fleet completion bash)"`')
-    verb.set_defaults(run=lambda arguments: _completion(arguments, parser()))
 
+    def run(arguments: argparse.Namespace) -> int:
+        import shtab
 
-def _completion(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    import shtab
+        print(shtab.complete(parser(), shell=arguments.shell))
+        return 0
 
-    print(shtab.complete(parser, shell=arguments.shell))
-    return 0
+    verb.set_defaults(run=run)
