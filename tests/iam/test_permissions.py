@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import fields
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from llm_fleet.iam.describe import describe
 from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.permissions import permissions
+from llm_fleet.iam.session_permissions import keep_sessions, use_sessions
 from llm_fleet.rules.node_policy import policy_size
 
 HERE = Path(__file__).parent
@@ -40,12 +42,16 @@ FEATURE_SETS = {
         accounting_secret=SecretAccess(
             secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf", key_arn=f"{_KEY}secret"
         ),
+        directory_secret=SecretAccess(
+            secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf", key_arn=f"{_KEY}reader"
+        ),
         hub_token_secret=SecretAccess(
             secret_arn="arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf", key_arn=f"{_KEY}hub"
         ),
         rollback_alarms=("gpu-errors",),
         image_repositories=("arn:aws:ecr:us-west-2:111122223333:repository/trainer",),
         metrics_workspaces=("arn:aws:aps:us-west-2:111122223333:workspace/ws-1",),
+        metrics_log_group="/llm-fleet/metrics/train",
     ),
 }
 START, END = "<!-- generated: statements -->\n", "<!-- end of generated -->"
@@ -70,9 +76,19 @@ def test_generated_table_in_the_docs_is_up_to_date() -> None:
     assert made == PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", FEATURE_SETS)
+MADE = {name: permissions(features, PLACE) for name, features in FEATURE_SETS.items()} | {
+    "sessions of people": use_sessions(f"{_KEY}sessions"),
+    "sessions of nodes": keep_sessions(
+        key_arn=f"{_KEY}sessions",
+        log_group_arn="arn:aws:logs:us-west-2:111122223333:log-group:/sessions:*",
+        bucket=BucketAccess(bucket_arn="arn:aws:s3:::demo-sessions", prefix="sessions", key_arn=f"{_KEY}log"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
 def test_every_statement_has_its_own_id_and_a_reason_and_spells_its_actions_out(name: str) -> None:
-    made = permissions(FEATURE_SETS[name], PLACE)
+    made = MADE[name]
     assert len({one.sid for one in made}) == len(made)
     for one in made:
         assert one.sid.isalnum()
@@ -83,7 +99,7 @@ def test_every_statement_has_its_own_id_and_a_reason_and_spells_its_actions_out(
 
 
 def test_star_resources_only_where_the_service_knows_no_resource() -> None:
-    for one in permissions(FEATURE_SETS["all"], PLACE):
+    for one in (*MADE["all"], *MADE["sessions of people"], *MADE["sessions of nodes"]):
         for action in one.actions:
             kinds = _known_resources(action)
             # PutMetricData takes a data set since 2026, which nobody here names; its namespace limits it.
@@ -143,6 +159,26 @@ def test_reports_are_written_and_never_read() -> None:
     assert [(one.actions, one.resources) for one in touching] == [
         (("s3:PutObject",), ("arn:aws:s3:::sagemaker-demo/reports/demo/train/*",))
     ]
+
+
+def test_the_directorys_reader_is_one_secret_and_every_feature_is_among_all() -> None:
+    unset = NodeFeatures()
+    same = [one.name for one in fields(unset) if getattr(FEATURE_SETS["all"], one.name) == getattr(unset, one.name)]
+    assert not same, "golden/all.json and the page about the role know nothing of these"
+    told = {one.sid: one for one in MADE["all"]}
+    assert told["DirectorySecret"].resources == ("arn:aws:secretsmanager:us-west-2:111122223333:secret:reader-AbCdEf",)
+    assert told["DirectorySecretKey"].actions == ("kms:Decrypt",)
+
+
+def test_nodes_write_the_logs_of_sessions_and_read_none() -> None:
+    made = {one.sid: one for one in MADE["sessions of nodes"]}
+    assert {action for one in made.values() for action in one.actions if action.startswith(("s3:", "kms:"))} == {
+        "kms:Decrypt", "kms:GenerateDataKey", "s3:GetEncryptionConfiguration", "s3:PutObject"
+    }  # fmt: skip
+    assert made["SessionBucket"].resources == ("arn:aws:s3:::demo-sessions/sessions/*",)
+    # A bucket with a key of its own would refuse the log, long after the session that it is of.
+    assert made["SessionBucketKey"].resources == (f"{_KEY}log",)
+    assert keep_sessions(key_arn=None, log_group_arn=None, bucket=None) == ()
 
 
 def test_a_whole_bucket_is_listed_without_a_condition() -> None:

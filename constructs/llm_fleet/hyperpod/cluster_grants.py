@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
 from llm_fleet.iam.session_document import SessionDocument
-from llm_fleet.iam.session_user import tag_session_user
+from llm_fleet.iam.session_user import tag_session_user, tell_session_reasons
 
 _DESCRIBE = (
     "sagemaker:DescribeCluster",
@@ -79,7 +79,9 @@ class ClusterGrants:
         """
         tag_session_user(role, user, known=self._users)
         grantee = cast(iam.IGrantable, role)
-        return self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
+        session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
+        tell_session_reasons(role)
+        return session
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.

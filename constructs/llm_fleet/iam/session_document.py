@@ -11,6 +11,9 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from llm_fleet.catalog.session_manager import session_facts
+from llm_fleet.iam.access import BucketAccess
+from llm_fleet.iam.granted import grant
+from llm_fleet.iam.session_permissions import keep_sessions, use_sessions
 from llm_fleet.rules.people.sessions import check_session_times
 from llm_fleet.rules.problem import raise_problems
 
@@ -95,28 +98,16 @@ class SessionDocument(Construct):
         """Let people encrypt their sessions with the key; without a key, nothing is granted."""
         if self._key is None:
             return iam.Grant.drop(grantee, "sessions are not encrypted with a key")
-        return iam.Grant.add_to_principal(
-            grantee=grantee, actions=["kms:GenerateDataKey"], resource_arns=[self._key.key_arn]
-        )
+        return grant(grantee, use_sessions(self._key.key_arn))
 
     def grant_nodes(self, nodes: iam.IGrantable) -> iam.Grant:
         """Let `nodes`, such as a cluster, write the sessions' logs and read what the key encrypts."""
-        grant = iam.Grant.drop(nodes, "sessions leave no log")
-        for actions, resources in self._of_nodes():
-            added = iam.Grant.add_to_principal(grantee=nodes, actions=actions, resource_arns=resources)
-            grant = grant.combine(added)
-        return grant
-
-    def _of_nodes(self) -> list[tuple[list[str], list[str]]]:
-        needed: list[tuple[list[str], list[str]]] = []
-        if self._key is not None:
-            needed.append((["kms:Decrypt"], [self._key.key_arn]))
-        if self._log_group is not None:
-            write = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
-            needed.append((write, [self._log_group.log_group_arn]))
-            # Session Manager looks whether the group is there, and the action knows no resource.
-            needed.append((["logs:DescribeLogGroups"], ["*"]))
-        if self._log_bucket is not None:
-            needed.append((["s3:PutObject"], [self._log_bucket.arn_for_objects(f"{self._log_prefix}/*")]))
-            needed.append((["s3:GetEncryptionConfiguration"], [self._log_bucket.bucket_arn]))
-        return needed
+        bucket = self._log_bucket
+        return grant(
+            nodes,
+            keep_sessions(
+                key_arn=self._key.key_arn if self._key else None,
+                log_group_arn=self._log_group.log_group_arn if self._log_group else None,
+                bucket=BucketAccess.of(bucket, prefix=self._log_prefix) if bucket else None,
+            ),
+        )

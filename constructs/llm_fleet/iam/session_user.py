@@ -7,6 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
 from llm_fleet.catalog.session_manager import session_facts
+from llm_fleet.iam.granted import tell_reasons
 from llm_fleet.rules.people.sessions import cannot_tag, check_run_as
 from llm_fleet.rules.problem import Problem, raise_problems
 
@@ -38,6 +39,23 @@ def tag_session_user(
         )
     raise_problems(problems, subject=role.node.path)
     tags.set_tag(session_facts().tag, user)
+
+
+def tell_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
+    """Tell cdk-nag why what `role` may do with sessions has wildcards."""
+    stack = cdk.Stack.of(role)
+    tell_reasons(
+        cast(iam.IGrantable, role),
+        {
+            # cdk-nag writes a policy variable `${x}` as it does references: `<x>`.
+            stack.format_arn(
+                service="ssm", resource="session", resource_name="<aws:userid>-*"
+            ): "sessions of one's own, to resume and end them; their ids do not exist before",
+            stack.format_arn(
+                service="ec2", resource="instance", resource_name="*"
+            ): "ParallelCluster's nodes come and go; the tag of the cluster is a condition",
+        },
+    )
 
 
 def _elsewhere(user: str) -> Problem:

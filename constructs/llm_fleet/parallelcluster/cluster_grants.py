@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
 from llm_fleet.iam.session_document import SessionDocument
-from llm_fleet.iam.session_user import tag_session_user
+from llm_fleet.iam.session_user import tag_session_user, tell_session_reasons
 
 NAME_TAG = "parallelcluster:cluster-name"
 """The tag that ParallelCluster gives every instance of a cluster (`PCLUSTER_CLUSTER_NAME_TAG`)."""
@@ -18,7 +18,7 @@ class ClusterGrants:
     """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
 
     def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
-        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, nobody knows them."""
+        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, not known."""
         self._stack = cdk.Stack.of(scope)
         self._users = users
         self._cluster_name = cluster_name
@@ -60,7 +60,9 @@ class ClusterGrants:
         """
         tag_session_user(role, user, known=self._users)
         grantee = cast(iam.IGrantable, role)
-        return self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
+        session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
+        tell_session_reasons(role)
+        return session
 
     def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.

@@ -22,6 +22,11 @@ class NodesPrincipal:
         self._account = account
 
     @property
+    def granted_policies(self) -> Sequence[iam.ManagedPolicy]:
+        """The policies that grants go into."""
+        return [policy.policy for policy in self._policies]
+
+    @property
     @jsii.member(jsii_name="grantPrincipal")
     def grant_principal(self) -> iam.IPrincipal:
         """Itself."""
