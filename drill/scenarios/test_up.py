@@ -5,6 +5,7 @@ import json
 import pytest
 
 from drill.cluster import DrillCluster
+from drill.nodes.node import Done
 from drill.scenarios.conftest import Deploy
 from drill.stand_ins.stand_in import calls
 
@@ -31,6 +32,39 @@ def test_a_job_can_be_submitted_on_the_login_node_and_is_accounted_for(cluster: 
     assert sorted(answer.stdout.split()) == sorted(one.host_name for one in cluster.workers)
     told = cluster.slurm.run("sacct", "--noheader", "--allocations", "--format=State,NNodes", "--parsable2").stdout
     assert "COMPLETED|3" in told.split()
+    _jobs_are_held_to_the_limits_of_their_account(cluster)
+
+
+def _jobs_are_held_to_the_limits_of_their_account(cluster: DrillCluster) -> None:
+    """As the fleet file has them: slurmdbd knows them, and slurmctld lets no job of ada's go beyond."""
+    shown = ("--noheader", "--parsable2", "show", "associations", "cluster=train", "user=")
+    told = cluster.slurm.run(
+        "sacctmgr", *shown, "format=Account,ParentName,Fairshare,MaxSubmitJobs,MaxWall,GrpTRES,MaxTRES"
+    ).stdout.split()
+    assert {"lab|root|10|||mem=5000000M,node=8|", "research|lab|1|80|2-00:00:00||node=4"} <= {*told}
+    assert "llm-fleet|root|1||||" in told, "the image's own user is held to nothing"
+    held = _submit_as_ada(cluster, "--time=3-0")
+    assert held.returncode == 0, held.stderr
+    try:
+        assert cluster.slurm.run("squeue", "--noheader", "--format=%u %a %r").stdout.split() == [
+            "ada",
+            "research",
+            "AssocMaxWallDurationPerJobLimit",
+        ]
+    finally:
+        cluster.slurm.run("scancel", held.stdout.strip())
+    beyond = _submit_as_ada(cluster, "--array=1-81")
+    assert beyond.returncode != 0
+    assert "AssocMaxSubmitJobLimit" in beyond.stderr
+    elsewhere = _submit_as_ada(cluster, "--account=serving")
+    assert "Invalid account" in elsewhere.stderr
+    within = _submit_as_ada(cluster, "--time=1")
+    cluster.slurm.wait_for_job(within.stdout.strip(), "COMPLETED", seconds=30)
+
+
+def _submit_as_ada(cluster: DrillCluster, *options: str) -> Done:
+    words = ("--parsable", "--partition=trn1", "--output=/dev/null", "--chdir=/tmp", *options, "--wrap=true")
+    return cluster.login.run("runuser", "-u", "ada", "--", "/opt/slurm/bin/sbatch", *words, check=False)
 
 
 def test_the_shared_file_system_is_one_for_all(cluster: DrillCluster):
