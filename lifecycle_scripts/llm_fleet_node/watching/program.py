@@ -98,7 +98,8 @@ def _asks_slurm(node: Node) -> bool:
 
 def _unit() -> str:
     """Root, since Lustre's counters, the role's credentials on ParallelCluster's head node and Neuron's driver are
-    for root alone. `ProtectHome` is left out: it would touch /home, which may hang."""
+    for root alone. TasksMax counts threads: a program in Go starts some for each processor, of which a node has up to
+    192, and dies where it gets no more. `ProtectHome` is left out: it would touch /home, which may hang."""
     return f"""\
 # Written by llm-fleet.
 [Unit]
@@ -117,7 +118,7 @@ Nice=19
 IOSchedulingClass=idle
 CPUQuota=20%
 MemoryMax=512M
-TasksMax=64
+TasksMax=1024
 NoNewPrivileges=yes
 ProtectSystem=full
 PrivateTmp=yes

@@ -88,6 +88,8 @@ def test_the_program_is_laid_down_and_started(node: Node) -> None:
     unit = node.host.read(UNIT_PATH) or ""
     assert "MemoryMax=512M" in unit
     assert "CPUQuota=20%" in unit
+    # Threads count as tasks, and a program in Go may start several for each of a node's 192 processors.
+    assert int(unit.split("TasksMax=")[1].split()[0]) >= 512
 
 
 def test_a_second_time_nothing_is_changed(node: Node) -> None:
