@@ -78,7 +78,7 @@ def _asked(node: Node) -> Directory:
 def _packages(node: Node) -> list[str]:
     """Return what is installed where the image has no SSSD: what a lock file must have, and tools if it has them."""
     pinned = {file.name for file in node.manifest.downloads.files}
-    further = ("sssd-tools", "libnss-sss", "libpam-sss", "oddjob-mkhomedir", "authselect")
+    further = ("sssd-tools", "sssd-dbus", "libnss-sss", "libpam-sss", "oddjob-mkhomedir", "authselect")
     return ["sssd", "sssd-ldap", *(name for name in further if name in pinned)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from llm_fleet_node.failures import Code, fail
@@ -15,6 +16,10 @@ from llm_fleet_node.waiting import wait_for
 CONF = "/etc/sssd/sssd.conf"
 CERTIFICATE = "/etc/llm-fleet/directory-ca.pem"
 """The authorities of the bundle; sssd.conf names it."""
+_INFOPIPE = "/usr/libexec/sssd/sssd_ifp"
+"""Of the package sssd-dbus. Without it sssctl can ask SSSD nothing, and says so with an error."""
+_NOBODY = "llm-fleet-asks"
+"""A name that is asked for where the fleet names no test user: the answer does not matter."""
 _SECONDS = 45.0
 """For SSSD to have asked the directory after its start."""
 _ONLINE = re.compile(r"^Online status:\s*Online\s*$", re.MULTILINE | re.IGNORECASE)
@@ -68,12 +73,19 @@ def rendered(directory: Directory, *, password: str, home: str) -> str:
         # No password of a person is kept on a node.
         "cache_credentials = False",
         "use_fully_qualified_names = False",
-        f"fallback_homedir = {home}",
+        *_home(directory, home),
         "default_shell = /bin/bash",
         *_access(directory),
         *(f"{name} = {value}" for name, value in directory.options),
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _home(directory: Directory, home: str) -> list[str]:
+    """Not `fallback_homedir`, which is for people without a home: RFC 2307 gives everybody one, mostly `/home/…`, which
+    may be another disk on each node.
+    """
+    return [] if any(name == "override_homedir" for name, _ in directory.options) else [f"override_homedir = {home}"]
 
 
 def _access(directory: Directory) -> list[str]:
@@ -85,10 +97,13 @@ def _access(directory: Directory) -> list[str]:
 
 def wait_until_online(host: Host, directory: Directory) -> None:
     """Wait until SSSD has asked the directory, where the node can tell. Raises `Failure` (`LFN165`) when it cannot."""
-    if host.which("sssctl") is None:
+    if host.which("sssctl") is None or not host.path(_INFOPIPE).exists():
         return
 
     def online() -> bool:
+        # SSSD asks the directory when it is asked itself, and says Online until then.
+        with suppress(CommandFailed):
+            host.run("getent", "--service=sss", "passwd", directory.test_user or _NOBODY, timeout=20)
         try:
             said = host.run("sssctl", "domain-status", directory.domain, "--online", timeout=20)
         except CommandFailed:

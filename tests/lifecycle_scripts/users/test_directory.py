@@ -64,11 +64,16 @@ else: bad()
 GETENT = """
 if a[:2] != ['--service=sss', 'passwd']: bad()
 if not os.path.exists(root + '/run/sssd.service'): sys.exit(2)
+write('/asked', a[2])
+if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
+# SSSD asks nobody before it is asked, and says Online until then; sssctl asks it by the InfoPipe, of the package
+# sssd-dbus.
 SSSCTL = """
 if a != ['domain-status', 'corp.example.com', '--online']: bad()
-print('Online status: ' + (read('/status') or 'Online'))
+if not os.path.exists(root + '/usr/libexec/sssd/sssd_ifp'): sys.exit('InfoPipe operation failed.')
+print('Online status: ' + (read('/asked') and read('/status') or 'Online'))
 """
 
 
@@ -76,6 +81,7 @@ def fresh(root: Path, directory: Directory = DIRECTORY, *, rhel: bool = False, *
     for folder in ("run", "etc/pam.d", "etc/ssh/sshd_config.d", "etc/sudoers.d"):
         (root / folder).mkdir(parents=True)
     file(root, "/secret", PASSWORD + "\n")
+    file(root, "/usr/libexec/sssd/sssd_ifp", "")
     file(root, "/person", "NAME:*:200017:200017:Ada:/home/NAME:/bin/bash")
     file(root, "/etc/nsswitch.conf", "passwd:         files systemd  # people\ngroup: files\nhosts: files dns\n")
     tools = {"authselect": AUTHSELECT} if rhel else {"pam-auth-update": PAM_AUTH_UPDATE}
@@ -102,7 +108,8 @@ def test_the_node_asks_over_tls_and_the_password_is_roots_alone(node: Node) -> N
         "ldap_tls_reqcert = demand",
         f"ldap_tls_cacert = {sssd.CERTIFICATE}",
         "ldap_access_filter = (memberOf=cn=fleet,dc=corp,dc=example,dc=com)",
-        "fallback_homedir = /fsx/home/%u",
+        # Not fallback_homedir: a directory's person always has a homeDirectory, /home/… on each node's own disk.
+        "override_homedir = /fsx/home/%u",
         "min_id = 200000",
         "cache_credentials = False",
     ):
@@ -141,6 +148,19 @@ def test_amazon_linux_has_authselect(tmp_path: Path) -> None:
     assert "enable --now --quiet oddjobd.service" in (node.host.read("/calls") or "")
 
 
+@pytest.mark.parametrize("umask", ["", " -u 0002", " -u 0077"])
+def test_homes_made_by_oddjobd_are_their_owners_alone(tmp_path: Path, umask: str) -> None:
+    node, path = fresh(tmp_path, rhel=True), "/etc/oddjobd.conf.d/oddjobd-mkhomedir.conf"
+    helper = '<helper exec="/usr/libexec/oddjob/mkhomedir{}" arguments="0" prepend_user_name="yes"/>\n'
+    file(tmp_path, path, helper.format(umask) * 2)
+    STEP.apply(node)
+    assert node.host.read(path) == helper.format(" -u 0077") * 2
+    assert ("try-restart oddjobd.service" in (node.host.read("/calls") or "")) == (umask != " -u 0077")
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+
+
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
 def test_a_secret_that_is_no_password_is_told_without_its_text(node: Node, secret: str) -> None:
     file(node.host.root, "/secret", secret)
@@ -176,6 +196,19 @@ def test_a_directory_that_does_not_answer(node: Node, monkeypatch: pytest.Monkey
     with pytest.raises(Failure, match=r"no answer of corp\.example\.com") as failure:
         STEP.verify(node)
     assert failure.value.code is Code.DIRECTORY_DOWN
+
+
+def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sssd, "_SECONDS", 0.1)
+    (node.host.root / "usr/libexec/sssd/sssd_ifp").unlink()
+    STEP.apply(node)
+    STEP.verify(node)
+    file(node.host.root, "/person", "")
+    with pytest.raises(Failure, match="ada") as failure:
+        STEP.verify(node)
+    assert failure.value.code is Code.DIRECTORY_USER
 
 
 @pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
