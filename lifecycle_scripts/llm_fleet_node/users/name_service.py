@@ -18,12 +18,17 @@ Session-Type: Additional
 Session:
 \toptional\tpam_mkhomedir.so umask=0077 skel=/etc/skel
 """
+_ODDJOB = "/etc/oddjobd.conf.d/oddjobd-mkhomedir.conf"
+_HELPER = re.compile(r'(exec="[^" ]*/mkhomedir)(?: -u [0-7]+)?"')
+"""oddjobd's program for homes. Its umask has been 0002, 0077 and login.defs' own by turns, so it is told."""
 _NSSWITCH = "/etc/nsswitch.conf"
 _DATABASES = ("passwd", "group", "shadow")
 
 
 def ask_sssd(host: Host) -> None:
     """Make NSS and PAM ask SSSD. Raises `Failure` (`LFN164`) where the node has no tool for that."""
+    if host.which("authselect"):
+        _make_private_homes(host)
     if name_service_problem(host) == "":
         return
     if host.which("authselect"):
@@ -38,6 +43,15 @@ def ask_sssd(host: Host) -> None:
         _put_sss(host)
     else:
         fail(Code.NAME_SERVICE, "this node has neither authselect nor pam-auth-update", final=True)
+
+
+def _make_private_homes(host: Host) -> None:
+    """Have oddjobd make homes that nobody else reads, and start anew if it runs with something else."""
+    there = host.read(_ODDJOB) or ""
+    told = _HELPER.sub(r'\1 -u 0077"', there)
+    if told != there:
+        host.write(_ODDJOB, told)
+        _run(host, "systemctl", "try-restart", "oddjobd.service", changes="had oddjobd make private homes")
 
 
 def name_service_problem(host: Host) -> str:
