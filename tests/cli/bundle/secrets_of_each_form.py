@@ -29,11 +29,16 @@ BARE = {
     "GitHub, fine": "github_pat_" + _signs(50),
     "NVIDIA": "nvapi-" + _signs(40),
     "Slack": "xoxb-" + _signs(30, "0123456789") + "-" + _signs(20),
+    "Google": "AIza" + _signs(35),
+    "age": "AGE-SECRET-KEY-1" + _signs(58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
+    "instance metadata": "AQAEA" + _signs(51) + "==",
+    "a key of munge, in base64": base64.b64encode(_DICE.randbytes(128)).decode(),
     "hash of a password": "$6$" + _signs(8) + "$" + _signs(60),
 }
 """Known by themselves, wherever they stand."""
 
 _NAMED = [_signs(11) for _ in range(14)]
+_MORE = [_signs(11) for _ in range(18)]
 IN_CONTEXT = {
     "YAML": (f"db_password: {_NAMED[0]}", _NAMED[0]),
     "YAML in quotes": (f'token: "{_NAMED[1]}"', _NAMED[1]),
@@ -54,6 +59,27 @@ IN_CONTEXT = {
         f"https://b.s3.amazonaws.com/k?X-Amz-Signature={_PEM_LINES[0][:40].lower()}",
         _PEM_LINES[0][:40].lower(),
     ),
+    "signed URL in HTML": (f"https://b/k?a=1&amp;X-Amz-Signature={_MORE[0]}&amp;x=1", _MORE[0]),
+    "signed URL in JSON": (f'{{"u": "https://b/k?a=1\\u0026X-Amz-Security-Token={_MORE[1]}\\u0026x=1"}}', _MORE[1]),
+    "signed header": (f"AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature={_MORE[2]}", _MORE[2]),
+    "header of an API": (f"curl -H 'X-Api-Key: {_MORE[3]}' https://example.com", _MORE[3]),
+    "JDBC": (f"jdbc:mysql://db:3306/slurm?user=a&password={_MORE[4]}&useSSL=true", _MORE[4]),
+    "JDBC of Oracle": (f"jdbc:oracle:thin:bob/{_MORE[5]}@db:1521:x", _MORE[5]),
+    "Docker's file": (
+        f'{{"auths": {{"r.io": {{"auth": "{_base64("bob:" + _MORE[6])}"}}}}}}',
+        _base64("bob:" + _MORE[6]),
+    ),
+    "docker login": (f"docker login -u AWS -p {_MORE[7]} r.io", _MORE[7]),
+    "mysql": (f"mysql -uroot -p{_MORE[8]} slurm_acct_db", _MORE[8]),
+    "SQL": (f"CREATE USER 'slurm'@'localhost' IDENTIFIED BY '{_MORE[9]}';", _MORE[9]),
+    "slurmdbd.conf": (f"StoragePass={_MORE[10]}", _MORE[10]),
+    "sssd.conf": (f"ldap_default_authtok = {_MORE[11]}", _MORE[11]),
+    "chpasswd": (f"echo 'ada:{_MORE[12]}' | chpasswd", _MORE[12]),
+    "environment of a container": (f'[{{"Name": "DB_PASSWORD", "Value": "{_MORE[13]}"}}]', _MORE[13]),
+    "environment in YAML": (f"- name: HF_TOKEN\n  value: {_MORE[14]}\nnext: 1", _MORE[14]),
+    ".netrc": (f"machine api.wandb.ai login user password {_MORE[15]}", _MORE[15]),
+    "wandb": (f"wandb login {_MORE[16]}", _MORE[16]),
+    "Discord's hook": (f"https://discord.com/api/webhooks/123456789012345678/{_MORE[17]}", _MORE[17]),
 }
 """Known by the name beside them: the text, and what must be gone of it."""
 
@@ -66,6 +92,11 @@ HARMLESS = (
     "commit 4af0539d1e2c3b4a5968778695a4b3c2d1e0f9a8",
     "LFN31  mount_lustre: mount: server not found",
     "i-0123456789abcdef0 ip-10-1-0-12 sg-0123456789abcdef0",
+    "LlmFleetNodePortssg0123456789abcdef0507b47edOut4536F220 CREATE_COMPLETE",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAqlhRFOt0ZYgK0L0Sb8uiTZb7YMjDX9DAlQ07NNzxgA ada",
+    "/aws/sagemaker/Clusters/MyCluster/0123456789ab/LifecycleConfig/Workers/x",
+    "  - {Key: aws:cloudformation:stack-name, Value: post-cluster}",
+    "docker login succeeded; mysql is active",
     "s3://sagemaker-my-bucket/lifecycle/4af0539d1e2c3b4a/on_create.sh",
 )
 """What support needs, and is no secret."""

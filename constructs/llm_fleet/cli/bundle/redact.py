@@ -1,62 +1,35 @@
 """Takes secrets out of text before it leaves this machine. What looks like one goes: a name too many does no harm."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-GONE = "<redacted>"
+from llm_fleet.cli.bundle.private_keys import without_private_keys
+from llm_fleet.cli.bundle.secret_forms import GONE, NAME_FORM, without_forms
 
-_NAME = (
-    r"(?:pass(?:word|wd|phrase)|pwd|secrets?(?!s?manager)|token(?!i[sz]|s)|api[_-]?keys?|access[_-]?keys?"
-    r"|(?:private|signing|encryption|master|license|auth|account|session|shared|munge)[_-]?keys?|credentials?"
-    r"|authorization|cookie|keytab|webhooks?)"
-)
-"""What the name of a secret has in it. `tokens` and `tokenizer` are of language models."""
 _WORD = r"[\w.-]{0,60}"
 _ARN = re.compile(r"\barn:aws[\w-]*:[\w-]+:[\w-]*:\d*:[^\s\"'\\,;}\]]+")
 """An ARN only names a secret, so none is looked for in it."""
 _PUT_ASIDE = re.compile("\x00(\\d+)\x00")
 _KEPT_VALUE = r"(?:\x00|<redacted>|(?:null|none|true|false|~)[\s,]*(?:$|\}))"
-_KEY = re.compile(_NAME, re.IGNORECASE)
+_KEY = re.compile(NAME_FORM, re.IGNORECASE)
 _KEPT = re.compile(_KEPT_VALUE, re.IGNORECASE)
-_BLOCK = re.compile(
-    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
-    re.DOTALL,
-)
-_OPENS = re.compile(rf"(?i)[\"']?[\w.-]{{0,60}}?{_NAME}{_WORD}[\"']?[ \t]*:[ \t]*(?:[|>][+-]?\d?)?[ \t]*$")
+_OPENS = re.compile(rf"(?i)[\"']?[\w.-]{{0,60}}?{NAME_FORM}{_WORD}[\"']?[ \t]*:[ \t]*(?:[|>][+-]?\d?)?[ \t]*$")
 """A line of YAML whose value is in the lines below, further in."""
 _ASSIGNED = re.compile(
-    rf"(?im)({_NAME}{_WORD}\\?[\"']?[ \t]*(?:(?P<equals>:=|=>|=)|:)[ \t]*)(?!\\?[\"']?{_KEPT_VALUE})"
+    rf"(?im)({NAME_FORM}{_WORD}\\?[\"']?[ \t]*(?:(?P<equals>:=|=>|=)|:)[ \t]*)(?!\\?[\"']?{_KEPT_VALUE})"
     r"(?P<value>\\?\"(?:[^\"\\]|\\.)*\"?|'[^'\n]*'?|(?(equals)\S+|\S[^\n]*))"
 )
 _OPTION = re.compile(
-    rf"(?im)((?:^|[\s\"'])--?[\w-]{{0,40}}?{_NAME}[\w-]{{0,40}}[ \t]+)(?!-)(?P<value>\"[^\"]*\"|'[^']*'|\S+)"
+    rf"(?im)((?:^|[\s\"'])--?[\w-]{{0,40}}?{NAME_FORM}[\w-]{{0,40}}[ \t]+)(?!-)(?P<value>\"[^\"]*\"|'[^']*'|\S+)"
 )
-_FORMS: Sequence[tuple[re.Pattern[str], str]] = (
-    (re.compile(r"(?i)\b(bearer|basic|negotiate)[ \t]+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {GONE}"),
-    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), GONE),
-    (re.compile(r"\b(?:FwoGZXIvYXdz|FQoGZXIvYXdz|IQoJb3JpZ2lu)[A-Za-z0-9/+=%-]{16,}"), GONE),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*"), GONE),
-    (
-        re.compile(
-            r"\b(?:hf|ghp|gho|ghu|ghs|ghr|glpat|github_pat|api_org|nvapi|sk|pk|xox[abeoprs])[_-][A-Za-z0-9_-]{16,}"
-        ),
-        GONE,
-    ),
-    (re.compile(r"(?i)(https://hooks\.slack\.com/(?:services|workflows)/)[\w/-]+"), rf"\1{GONE}"),
-    (re.compile(r"(?i)(https://[\w.-]*(?:webhook\.office\.com|logic\.azure\.com)[\w:.-]*/)\S+"), rf"\1{GONE}"),
-    (
-        re.compile(
-            r"(?i)([?&](?:X-Amz-(?:Signature|Credential|Security-Token)|Signature|AWSAccessKeyId|sig)=)[^&\s\"']+"
-        ),
-        rf"\1{GONE}",
-    ),
-    (re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*://)[^/\s@\"']+@"), rf"\1{GONE}@"),
-    (re.compile(r"(\s-u[ \t]+)\S+:\S+"), rf"\1{GONE}"),
-    (re.compile(r"\$(?:1|5|6|7|y|2[abxy]|argon2id?)\$[./A-Za-z0-9$=,+-]{8,}"), GONE),
+_PAIR = re.compile(
+    rf"(?i)((?:name|key)(?P<quote>\\?[\"']?)[ \t]*:[ \t]*\\?[\"']?{_WORD}{NAME_FORM}{_WORD}\\?[\"']?"
+    r"(?:[\s,#-]{0,40}|[ \t]*\n[^\n]{0,60}?\s)\\?[\"']?[a-z]{0,20}value(?P=quote)[ \t]*:[ \t]*)"
+    rf"(?!\\?[\"']?{_KEPT_VALUE})(?P<value>\\?\"(?:[^\"\\]|\\.)*\"?|'[^'\n]*'?|\S[^\n]*)"
 )
-_FORTY = re.compile(r"(?<![A-Za-z0-9/+_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])")
-"""The form of an AWS secret access key; a digest in hexadecimal has it too, without capitals."""
+"""A list of settings has name and value beside each other, as containers' environments and parameters of stacks do."""
+_NAMES_A_VALUE = re.compile(r"(.*?)(?:[nN]ame|[kK]ey)")
 _ACCOUNT = re.compile(r"(?<!\d)\d{12}(?!\d)")
 
 
@@ -70,14 +43,13 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return `text` without secrets."""
-        text = _BLOCK.sub(GONE, text.replace("\x00", ""))
+        text = without_private_keys(text.replace("\x00", ""))
         names = dict(enumerate(_ARN.findall(text)))
         numbers = iter(names)
         text = _ARN.sub(lambda _: f"\x00{next(numbers)}\x00", text)
         text = _without_blocks(text)
-        for pattern, instead in _FORMS:
-            text = pattern.sub(instead, text)
-        text = _FORTY.sub(_unless_a_digest, text)
+        text = without_forms(text)
+        text = _PAIR.sub(_assigned, text)
         text = _ASSIGNED.sub(_assigned, text)
         text = _OPTION.sub(_assigned, text)
         text = _PUT_ASIDE.sub(lambda found: names[int(found[1])], text)
@@ -87,13 +59,14 @@ class Redactor:
         """Return what JSON can hold without secrets: by the names of keys, and within each text."""
         if isinstance(value, Mapping):
             members = cast("Mapping[Any, Any]", value)
-            return {self.text(str(key)): self._member(str(key), member) for key, member in members.items()}
+            secret = _values_of_secrets(members)
+            return {self.text(str(key)): self._member(str(key), member, secret) for key, member in members.items()}
         if isinstance(value, list | tuple):
             return [self.data(one) for one in cast("Sequence[Any]", value)]
         return self.text(value) if isinstance(value, str) else value
 
-    def _member(self, key: str, value: Any) -> Any:
-        return _all_gone(value) if is_secret_name(key) else self.data(value)
+    def _member(self, key: str, value: Any, secret: frozenset[str]) -> Any:
+        return _all_gone(value) if key in secret or is_secret_name(key) else self.data(value)
 
     def _account(self, found: re.Match[str]) -> str:
         return self._accounts.setdefault(found[0], f"<account-{len(self._accounts) + 1}>")
@@ -107,6 +80,16 @@ def redacted(text: str) -> str:
 def is_secret_name(key: str) -> bool:
     """Return whether what stands under `key` is likely a secret."""
     return bool(_KEY.search(key))
+
+
+def _values_of_secrets(members: Mapping[Any, Any]) -> frozenset[str]:
+    """Return the keys that have a secret by the name beside them: `Name` and `Value`, `ParameterKey` and so on."""
+    found: set[str] = set()
+    for key, member in members.items():
+        words = _NAMES_A_VALUE.fullmatch(str(key))
+        if words and isinstance(member, str) and is_secret_name(member):
+            found |= {f"{words[1]}value", f"{words[1]}Value"}
+    return frozenset(found)
 
 
 def _without_blocks(text: str) -> str:
@@ -149,9 +132,3 @@ def _assigned(found: re.Match[str]) -> str:
         return found[0]
     quote = value[: len(value) - len(value.lstrip("\\\"'"))]
     return f"{name}{quote}{GONE}{quote}"
-
-
-def _unless_a_digest(found: re.Match[str]) -> str:
-    text = found[0]
-    kinds: tuple[Callable[[str], bool], ...] = (str.isupper, str.islower, str.isdigit)
-    return GONE if all(any(kind(sign) for sign in text) for kind in kinds) else text
