@@ -26,6 +26,8 @@ class SoftwareUpdate:
     """The facts."""
 
     lost: tuple[Effect, ...]
+    controller_lost: tuple[Effect, ...]
+    """Besides, where the controller is among the groups."""
     kept: tuple[Effect, ...]
     order: tuple[str, ...]
     """Roles in Slurm, those first that must be updated first."""
@@ -41,6 +43,7 @@ def software_update() -> SoftwareUpdate:
     facts = load("software_update")
     return SoftwareUpdate(
         lost=_effects(facts["lost"]),
+        controller_lost=_effects(facts["controller_lost"]),
         kept=_effects(facts["kept"]),
         order=tuple(facts["order"]),
         tries=facts["tries"],

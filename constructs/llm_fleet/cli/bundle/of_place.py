@@ -1,5 +1,6 @@
 """The pieces of a bundle that AWS has: of a cluster or service, its nodes, events, logs and stack."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.aws.clients import AwsClients
@@ -13,6 +14,7 @@ from llm_fleet.cli.logs.log_streams import stream_lines
 from llm_fleet.cli.logs.node_run import NodeRun, Source
 from llm_fleet.cli.logs.overview import log_place
 from llm_fleet.cli.logs.reports import split_uri
+from llm_fleet.cli.nodes.listed_nodes import listing_of
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.cli.terminal.told_problem import told_problem
 
@@ -30,10 +32,10 @@ def place_pieces(clients: AwsClients, place: Place, fleet: "Fleet | None", *, se
     pieces = [Piece("events.json", lambda: _events(clients, place))]
     if place.kind is Kind.HYPERPOD:
         pieces.append(Piece("cluster.json", lambda: _cluster(clients, place)))
-        pieces.append(Piece("nodes.json", lambda: _nodes(clients, place)))
     elif place.kind is Kind.SERVICE:
         pieces.append(Piece("service.json", lambda: _service(clients, place)))
         pieces.append(Piece("stopped-tasks.json", lambda: _stopped(clients, place)))
+    pieces.append(Piece("nodes.json", lambda: _nodes(clients, place)))
     if place.stack is not None:
         pieces.append(Piece("stack.json", lambda: _stack(clients, str(place.stack))))
     if session and place.kind is not Kind.SERVICE:
@@ -79,9 +81,14 @@ def _cluster(clients: AwsClients, place: Place) -> Found:
 
 
 def _nodes(clients: AwsClients, place: Place) -> Found:
-    with told_of_aws(f"nodes of {place}"):
-        pages = clients.sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=place.name)
-        return [dict(node) for page in pages for node in page["ClusterNodeSummaries"]]
+    listing = listing_of(clients, place)
+    return {
+        "status": listing.status,
+        "message": listing.message,
+        "note": listing.note,
+        "counts": [asdict(count) for count in listing.counts],
+        "nodes": [node.told() for node in listing.nodes],
+    }
 
 
 def _service(clients: AwsClients, place: Place) -> Found:

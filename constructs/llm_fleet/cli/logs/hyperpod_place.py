@@ -8,6 +8,8 @@ from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
 from llm_fleet.cli.logs.log_streams import newest_group, stream_names
+from llm_fleet.cli.nodes.listed_nodes import list_nodes
+from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.logs_codes import LogsCode
 
@@ -36,10 +38,8 @@ def described(clients: AwsClients, name: str) -> "DescribeClusterResponseTypeDef
 
 def nodes_of(clients: AwsClients, name: str) -> dict[str, str]:
     """Return the group of every node, by instance id."""
-    with told_of_aws(f"nodes of HyperPod cluster {name}"):
-        pages = clients.sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
-        nodes: list[Any] = [node for page in pages for node in page["ClusterNodeSummaries"]]
-    return {str(node.get("InstanceId")): str(node["InstanceGroupName"]) for node in nodes if node.get("InstanceId")}
+    place = Place(kind=Kind.HYPERPOD, name=name, region=None)
+    return {node.instance_id: node.group for node in list_nodes(clients, place) if node.instance_id}
 
 
 def log_group_of(clients: AwsClients, name: str, cluster_arn: str | None) -> str | None:

@@ -1,17 +1,20 @@
 """Where the starts of a ParallelCluster's nodes are told of."""
 
 import re
-from typing import Any
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.aws.refusals import told_of_aws
+from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
 from llm_fleet.cli.logs.log_streams import newest_group, stream_names
+from llm_fleet.cli.nodes.listed_nodes import list_nodes
+from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.problem import FleetError
 
 _GROUPS = "/aws/parallelcluster"
 _STREAM = re.compile(r"(?P<host>[^.]+)\.(?P<node>i-[0-9a-f]+)\.(?P<log>.+)")
+_THERE = ("pending", "running")
 _OF_STARTS = ("cfn-init", "cloud-init-output", "cloud-init")
 """Logs in which a node's start is told: of the head node the first, of others the second
 (docs.aws.amazon.com/parallelcluster, `cloudwatch-logs-v3`)."""
@@ -73,19 +76,11 @@ def _stream(name: str) -> NodeStream:
 
 
 def _nodes(clients: AwsClients, name: str) -> dict[str, str]:
-    """Return the queue of every instance, or what kind of node it is."""
-    filters = [
-        {"Name": "tag:parallelcluster:cluster-name", "Values": [name, f"{name}-????????"]},
-        {"Name": "instance-state-name", "Values": ["pending", "running"]},
-    ]
-    with told_of_aws(f"instances of {name}"):
-        pages = clients.ec2.get_paginator("describe_instances").paginate(Filters=filters)  # type: ignore[arg-type]
-        instances: list[Any] = [
-            one for page in pages for place in page["Reservations"] for one in place.get("Instances", [])
-        ]
-    return {str(one["InstanceId"]): _kind(one) for one in instances}
-
-
-def _kind(instance: dict[str, Any]) -> str:
-    tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
-    return tags.get("parallelcluster:queue-name") or tags.get("parallelcluster:node-type") or "unknown"
+    """Return the queue or pool of every instance, `head` of the head node."""
+    try:
+        nodes = list_nodes(clients, Place(kind=Kind.PARALLELCLUSTER, name=name, region=None))
+    except AwsRefusal:
+        raise
+    except FleetError:  # LF1100: none is left, and their logs are.
+        return {}
+    return {node.instance_id: node.group for node in nodes if node.instance_id and node.status in _THERE}

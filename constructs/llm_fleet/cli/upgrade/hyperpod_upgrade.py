@@ -182,7 +182,7 @@ def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
             "/fsx/slurm_acct_db-$(date +%F).sql.gz   # on the controller: `llm-fleet connect`; "
             "the AMI's database may have another name, `sudo mysql -e 'show databases'` lists them"
         )
-    plan.lost.append("jobs that run, and those that wait (the controller): Slurm keeps its state on the root volume")
+    plan.lost += [_told(effect) for effect in software_update().controller_lost]
 
 
 def _commands(
