@@ -7,12 +7,18 @@ import pytest
 
 from llm_fleet.catalog.create_only import create_only, touches
 from llm_fleet.catalog.data_file import load
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
+from llm_fleet.cli.plan.difference_section import difference_section
 from llm_fleet.cli.plan.hyperpod_changes import hyperpod_changes
 from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
 from llm_fleet.cli.plan.retained_section import retained_section
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
+from llm_fleet.cli.terminal.screen import Screen
 from local_aws.resources.schemas import create_only_paths, schema_of
+
+WIDE = Screen(width=None, colour=False, live=False)
 
 
 def stack(**resources: Mapping[str, Any]) -> StackTemplate:
@@ -52,6 +58,16 @@ def test_each_kind_of_change():
         "Gone": (ChangeKind.REMOVED, ()),
         "Left": (ChangeKind.KEPT, ()),
     }
+
+
+def test_a_difference_that_may_be_the_flags_says_so():
+    old, new = stack(A=resource("AWS::SNS::Topic", X={"Ref": "One"})), stack(A=resource("AWS::SNS::Topic", X=2))
+    deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
+    deployed.found["s"] = old
+    text = difference_section([new], deployed, without_flags="/fleets").text(WIDE)
+    assert "there is no cdk.json in or above /fleets: the fleet was synthesized without the feature flags" in text
+    assert "cdk.json" not in difference_section([new], deployed).text(WIDE)
+    assert "cdk.json" not in difference_section([old], deployed, without_flags="/fleets").text(WIDE)
 
 
 def test_a_resource_of_another_type_is_made_anew_and_metadata_is_no_change():

@@ -50,6 +50,9 @@ def test_no_credentials_leave_the_rest_of_the_plan(
     assert "not known of tiny-storage: there are no credentials to ask AWS with" in out
     assert "aws configure sso" in out
     assert main(words) == 0, "without credentials and without --deployed nobody is asked"
+    assert "not compared with what is deployed: there are no credentials" in capsys.readouterr().err
+    assert main([*words, "--no-aws"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -89,3 +92,14 @@ def test_the_context_is_that_of_the_nearest_cdk_json(tmp_path: Path):
     (tmp_path / "cdk.json").write_text("{")
     with pytest.raises(ValueError, match="cannot be read as JSON"):
         app_context(inner)
+
+
+def test_a_missing_cdk_json_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    beside, here = tmp_path / "fleets", tmp_path / "here"
+    beside.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert module.without_flags(beside / "fleet.yaml") == f"{beside} or {here}"
+    (here / "cdk.json").write_text("{}")
+    assert module.without_flags(beside / "fleet.yaml") is None
+    assert module.without_flags(Path("fleet.yaml")) is None

@@ -31,9 +31,20 @@ _LIMITS = (
     "resources decide is not known: `cdk diff` asks CloudFormation for a change set"
 )
 
+_NO_FLAGS = (
+    "there is no cdk.json in or above {}: the fleet was synthesized without the feature flags that it is deployed "
+    "with, and this difference, replacements too, may be theirs alone; run the plan in your app's folder, or name with "
+    "--assembly what `cdk synth` wrote there"
+)
 
-def difference_section(planned: Sequence[StackTemplate], deployed: DeployedStacks) -> Section:
-    """Return the difference of each stack; of what AWS did not tell, that it did not."""
+
+def difference_section(
+    planned: Sequence[StackTemplate], deployed: DeployedStacks, *, without_flags: str | None = None
+) -> Section:
+    """Return the difference of each stack; of what AWS did not tell, that it did not.
+
+    `without_flags`: where no cdk.json was found, if `planned` was synthesized without its feature flags.
+    """
     known = [(deployed.found[stack.name], stack) for stack in planned if stack.name in deployed.found]
     changes = [change for old, new in known for change in template_changes(old, new)]
     groups = [change for old, new in known for change in hyperpod_changes(old, new)]
@@ -44,12 +55,13 @@ def difference_section(planned: Sequence[StackTemplate], deployed: DeployedStack
         title="Difference to what is deployed",
         parts=[
             *_missing(missing, deployed),
+            *([Toned(_NO_FLAGS.format(without_flags), Tone.WARNING)] if changes and without_flags else []),
             *([Table(columns=_COLUMNS, rows=[_row(change) for change in changes])] if changes else []),
             *(Toned(f"{change.group}: {change.what}", Tone.BAD if change.refused else Tone.PLAIN) for change in groups),
             *(part for plan in plans for part in _plan(*plan)),
             *([_LIMITS] if changes else ["nothing changes in the stacks that are deployed"] if known else []),
         ],
-        data=_data(missing, changes, groups, plans, deployed),
+        data={**_data(missing, changes, groups, plans, deployed), "without_flags_of": without_flags},
     )
 
 

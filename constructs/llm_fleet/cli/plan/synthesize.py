@@ -42,6 +42,14 @@ def synthesize(fleet_file: Path, folder: Path, *, account: str | None = None) ->
         _refuse(fleet_file, ended.stderr or ended.stdout)
 
 
+def without_flags(fleet_file: Path) -> str | None:
+    """Return where a cdk.json was looked for and not found, `None` where there is one: the places are the synth's."""
+    here, beside = Path.cwd(), fleet_file.resolve().parent
+    if any((folder / "cdk.json").is_file() for place in (beside, here) for folder in (place, *place.parents)):
+        return None
+    return " or ".join(str(folder) for folder in dict.fromkeys((beside, here)))
+
+
 def _refuse(fleet_file: Path, said: str) -> None:
     lines = [plain_line(line) for line in said.strip().splitlines()] or ["it says nothing"]
     code = PlanCode.SYNTH

@@ -19,7 +19,7 @@ from llm_fleet.cli.plan.network_section import network_section
 from llm_fleet.cli.plan.price_file import price_table
 from llm_fleet.cli.plan.retained_section import retained_section
 from llm_fleet.cli.plan.section import Section
-from llm_fleet.cli.plan.synthesize import synthesize
+from llm_fleet.cli.plan.synthesize import synthesize, without_flags
 from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
 from llm_fleet.cli.terminal.json_text import print_json
 from llm_fleet.cli.terminal.screen import Screen
@@ -27,6 +27,11 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.needs.fleet_cost import cost_of
 from llm_fleet.rules.day_two.plan_codes import PlanCode
+
+_NOT_COMPARED = (
+    "note: not compared with what is deployed: there are no credentials to ask AWS with; `aws sts get-caller-identity` "
+    "tells who you are, and --no-aws asks for no comparison"
+)
 
 
 def whole_plan(arguments: argparse.Namespace) -> int:
@@ -76,7 +81,10 @@ def _of_assembly(assembly: Path, clients: AwsClients | None, arguments: argparse
     if arguments.picture is not None:
         yield _picture(assembly, arguments)
     if clients is not None:
-        yield difference_section(stacks, DeployedStacks(clients, [stack.name for stack in stacks]))
+        flags = None if arguments.assembly else without_flags(arguments.file)
+        yield difference_section(stacks, DeployedStacks(clients, [stack.name for stack in stacks]), without_flags=flags)
+    elif not arguments.no_aws:
+        print(_NOT_COMPARED, file=sys.stderr)
 
 
 def _clients(fleet: Fleet, arguments: argparse.Namespace) -> AwsClients | None:
