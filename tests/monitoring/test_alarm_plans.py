@@ -49,7 +49,8 @@ ACCOUNT: Sequence[tuple[MonitoredCluster, str, Any, Any]] = (
     (HYPERPOD, "StuckPending", {"pending": [1] * 6, "missing": [0] * 6}, {"pending": [0] * 6, "missing": [0] * 6}),
     (HYPERPOD, "LifecycleFailed", [1], [None]),
     (PARALLEL, "HeadNode", [1, 1], [1, 0]),
-    (PARALLEL, "NoCapacity", [1] * 6, [9] * 5),
+    # ParallelCluster tries again after 10 minutes, and says nothing in between.
+    (PARALLEL, "NoCapacity", [3, None, None, 3, None, None], [9, None, None, None, None, None]),
     (PARALLEL, "LifecycleFailed", [3], [0]),
 )
 # A job has waited for four hours, and every node works for another one.

@@ -81,14 +81,23 @@ def _parallelcluster(name: str, thresholds: ClusterAlarmThresholds) -> tuple[Ala
             "recovers a failed host by itself within minutes; if it rings on, stop and start the instance, whose "
             "volumes stay.",
         ),
-        steady(
-            "NoCapacity",
-            parallelcluster_metric(parallelcluster_metrics().no_capacity, name),
-            threshold=1,
-            minutes=stuck,
-            meaning=f"EC2 has refused instances to {name} for want of capacity for {stuck:g} minutes: jobs wait. Add "
-            "instance types or an AZ to the queue, or a capacity reservation.",
-        ),
+        _no_capacity(name, stuck),
+    )
+
+
+def _no_capacity(name: str, minutes: float) -> AlarmPlan:
+    periods = lasting(minutes)
+    return AlarmPlan(
+        id="NoCapacity",
+        measure=parallelcluster_metric(parallelcluster_metrics().no_capacity, name),
+        threshold=1,
+        periods=periods,
+        # A compute resource that was refused is left alone for 10 minutes (insufficient_capacity_timeout) and a little
+        # more, and in between nothing is told: not every period has a value, but every third.
+        ringing=max(1, periods // 3),
+        missing=QUIET,
+        meaning=f"EC2 has refused instances to {name} for want of capacity again and again within {minutes:g} minutes: "
+        "jobs wait. Add instance types or an AZ to the queue, or a capacity reservation.",
     )
 
 
