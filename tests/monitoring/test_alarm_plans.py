@@ -89,6 +89,19 @@ def test_what_nodes_publish_rings_when_it_lasts(id: str, loud: Any, quiet: Any) 
     assert not rings(plan, quiet)
 
 
+def test_a_node_that_is_away_for_a_moment_is_not_away_for_five_minutes() -> None:
+    """Between two jobs nodes are idle for seconds, and ParallelCluster takes refused ones for down for ten minutes."""
+    plans = plans_of(HYPERPOD)
+    away = {
+        (plan, metric.name): metric.statistic
+        for plan in ("NodesDown", "QueueWait")
+        for metric in _metrics([plans[plan]])
+        if metric.name.startswith("SlurmNodes")
+    }
+    assert len(away) == 4
+    assert set(away.values()) == {"Minimum"}
+
+
 def test_a_target_of_lustre_that_fills_up_rings_though_the_others_have_room() -> None:
     capacity, targets = 4800, 4
     plan = lustre_plan("Lustre", "fs-1", capacity, USUAL)

@@ -8,6 +8,8 @@ from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.metric import MetricMath
 
 _DISK_MINUTES = 10
+_ALL_THE_TIME = "Minimum"
+"""Of a period's five values: a node that is idle for a moment between two jobs does not count."""
 _BUSY = 100
 """What an expression gives while the question does not arise: above every threshold of idleness."""
 
@@ -115,7 +117,7 @@ def _slurm(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ..
         ),
         steady(
             "NodesDown",
-            node_metric("slurm_nodes_down", name),
+            node_metric("slurm_nodes_down", name, statistic=_ALL_THE_TIME),
             threshold=1,
             minutes=down,
             meaning=f"Slurm has taken a node of {name} for down for {down:g} minutes. `sinfo -R` says why; when the "
@@ -131,7 +133,7 @@ def _wait_in_vain(name: str) -> MetricMath:
         expression=f"IF({' + '.join(away)} > 0, wait, 0)",
         metrics={
             "wait": node_metric("slurm_longest_wait", name),
-            **{kind: node_metric(f"slurm_nodes_{kind}", name) for kind in away},
+            **{kind: node_metric(f"slurm_nodes_{kind}", name, statistic=_ALL_THE_TIME) for kind in away},
         },
         period_seconds=PERIOD,
         label="longest wait while nodes do not work (s)",
