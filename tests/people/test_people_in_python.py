@@ -29,8 +29,11 @@ from llm_fleet import (
     SlurmAccount,
 )
 from llm_fleet.lifecycle.node_manifest import NodeGroup, render
+from llm_fleet.lifecycle.render_people import render_people
 from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.queue import Queue
+from llm_fleet.rules.people.kinds import check_directory_kinds
+from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts
 from llm_fleet.rules.terms import NodeType
 from llm_fleet_node import manifest as node_side
 
@@ -245,6 +248,61 @@ def test_everything_that_is_wrong_is_told_by_the_construct_too(made: Made) -> No
         ("slurm_accounts[0].parent", "LF1206"),
         ("users[1].slurm_account", "LF1210"),
     ]
+
+
+@pytest.mark.parametrize("given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=repr)
+def test_what_is_of_another_kind_ends_in_words(made: Made, given: Any) -> None:
+    people: dict[str, tuple[Any, str]] = {
+        "slurm_accounts": (given, "LF1205"),
+        "directory": (given, "LF1215"),
+        "users": ([ClusterUser(name="ada", uid=2001, slurm_account=given)], "LF"),
+    }
+    if given not in ("x",):
+        wrong = SlurmAccount(name=given, parent=given, fairshare=given, grp_tres=given)
+        people["accounts' own"] = ([wrong], "LF1205")
+    for name, (value, code) in people.items():
+        key = "slurm_accounts" if name == "accounts' own" else name
+        more = {"slurm_accounts": ACCOUNTS} if name == "users" else {}
+        with pytest.raises(FleetError, match=code):
+            hyperpod(made.stack, f"Odd-{name}-{type(given).__name__}", made.network, **{key: value, **more})
+    for name in ("uris", "sudo_groups", "bind_secret", "certificate", "kind", "start_tls", "map_ids", "sssd_on_image"):
+        fits = (name == "certificate" and given == "x") or (
+            given is True and name in ("start_tls", "map_ids", "sssd_on_image")
+        )
+        if not (fits or (name in ("uris", "sudo_groups") and given == ("a",))):
+            problems = check_directory_kinds(directory(cdk.Stack(), **{name: given}), Directory)
+            assert [problem.where for problem in problems] == [f"directory.{name}"]
+    for name in ("log_group", "log_bucket", "log_prefix", "key", "max_minutes"):
+        if (name, given) not in (("log_prefix", "x"), ("max_minutes", 5)):
+            with pytest.raises(FleetError, match="LF1220"):
+                SessionDocument(made.stack, f"Doc-{name}-{type(given).__name__}", **{name: given})
+    grants, role = made.hyperpod.grants, iam.Role(made.stack, f"Of-{type(given).__name__}", assumed_by=PRINCIPAL)
+    unknown = "root" if given == "x" else given  # the directory may know x
+    for arguments in ((given, "ada", made.document), (role, unknown, made.document), (role, "ada", given)):
+        with pytest.raises(FleetError, match="LF12"):
+            grants.session_as(arguments[0], arguments[1], document=arguments[2])
+
+
+def test_a_password_in_place_of_its_secret_is_not_repeated(made: Made) -> None:
+    told: Any = "hunter2"
+    with pytest.raises(FleetError, match="never the password itself") as error:
+        hyperpod(made.stack, "Told", made.network, directory=directory(cdk.Stack(), bind_secret=told))
+    assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize(("attribute", "most"), [("max_jobs", 2147483647), ("fairshare", 2147483646)])
+def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
+    def found(number: int) -> list[str]:
+        account: Any = SlurmAccount(**{"name": "research", attribute: number})
+        return [problem.code.value for problem in check_slurm_accounts([account], [], has_accounting=True)]
+
+    assert (found(most), found(most + 1)) == ([], ["LF1207"])
+
+
+def test_an_account_below_one_that_is_a_token_is_written_all_the_same() -> None:
+    above = cdk.Fn.import_value("account")
+    told = render_people([SlurmAccount(name="research", parent=above)], None)
+    assert told["slurm_accounts"]["tree"][0]["parent"] == above
 
 
 def test_nodes_read_what_is_written_for_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from llm_fleet.iam.session_document import SessionDocument
+from llm_fleet.iam.session_document import SessionDocument, check_is_document
 from llm_fleet.iam.session_user import tag_session_user, tell_session_reasons
 
 _DESCRIBE = (
@@ -77,6 +77,7 @@ class ClusterGrants:
         The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user whom the nodes have not, and
         for a role that is made elsewhere or has another user. AWS documents no Run As for HyperPod (unverified).
         """
+        check_is_document(document)
         tag_session_user(role, user, known=self._users)
         grantee = cast(iam.IGrantable, role)
         session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))

@@ -14,6 +14,7 @@ from llm_fleet.catalog.session_manager import session_facts
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.granted import grant
 from llm_fleet.iam.session_permissions import keep_sessions, use_sessions
+from llm_fleet.rules.people.kinds import check_session_kinds, no_document
 from llm_fleet.rules.people.sessions import check_session_times
 from llm_fleet.rules.problem import raise_problems
 
@@ -42,7 +43,7 @@ class SessionDocument(Construct):
         log_prefix: str = "sessions",
         key: kms.IKey | kms.Key | None = None,
     ) -> None:
-        """Make the document; raise `FleetError` (LF1220) for times that Session Manager does not take.
+        """Make the document; raise `FleetError` (LF1220) for what Session Manager does not take.
 
         `idle_timeout_minutes`: without a key pressed, 1 to 60. `max_minutes`: of a session, 1 to 1440; default, no end.
 
@@ -53,7 +54,18 @@ class SessionDocument(Construct):
         `key`: encrypts the session between the two ends, within TLS. Default: TLS alone.
         """
         super().__init__(scope, id)
-        problems = check_session_times(idle_minutes=idle_timeout_minutes, duration_minutes=max_minutes)
+        problems = [
+            *check_session_times(idle_minutes=idle_timeout_minutes, duration_minutes=max_minutes),
+            *check_session_kinds(
+                {
+                    "log_group": log_group,
+                    "log_group_is_encrypted": log_group_is_encrypted,
+                    "log_bucket": log_bucket,
+                    "log_prefix": log_prefix,
+                    "key": key,
+                }
+            ),
+        ]
         raise_problems(problems, subject=self.node.path)
         self._log_group, self._log_bucket, self._log_prefix, self._key = log_group, log_bucket, log_prefix, key
         inputs: dict[str, Any] = {
@@ -111,3 +123,9 @@ class SessionDocument(Construct):
                 bucket=BucketAccess.of(bucket, prefix=self._log_prefix) if bucket else None,
             ),
         )
+
+
+def check_is_document(given: object) -> None:
+    """Raise `FleetError` (LF1220) unless `given` is a session document of ours."""
+    if not isinstance(given, SessionDocument):
+        raise_problems([no_document(given)], subject="session_as")

@@ -22,8 +22,11 @@ def tag_session_user(
     Raises `FleetError` (LF1219) for a user whom the nodes have not, and for a role that cannot have the tag: one that
     is made elsewhere, or has it already with another user.
     """
-    resource = role.node.default_child
     problems = check_run_as(user, known)
+    # jsii's answer for a role that is made elsewhere is no Construct in Python, and has a node all the same.
+    if not hasattr(role, "node"):
+        raise_problems([*problems, cannot_tag("this is no role and no user of IAM", "give an iam.Role or iam.User")])
+    resource = role.node.default_child
     kind = resource.cfn_resource_type if isinstance(resource, cdk.CfnResource) else None
     if kind not in _TAGGABLE:
         problems.append(_elsewhere(user))

@@ -12,6 +12,7 @@ from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.monitoring.metrics import check_is_metrics
+from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_kinds
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.training.forms import check_is_runtime
 
@@ -30,9 +31,15 @@ class NodeSetup:
     metrics: ClusterMetrics | None = None
 
     def __post_init__(self) -> None:
-        """Raise `FleetError` for a training runtime, or metrics, that are none."""
-        found = check_is_runtime(self.training, "training")
-        raise_problems([*found, *check_is_metrics(self.metrics, ClusterMetrics, "metrics")])
+        """Raise `FleetError` for a training runtime, metrics, accounts or a directory that are none."""
+        raise_problems(
+            [
+                *check_is_runtime(self.training, "training"),
+                *check_is_metrics(self.metrics, ClusterMetrics, "metrics"),
+                *check_account_kinds(self.slurm_accounts, SlurmAccount),
+                *check_directory_kinds(self.directory, Directory),
+            ]
+        )
 
 
 def known_users(setup: NodeSetup) -> tuple[str, ...] | None:

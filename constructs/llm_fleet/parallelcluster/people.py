@@ -10,6 +10,7 @@ from llm_fleet.lifecycle.directory.sssd_options import sssd_options
 from llm_fleet.lifecycle.render_people import counted_resources
 from llm_fleet.lifecycle.slurm_account import SlurmAccount
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.rules.people.kinds import check_account_kinds
 
 _SECTION = "DirectoryService"
 _ENFORCE, _COUNTED = "AccountingStorageEnforce", "AccountingStorageTRES"
@@ -45,8 +46,11 @@ def directory_section(directory: Directory) -> dict[str, Any]:
 
 
 def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> SlurmSettings:
-    """Return `slurm` with the lines of slurm.conf that make the limits of `accounts` hold; the user's own stay."""
-    if not accounts or slurm.custom_settings_file is not None:
+    """Return `slurm` with the lines of slurm.conf that make the limits of `accounts` hold; the user's own stay.
+
+    What is no account is left for the cluster's own checks.
+    """
+    if check_account_kinds(accounts, SlurmAccount) or not accounts or slurm.custom_settings_file is not None:
         return slurm
     own = {key.lower() for line in slurm.custom_settings for key in line}
     wanted = {_ENFORCE: ",".join(slurm_limit_facts().enforce), _COUNTED: ",".join(counted_resources(accounts))}

@@ -90,12 +90,15 @@ def _id_fault(number: object) -> str | None:
 
 
 def _account(account: str | None) -> Iterator[Problem]:
-    if account is None or is_unresolved(account) or node_user_facts().account_form.fullmatch(account):
+    if account is None or is_unresolved(account):
+        return
+    # Not every user has a type checker.
+    if isinstance(account, str) and node_user_facts().account_form.fullmatch(account):  # pyright: ignore[reportUnnecessaryIsInstance]
         return
     yield Problem(
         code=Code.USER_ACCOUNT,
         message="Slurm keeps account names in lower case and reads blanks and commas as the name's end",
-        remedy=f"write {_mended_account(account)!r}",
+        remedy=f"write {_mended_account(str(account))!r}",
         path=("slurm_account",),
         value=account,
         allowed="lower-case letters, digits, dots, hyphens and underscores",

@@ -152,6 +152,9 @@ def _members(accounts: Sequence[SlurmAccountLike], users: Sequence[UserLike]) ->
                 path=(index, "slurm_account"),
                 allowed=", ".join(names),
             )
+        # What is no text is told with the users themselves.
+        elif not isinstance(user.slurm_account, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            continue
         elif user.slurm_account not in names and not is_unresolved((user.slurm_account, names)):
             yield Problem(
                 code=PeopleCode.ACCOUNT_UNKNOWN,

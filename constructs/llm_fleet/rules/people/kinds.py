@@ -1,0 +1,130 @@
+"""Whether what a program gives for people is of the right kind at all: not every user has a type checker."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from llm_fleet.rules.people.codes import PeopleCode
+from llm_fleet.rules.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What a value must be."""
+
+    fits: Callable[[Any], bool]
+    """Whether a value is of it."""
+    remedy: str
+    """What to write."""
+    is_secret: bool = False
+    """Whether a wrong value may be a password, which no message repeats."""
+
+
+def _of(*types: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, types)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in cast("list[Any]", value))
+
+
+def _with(*attributes: str) -> Callable[[Any], bool]:
+    """Match constructs by what is asked of them: rules know no CDK."""
+    return lambda value: all(hasattr(value, name) for name in attributes)
+
+
+def _or_nothing(kind: Kind) -> Kind:
+    return Kind(fits=lambda value: value is None or kind.fits(value), remedy=f"{kind.remedy}, or leave it out")
+
+
+_TEXT = Kind(fits=_of(str), remedy="write text")
+_FLAG = Kind(fits=_of(bool), remedy="write True or False")
+_TEXTS = Kind(fits=_texts, remedy="write a list of texts")
+_ACCOUNT = {"name": _TEXT, "parent": _or_nothing(_TEXT)}
+_DIRECTORY = {
+    **dict.fromkeys(("domain", "base_dn", "bind_dn"), _TEXT),
+    **dict.fromkeys(("uris", "sudo_groups"), _TEXTS),
+    **dict.fromkeys(("start_tls", "sssd_on_image"), _FLAG),
+    "map_ids": _or_nothing(_FLAG),
+    "kind": Kind(
+        fits=lambda value: isinstance(value, str) and value in ("ldap", "active_directory"),
+        remedy="write 'ldap' or 'active_directory'",
+    ),
+    "bind_secret": Kind(
+        fits=_with("secret_arn", "encryption_key"),
+        remedy="give a secret, e.g. Secret.from_secret_complete_arn(…), never the password itself",
+        is_secret=True,
+    ),
+    "certificate": Kind(fits=_of(str, Path), remedy="write the path of a PEM file"),
+}
+_SESSION = {
+    "log_group": _or_nothing(
+        Kind(
+            fits=_with("log_group_name", "log_group_arn"),
+            remedy="give a log group, e.g. LogGroup.from_log_group_name(…)",
+        )
+    ),
+    "log_group_is_encrypted": _FLAG,
+    "log_bucket": _or_nothing(
+        Kind(fits=_with("bucket_name", "bucket_arn"), remedy="give a bucket, e.g. Bucket.from_bucket_name(…)")
+    ),
+    "log_prefix": Kind(
+        fits=lambda value: isinstance(value, str) and bool(value.strip("/")) and value.strip("/") == value,
+        remedy="write a prefix without slashes at its ends, e.g. 'sessions'",
+    ),
+    "key": _or_nothing(Kind(fits=_with("key_arn", "key_id"), remedy="give a key, e.g. Key.from_key_arn(…)")),
+}
+
+
+def check_account_kinds(accounts: object, kind: type) -> list[Problem]:
+    """Return what is no list of accounts of the class `kind`, or no account; no other rule can look at such a one."""
+    if not isinstance(accounts, list | tuple):
+        return [_wrong(PeopleCode.ACCOUNT_NAME, accounts, f"write a list of {kind.__name__}(…)", "slurm_accounts")]
+    return [
+        problem.under(index).under("slurm_accounts")
+        for index, account in enumerate(cast("list[object]", accounts))
+        for problem in _account(account, kind)
+    ]
+
+
+def _account(account: object, kind: type) -> Iterator[Problem]:
+    if isinstance(account, kind):
+        yield from _values(PeopleCode.ACCOUNT_NAME, _ACCOUNT, lambda name: getattr(account, name))
+    else:
+        yield _wrong(PeopleCode.ACCOUNT_NAME, account, f"write {kind.__name__}(name=…)")
+
+
+def check_directory_kinds(directory: object, kind: type) -> list[Problem]:
+    """Return what is no directory of the class `kind`, or not what it is made of."""
+    if directory is None:
+        return []
+    if not isinstance(directory, kind):
+        # Its text may be anything, a password among it.
+        return [_wrong(PeopleCode.DIRECTORY_VALUE, None, f"write {kind.__name__}(domain=…, …)", "directory")]
+    found = _values(PeopleCode.DIRECTORY_VALUE, _DIRECTORY, lambda name: getattr(directory, name))
+    return [problem.under("directory") for problem in found]
+
+
+def check_session_kinds(given: Mapping[str, object]) -> list[Problem]:
+    """Return which of a session document's parameters are not what they must be."""
+    return list(_values(PeopleCode.SESSION, _SESSION, given.__getitem__))
+
+
+def no_document(given: object) -> Problem:
+    """Return the problem of something that is no session document."""
+    return _wrong(
+        PeopleCode.SESSION, given, "give a SessionDocument: by its name alone nobody knows its key", "document"
+    )
+
+
+def _values(code: PeopleCode, kinds: Mapping[str, Kind], value_of: Callable[[str], object]) -> Iterator[Problem]:
+    for name, kind in kinds.items():
+        value = value_of(name)
+        if not kind.fits(value):
+            yield _wrong(code, None if kind.is_secret else value, kind.remedy, name)
+
+
+def _wrong(code: PeopleCode, value: object, remedy: str, *path: str) -> Problem:
+    message = "this is of another kind than what is wanted here"
+    return Problem(code=code, message=message, remedy=remedy, path=path, value=value)
