@@ -264,6 +264,10 @@ class LocalAws:
         }
         self.client("events", region).put_events(Entries=[event, event])
 
+    def tell_cluster_operation(self, told: Mapping[str, Any], *, region: str | None = None) -> None:
+        """Let a HyperPod cluster have an operation: `told` is what DescribeClusterOperation will say."""
+        self._steer({"operation": told, "region": region or self.region})
+
     def _steer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         return self._ask("steer", asked)
 

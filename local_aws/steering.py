@@ -6,6 +6,7 @@ from typing import Any
 from local_aws.resources.moto_fixes.capacity_reservations import give_capacity_reservation
 from local_aws.resources.moto_fixes.cluster_nodes import steer_nodes
 from local_aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
+from local_aws.resources.moto_fixes.sagemaker_cluster_operations import tell_cluster_operation
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
 from local_aws.resources.moto_fixes.service_quotas import give_quotas
 from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
@@ -22,7 +23,7 @@ class Steering:
     def steer(self, asked: str) -> dict[str, Any]:
         """Do one request, and return what came of it.
 
-        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job` or `event` with its `region`.
+        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
         """
         request: dict[str, Any] = json.loads(asked)
         if "waits" in request:
@@ -35,6 +36,8 @@ class Steering:
             return steer_nodes(self._account, request["region"], request["nodes"])
         if "given" in request:
             return self._give(request["region"], request["given"])
+        if "operation" in request:
+            return tell_cluster_operation(self._account, request["region"], request["operation"])
         if "event" in request:
             return tell_cluster_event(self._account, request["region"], request["event"])
         return move_training_job(self._account, request["region"], request["job"])

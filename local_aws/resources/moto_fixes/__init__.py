@@ -25,6 +25,7 @@ FIXES = (
     "sagemaker_training_jobs",
     "sagemaker_cluster_events",
     "sagemaker_cluster_event_lists",
+    "sagemaker_cluster_operations",
     "logs_filter_events",
     "state_machine_runs",
     "ec2_in_use",

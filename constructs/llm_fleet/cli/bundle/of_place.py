@@ -47,7 +47,7 @@ def starts(clients: AwsClients, place: Place) -> tuple[LogPlace, list[NodeRun], 
     """Return how the nodes' starts went, of a cluster. Raises `FleetError`."""
     where = log_place(clients, place)
     gathered = gather(clients, where)
-    return where, gathered.runs, gathered.remarks
+    return where, gathered.runs, [*gathered.remarks, *(str(problem) for problem in gathered.problems)]
 
 
 def log_pieces(clients: AwsClients, where: LogPlace, runs: list[NodeRun]) -> list[Piece]:

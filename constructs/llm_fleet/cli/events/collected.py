@@ -7,6 +7,7 @@ from datetime import datetime
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.events.cluster_events import cluster_events
+from llm_fleet.cli.events.cluster_operations import cluster_operations
 from llm_fleet.cli.events.event import Event
 from llm_fleet.cli.events.merge import merged
 from llm_fleet.cli.events.parallelcluster_stacks import cluster_stacks
@@ -88,6 +89,8 @@ def _of_hyperpod(
     found.failure = cluster.get("FailureMessage") or None
     arn, told = cluster["ClusterArn"], found.remarks.append
     _ask(found, lambda: cluster_events(clients, arn, since=since, node=node, remark=told, known=known))
+    if node is None:
+        _ask(found, lambda: cluster_operations(clients, arn, since=since, remark=told, known=known))
 
 
 def _of_service(clients: AwsClients, place: Place, found: Collected, since: datetime | None) -> None:

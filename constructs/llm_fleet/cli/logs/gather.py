@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.logs.ask import ask
 from llm_fleet.cli.logs.gathered import Gathered
 from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
@@ -32,15 +33,15 @@ def gather(
     """Return the last run of each node that is `wanted` by id and group.
 
     `whole` reads each stream to its last line, so that the steps are known, too. Nodes that are gone are told of where
-    their last start did not end well. Raises `AwsRefusal`.
+    their last start did not end well. What AWS refuses is among the problems.
     """
-    gathered = Gathered(remarks=list(place.remarks))
+    gathered = Gathered(remarks=list(place.remarks), problems=list(place.problems))
     streams = [stream for stream in place.streams if wanted(stream.node, stream.group)]
-    found = _from_log(clients, place, streams, since=since, whole=whole)
+    found = ask(gathered.problems, lambda: _from_log(clients, place, streams, since=since, whole=whole), {})
     for node, group in place.nodes.items():
         if wanted(node, group) and node not in found:
             found[node] = NodeRun(node=node, group=group, source=Source.NOTHING)
-    _from_reports(clients, place, found, gathered, wanted, since)
+    ask(gathered.problems, lambda: _from_reports(clients, place, found, gathered, wanted, since), None)
     gathered.runs = sorted(
         (run for run in found.values() if run.lives or run.code != "OK"),
         key=lambda run: (not run.lives, run.group, run.node),
@@ -64,7 +65,7 @@ def _from_log(
                 step()
     found: dict[str, NodeRun] = {}
     for one in streams:
-        run = _run(one, parse_runs(lines.get(one.name, ())), lives=one.node in place.nodes)
+        run = _run(one, parse_runs(lines.get(one.name, ())), lives=place.lives(one.node))
         if since and not lines.get(one.name):
             continue  # It started before the time asked for.
         if one.node not in found or found[one.node].code is None:
@@ -126,7 +127,7 @@ def _from_reports(
     nodes = [node for node in nodes if node not in found or found[node].code is None]
     with progress("reports", total=len(nodes)) as step:
         for node in nodes:
-            run = read_report(clients.client("s3"), stored.newest[node], node=node, lives=node in place.nodes)
+            run = read_report(clients.client("s3"), stored.newest[node], node=node, lives=place.lives(node))
             step()
             if run is None or not wanted(node, run.group) or _is_before(run, since):
                 continue

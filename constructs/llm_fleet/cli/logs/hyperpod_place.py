@@ -1,17 +1,19 @@
 """Where the starts of a HyperPod cluster's nodes are told of."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
 from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.logs.ask import ask
 from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
 from llm_fleet.cli.logs.log_streams import newest_group, stream_names
 from llm_fleet.cli.nodes.listed_nodes import list_nodes
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import DescribeClusterResponseTypeDef
@@ -51,36 +53,50 @@ def log_group_of(clients: AwsClients, name: str, cluster_arn: str | None) -> str
 
 
 def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
-    """Return what there is to read. Raises `FleetError` (LF1008, LF1121) where there is nothing, `AwsRefusal`."""
-    cluster = described(clients, name)
-    arn = None if cluster is None else cluster["ClusterArn"]
-    group = log_group_of(clients, name, arn)
+    """Return what there is to read. Raises `FleetError` (LF1008) where there is nothing, `AwsRefusal`."""
+    problems: list[Problem] = []
+    cluster = ask(problems, lambda: described(clients, name), None)
+    hidden = bool(problems)
+    group = log_group_of(clients, name, None if cluster is None else cluster["ClusterArn"])
+    if hidden and group is None:
+        raise AwsRefusal(problems, subject=f"HyperPod cluster {name}")
     if cluster is None and group is None:
-        refuse(
-            CommandCode.GONE,
-            "there is no such cluster, and no log of one",
-            "see that it was deployed, in this region and account; `aws sagemaker list-clusters` lists what there is, "
-            "and `llm-fleet events` tells why a stack was rolled back",
-            subject=f"HyperPod cluster {name}",
-        )
-    names = stream_names(clients.logs, group, PREFIXES["lifecycle"]) if group else None
+        refuse_unknown(name)
     remarks: list[str] = []
-    if cluster is None:
+    names: list[str] | None = None
+    if group:
+        names = ask(problems, lambda: stream_names(clients.logs, group, PREFIXES["lifecycle"]), [])
+    if cluster is None and not hidden:
         remarks.append(f"the cluster is gone; this is what its log {group} has kept")
     if names is None:
         remarks.append(f"there is no log group {group}: no node has written to CloudWatch yet, or somebody deleted it")
+    before = len(problems)
+    nodes: dict[str, str] = ask(problems, lambda: nodes_of(clients, name), {}) if cluster else {}
     groups: list[Any] = [] if cluster is None else cluster["InstanceGroups"]
     return LogPlace(
         group=group if names is not None else None,
         prefix=PREFIXES["lifecycle"],
         streams=tuple(_stream(one) for one in names or () if one.count("/") >= 2),
-        nodes={} if cluster is None else nodes_of(clients, name),
+        nodes=nodes,
+        knows_nodes=not hidden and len(problems) == before,
+        problems=tuple(problems),
         bundles=tuple(
             str(one["LifeCycleConfig"]["SourceS3Uri"])
             for one in groups
             if one.get("LifeCycleConfig", {}).get("SourceS3Uri")
         ),
         remarks=tuple(remarks),
+    )
+
+
+def refuse_unknown(name: str) -> NoReturn:
+    """Refuse a cluster of which there is nothing (LF1008)."""
+    refuse(
+        CommandCode.GONE,
+        "there is no such cluster, and no log of one",
+        "see that it was deployed, in this region and account; `aws sagemaker list-clusters` lists what there is, "
+        "and `llm-fleet events` tells why a stack was rolled back",
+        subject=f"HyperPod cluster {name}",
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from llm_fleet.rules.problem import Problem
+
 LogNames = Callable[[str], bool]
 
 
@@ -30,3 +32,11 @@ class LogPlace:
     bundles: tuple[str, ...] = ()
     """URIs of the bundles that the nodes run."""
     remarks: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """What AWS would not tell."""
+    knows_nodes: bool = True
+    """Whether `nodes` was told; without it nobody knows which of the streams' nodes are gone."""
+
+    def lives(self, node: str) -> bool:
+        """Return whether a node is there, as far as anybody knows."""
+        return not self.knows_nodes or node in self.nodes

@@ -1,8 +1,9 @@
 """Shows why the tasks of an inference service stopped, and what its containers and hosts say."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
+from typing import NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.exit_codes import ExitCode
@@ -35,6 +36,8 @@ def show_service(place: Place, asked: Asked) -> int:
     if asked.lines or asked.group or asked.node:
         return _lines(clients, place, asked)
     tasks = stopped_tasks(clients, place.name, since=asked.since)
+    if not tasks:
+        _streams(clients, place)
     if asked.failed:
         tasks = [task for task in tasks if task.code not in _WELL]
     if asked.as_json:
@@ -58,15 +61,11 @@ def _row(task: StoppedTask) -> dict[str, Cell]:
 
 def _lines(clients: AwsClients, place: Place, asked: Asked) -> int:
     group = group_of(place.name)
-    names = stream_names(clients.logs, group)
-    if names is None:
-        refuse(
-            LogsCode.NO_LOG,
-            f"there is no log group {group}",
-            "see that the service was deployed, in this region and account; its stack makes the group and deletes it",
-            subject=str(place),
-        )
-    names = [name for name in names if _is(name, asked)]
+    if asked.follow and place.stack is not None:  # There will be one, as the fleet file says: it may be waited for.
+        _follow(clients, group, asked)
+    names = [name for name in _streams(clients, place) if _is(name, asked)]
+    if asked.follow:
+        _follow(clients, group, asked)
     if not names:
         refuse(
             LogsCode.LOG_UNKNOWN,
@@ -75,18 +74,33 @@ def _lines(clients: AwsClients, place: Place, asked: Asked) -> int:
             subject=str(place),
             value=asked.node or asked.group or asked.log,
         )
-    if asked.follow:
-        _follow(clients, group, names, asked)
     for name in names:
         for line in stream_lines(clients.logs, group, name, since=asked.since):
             print_line(line, node=_whose(name), as_json=asked.as_json)
     return ExitCode.FINE
 
 
-def _follow(clients: AwsClients, group: str, names: Sequence[str], asked: Asked) -> None:
-    def look(since: datetime | None) -> Iterable[tuple[str, LogLine]]:
-        # Without names where all are wanted: tasks that come later have streams of their own.
-        return filtered_lines(clients.logs, group, names=names if asked.node or asked.group else (), since=since)
+def _streams(clients: AwsClients, place: Place) -> list[str]:
+    """Return the streams of a service. Raises `FleetError` (LF1121) where there is no log of it."""
+    group = group_of(place.name)
+    names = stream_names(clients.logs, group)
+    if names is None:
+        refuse(
+            LogsCode.NO_LOG,
+            f"there is no log group {group}",
+            "see that the service was deployed, in this region and account; its stack makes the group and deletes it",
+            subject=str(place),
+        )
+    return names
+
+
+def _follow(clients: AwsClients, group: str, asked: Asked) -> NoReturn:
+    def look(since: datetime | None) -> Iterable[tuple[str, LogLine]] | None:
+        if not (asked.node or asked.group or asked.log):
+            return filtered_lines(clients.logs, group, since=since)
+        # Anew at each look: tasks that come later have streams of their own.
+        names = [name for name in stream_names(clients.logs, group) or () if _is(name, asked)]
+        return filtered_lines(clients.logs, group, names=names, since=since) if names else None
 
     follow(look, lambda line: print_line(line, node=_whose(line.stream), as_json=asked.as_json), since=asked.since)
 

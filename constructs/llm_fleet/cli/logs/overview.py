@@ -1,9 +1,6 @@
 """Shows a row a node: how its last start went, with the failing step and its code."""
 
-import sys
-
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.asked import Asked
 from llm_fleet.cli.logs.gather import gather
@@ -12,8 +9,8 @@ from llm_fleet.cli.logs.log_place import LogPlace
 from llm_fleet.cli.logs.show_runs import remedies, runs_table, summary
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.cli.terminal.json_text import print_json
-from llm_fleet.cli.terminal.plain_text import plain_text
 from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.terminal.told_problem import told_problem
 from llm_fleet.rules.day_two.logs_codes import LogsCode
 
 
@@ -27,10 +24,10 @@ def show_overview(place: Place, asked: Asked) -> int:
     gathered.runs = [run for run in gathered.runs if asked.wants_run(run)]
     if asked.as_json:
         told = {"cluster": place.name, "runs": [run.as_json() for run in gathered.runs], "remarks": gathered.remarks}
-        print_json(told)
+        print_json(told | {"problems": [told_problem(problem) for problem in gathered.problems]})
     else:
         _print(gathered, asked)
-    return ExitCode.PROBLEMS if any(run.failed for run in gathered.runs) else ExitCode.FINE
+    return gathered.exit_code(gathered.runs)
 
 
 def log_place(clients: AwsClients, place: Place) -> LogPlace:
@@ -46,7 +43,7 @@ def log_place(clients: AwsClients, place: Place) -> LogPlace:
 
 def check_node(gathered: Gathered, asked: Asked, place: Place) -> None:
     """Refuse a node of which nothing is known (LF1122)."""
-    if gathered.runs or (asked.node is None and asked.group is None) or asked.since:
+    if gathered.runs or (asked.node is None and asked.group is None) or asked.since or gathered.problems:
         return
     refuse(
         LogsCode.NODE_UNKNOWN,
@@ -65,6 +62,6 @@ def _print(gathered: Gathered, asked: Asked) -> None:
         told = remedies(gathered.runs, screen)
         print(f"\n{told}" if told else "", end="")
     else:
-        print("no node's start failed" if asked.failed or asked.code else "no node has started yet")
-    for remark in gathered.remarks:
-        print(f"note: {plain_text(remark)}", file=sys.stderr)
+        nothing = "no node has started yet" if not gathered.problems else "nothing is known of any node's start"
+        print("no node's start failed" if asked.failed or asked.code else nothing)
+    gathered.tell()

@@ -1,16 +1,18 @@
 """Where the starts of a ParallelCluster's nodes are told of."""
 
 import re
+from typing import NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.logs.ask import ask
 from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
 from llm_fleet.cli.logs.log_streams import newest_group, stream_names
 from llm_fleet.cli.nodes.listed_nodes import list_nodes
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.rules.day_two.logs_codes import LogsCode
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.problem import FleetError, Problem
 
 _GROUPS = "/aws/parallelcluster"
 _STREAM = re.compile(r"(?P<host>[^.]+)\.(?P<node>i-[0-9a-f]+)\.(?P<log>.+)")
@@ -24,16 +26,30 @@ def parallelcluster_place(clients: AwsClients, name: str) -> LogPlace:
     """Return what there is to read. Raises `FleetError` (LF1121) where there is nothing, `AwsRefusal`."""
     group = group_of(clients, name)
     if group is None:
-        refuse(
-            LogsCode.NO_LOG,
-            "there is no log group of this cluster",
-            "see that it was deployed, in this region and account: its head node makes the group when it starts; "
-            "`llm-fleet events` tells what its stack says",
-            subject=f"cluster of ParallelCluster {name}",
-        )
+        refuse_without_log(name)
     names = stream_names(clients.logs, group) or []
+    problems: list[Problem] = []
+    nodes = ask(problems, lambda: _nodes(clients, name), {})
     streams = [_stream(one) for one in names if log_of(one) in _OF_STARTS]
-    return LogPlace(group=group, streams=tuple(streams), nodes=_nodes(clients, name))
+    return LogPlace(
+        group=group, streams=tuple(streams), nodes=nodes, knows_nodes=not problems, problems=tuple(problems)
+    )
+
+
+def refuse_without_log(name: str) -> NoReturn:
+    """Refuse a cluster that nothing was heard of (LF1121)."""
+    refuse(
+        LogsCode.NO_LOG,
+        "there is no log group of this cluster",
+        "see that it was deployed, in this region and account: its head node makes the group when it starts; "
+        "`llm-fleet events` tells what its stack says",
+        subject=f"cluster of ParallelCluster {name}",
+    )
+
+
+def is_there(clients: AwsClients, name: str) -> bool:
+    """Return whether the cluster has instances. Raises `AwsRefusal`."""
+    return bool(_nodes(clients, name))
 
 
 def group_of(clients: AwsClients, name: str) -> str | None:

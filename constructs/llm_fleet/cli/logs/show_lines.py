@@ -1,14 +1,17 @@
 """Shows lines of logs, as they are or as JSON, and follows them."""
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
+from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.logs.log_line import LogLine
 from llm_fleet.cli.logs.parse_runs import own_text, step_of
 from llm_fleet.cli.terminal.plain_text import plain_line
+from llm_fleet.rules.day_two.command_codes import CommandCode
 
 PAUSE = 3.0
 """Seconds between two looks: FilterLogEvents allows few calls a second in an account, and others look, too."""
@@ -36,22 +39,41 @@ def has_code(line: LogLine, code: str) -> bool:
 
 
 def follow(
-    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]]],
+    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None],
     show: Callable[[LogLine], None],
     *,
     since: datetime | None,
     pause: float = PAUSE,
 ) -> NoReturn:
-    """Show what `look` finds, each line once, and what comes after it; ends by Ctrl-C only."""
+    """Show what `look` finds, each line once, and what comes after it; ends by Ctrl-C only.
+
+    Where there is nothing to look into yet (`None`, or no such log group), it says so once and waits.
+    """
     shown: set[str] = set()
-    newest = since
+    newest, waits = since, False
     while True:
-        for key, line in sorted(look(newest - _OVERLAP if newest and newest != since else newest), key=_when):
+        found = _found(look, newest - _OVERLAP if newest and newest != since else newest)
+        if found is None and not waits:
+            print("there is no such log yet: waiting for the first node to write it; Ctrl-C ends this", file=sys.stderr)
+        waits = found is None
+        for key, line in found or ():
             if key not in shown:
                 shown.add(key)
                 show(line)
                 newest = line.time if newest is None else max(newest, line.time)
         time.sleep(pause)
+
+
+def _found(
+    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None], since: datetime | None
+) -> list[tuple[str, LogLine]] | None:
+    try:
+        lines = look(since)
+        return None if lines is None else sorted(lines, key=_when)
+    except AwsRefusal as refused:
+        if refused.code is not CommandCode.GONE:
+            raise
+        return None
 
 
 def _when(found: tuple[str, LogLine]) -> datetime:

@@ -1,24 +1,21 @@
 """Shows lines of logs: of a node's last start, of a step, of another log; and follows them."""
 
-import sys
 from collections.abc import Callable, Iterable
-from datetime import datetime
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.logs.asked import Asked
+from llm_fleet.cli.logs.follow_lines import follow_lines
 from llm_fleet.cli.logs.gather import gather
 from llm_fleet.cli.logs.log_line import LogLine
-from llm_fleet.cli.logs.log_place import LogPlace
-from llm_fleet.cli.logs.log_streams import filtered_lines, stream_lines, stream_names
+from llm_fleet.cli.logs.log_streams import stream_lines, stream_names
 from llm_fleet.cli.logs.node_run import Source
 from llm_fleet.cli.logs.overview import check_node, log_place
 from llm_fleet.cli.logs.parse_runs import parse_runs
-from llm_fleet.cli.logs.show_lines import follow, has_code, has_step, print_line
+from llm_fleet.cli.logs.show_lines import has_code, has_step, print_line
 from llm_fleet.cli.logs.show_runs import steps_table
 from llm_fleet.cli.place.place import Kind, Place
-from llm_fleet.cli.terminal.plain_text import plain_text
 from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.rules.day_two.logs_codes import LogsCode
 
@@ -26,15 +23,14 @@ from llm_fleet.rules.day_two.logs_codes import LogsCode
 def show_lines(place: Place, asked: Asked) -> int:
     """Print the lines; return 1 where a start that is told of failed. Raises `FleetError`."""
     clients = AwsClients(region=place.region)
+    if asked.follow:
+        follow_lines(clients, place, asked, lambda line: asked.log is not None or _fits(line, asked))
     if asked.log is not None:
         return _other_log(clients, place, asked)
     found = log_place(clients, place)
-    if asked.follow:
-        _follow(clients, place, found, asked)
     gathered = gather(clients, found, since=asked.since, wanted=asked.wants, whole=True)
     check_node(gathered, asked, place)
-    for remark in gathered.remarks:
-        print(f"note: {plain_text(remark)}", file=sys.stderr)
+    gathered.tell()
     runs = [run for run in gathered.runs if asked.wants_run(run)]
     for run in runs:
         if run.source is Source.LOG and found.group and run.place:
@@ -43,7 +39,7 @@ def show_lines(place: Place, asked: Asked) -> int:
         elif run.source is Source.REPORT and not asked.as_json:
             print(f"{run.node}  {run.group}  {run.code}  (report {run.place})")
             print(steps_table(run).text(Screen.of_output()), end="")
-    return ExitCode.PROBLEMS if any(run.failed for run in runs) else ExitCode.FINE
+    return gathered.exit_code(runs)
 
 
 def _last_run(lines: list[LogLine], asked: Asked) -> list[LogLine]:
@@ -62,46 +58,9 @@ def _fits(line: LogLine, asked: Asked) -> bool:
     return (asked.step is None or has_step(line, asked.step)) and (asked.code is None or has_code(line, asked.code))
 
 
-def _follow(clients: AwsClients, place: Place, found: LogPlace, asked: Asked) -> None:
-    """Follow the starts of nodes, those that are still to come, too."""
-    group = found.group
-    if group is None:
-        refuse(
-            LogsCode.FOLLOW_WHAT,
-            "there is no log group to follow yet",
-            "try again when a node has started; `llm-fleet events --follow` tells what happens until then",
-            subject=str(place),
-        )
-
-    def look(since: datetime | None) -> Iterable[tuple[str, LogLine]]:
-        return filtered_lines(clients.logs, group, prefix=found.prefix, since=since)
-
-    def show(line: LogLine) -> None:
-        node, of_group = _who(line.stream, place)
-        if asked.wants(node, of_group) and _fits(line, asked):
-            print_line(line, node=node, as_json=asked.as_json)
-
-    follow(look, show, since=asked.since)
-
-
-def _who(stream: str, place: Place) -> tuple[str, str]:
-    """Return node and group of a stream by its name."""
-    if place.kind is Kind.PARALLELCLUSTER:
-        host, _, rest = stream.partition(".")
-        return rest.partition(".")[0], host
-    parts = stream.split("/", 2)
-    return parts[-1], parts[1] if len(parts) > 2 else ""
-
-
 def _other_log(clients: AwsClients, place: Place, asked: Asked) -> int:
     """Show the lines of a log that is not of starts."""
     group, names, whose = _streams(clients, place, asked)
-    if asked.follow:
-
-        def look(since: datetime | None) -> Iterable[tuple[str, LogLine]]:
-            return filtered_lines(clients.logs, group, names=names, since=since)
-
-        follow(look, lambda line: print_line(line, node=whose(line.stream), as_json=asked.as_json), since=asked.since)
     for name in names:
         for line in stream_lines(clients.logs, group, name, since=asked.since):
             print_line(line, node=whose(line.stream), as_json=asked.as_json)

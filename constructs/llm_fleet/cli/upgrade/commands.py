@@ -25,7 +25,7 @@ def add_to(verbs: Verbs) -> None:
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
-    """Print the plan."""
+    """Print the plan; the exit code is 3 where Slurm should have been asked which jobs run, and could not be."""
     from llm_fleet.cli.exit_codes import ExitCode
     from llm_fleet.cli.terminal.json_text import print_json
     from llm_fleet.cli.terminal.screen import Screen
@@ -36,7 +36,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
         print_json(plan.as_json())
     else:
         show_plan(plan, Screen.of_output())
-    return ExitCode.FINE
+    return ExitCode.NOT_ASKED if plan.not_asked else ExitCode.FINE
 
 
 def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan":
@@ -58,6 +58,7 @@ def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan"
     why = "--no-session was given"
     if not arguments.no_session:
         plan.jobs, why = running_jobs(fleet, place)
+        plan.not_asked = why if plan.jobs is None else None
     if plan.jobs is None:
         plan.before.append(f"{ASK}   # which jobs run, on the controller; not asked: {why}")
     return plan

@@ -46,6 +46,8 @@ class UpgradePlan:
     commands: list[str] = field(default_factory=list[str])
     """The update, in the order in which to run it; nobody ran them."""
     after: list[str] = field(default_factory=list[str])
+    not_asked: str | None = None
+    """Why Slurm was not asked, though it should have been."""
     jobs: list[str] | None = None
     """What runs now, as Slurm tells it; `None` where nobody asked."""
 

@@ -11,7 +11,6 @@ class LogsCode(AnyCode):
     NODE_UNKNOWN = "LF1122", "a node of which there is neither a log nor a report"
     LOG_UNKNOWN = "LF1123", "a kind of log that this cluster or service does not have"
     CODE_FORM = "LF1124", "something that is no code of a node's failure"
-    FOLLOW_WHAT = "LF1125", "following lines where there is no log group to follow"
 
     GROUP_UNKNOWN = "LF1130", "an instance group that the cluster does not have"
     IMAGE_FORM = "LF1131", "something that is neither an AMI's id nor a release of an image"

@@ -1,0 +1,66 @@
+"""AWS within this process: botocore asks nobody, and is told what a test says, checked against its own models."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import botocore.session
+import pytest
+from botocore.validate import validate_parameters
+
+Answer = Mapping[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any]]
+_now: list["CannedAccount"] = []
+
+
+class CannedAccount:
+    """Answers by operation, e.g. `ListClusterEvents`; a call of any other fails the test."""
+
+    def __init__(self, answers: Mapping[str, Answer]) -> None:
+        self._answers = dict(answers)
+        self._refused: dict[str, tuple[str, str]] = {}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def lives(self, monkeypatch: pytest.MonkeyPatch) -> "CannedAccount":
+        """Be what every client asks that is made from now on."""
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "x")
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", _session())
+        monkeypatch.setattr(f"{__name__}._now", [self])
+        return self
+
+    def says(self, **answers: Answer) -> None:
+        """Answer these from now on."""
+        self._answers |= answers
+        self._refused = {name: why for name, why in self._refused.items() if name not in answers}
+
+    def refuses(self, *operations: str, code: str = "AccessDeniedException", message: str = "") -> None:
+        """Refuse these from now on."""
+        self._refused |= {name: (code, message or f"not authorized to perform: x:{name}") for name in operations}
+
+    def answer(self, model: Any, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return what botocore would have parsed."""
+        self.asked.append((model.name, asked))
+        if model.name in self._refused:
+            code, message = self._refused[model.name]
+            return SimpleNamespace(status_code=400), {"Error": {"Code": code, "Message": message}}
+        answer = self._answers[model.name]
+        told = dict(answer(asked) if callable(answer) else answer)
+        validate_parameters(told, model.output_shape)
+        return SimpleNamespace(status_code=200), told
+
+
+@cache
+def _session() -> boto3.Session:
+    """One for all tests: to read the models anew takes longer than all the rest."""
+    core = botocore.session.Session()
+    asked: dict[str, Any] = {}
+
+    def hear(params: dict[str, Any], **_: Any) -> None:
+        asked.clear()
+        asked.update(params)
+
+    core.register("provide-client-params", hear)
+    core.register("before-call", lambda model, **_: _now[0].answer(model, dict(asked)))  # pyright: ignore
+    return boto3.Session(botocore_session=core)
