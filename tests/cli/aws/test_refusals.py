@@ -29,6 +29,7 @@ def refused(code: str, message: str = "it said so") -> ClientError:
         (refused("OptInRequired"), CommandCode.REGION),
         (refused("ResourceNotFound"), CommandCode.GONE),
         (refused("InvalidVpcID.NotFound"), CommandCode.GONE),
+        (refused("ServiceNotFoundException"), CommandCode.GONE),
         (refused("ValidationError", "Stack with id x does not exist"), CommandCode.GONE),
         (refused("ValidationException"), CommandCode.REFUSED),
         (ModuleNotFoundError("No module named 'boto3'", name="boto3"), CommandCode.NO_BOTO3),

@@ -12,6 +12,7 @@ from llm_fleet.cli.nodes.node import NodeRole
 from llm_fleet.cli.nodes.nodes_table import summary
 from llm_fleet.cli.nodes.sight import look
 from llm_fleet.cli.place.place import Kind, Place
+from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 from tests.cli.nodes.made_nodes import CannedAws, hyperpod_answers
@@ -106,6 +107,17 @@ def test_a_service_has_hosts_and_tasks():
     lines = summary(listing, look(listing, None).rows)
     assert "group task has 1 of the 2 nodes that are wanted" in lines
     assert "AWS says of the whole: ACTIVE: was unable to place a task" in lines
+
+
+@pytest.mark.parametrize("told_of", [[], [{"status": "INACTIVE", "runningCount": 0, "desiredCount": 0}]])
+def test_a_service_that_is_gone_is_told_and_not_shown_as_empty(told_of: list[dict[str, Any]]):
+    # ECS refuses to list the tasks of a service that is not there: no such call is stubbed.
+    clients, _ = stubbed(
+        "ecs", ("describe_services", {"services": told_of}), ("list_container_instances", {"containerInstanceArns": []})
+    )
+    with pytest.raises(FleetError, match="there is no such service: not yet, or no longer") as caught:
+        list_nodes(clients, SERVICE)
+    assert caught.value.problems[0].code is CommandCode.GONE
 
 
 def service(*, running: int, desired: int) -> dict[str, Any]:

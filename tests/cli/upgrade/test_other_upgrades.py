@@ -71,3 +71,14 @@ def test_hosts_of_a_service_are_counted_by_the_image_that_they_run() -> None:
     plan = service_upgrade(SimpleNamespace(ecs=ecs), place, image=None, fleet=fleet)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     assert [(group.current, group.nodes) for group in plan.groups] == [("ami-1", 2), ("ami-2", 1)]
     assert plan.commands[0].startswith(f"cdk deploy {place.stack}")
+
+
+@pytest.mark.parametrize("told", [[], [{"status": "INACTIVE"}]])
+def test_a_service_that_is_gone_has_no_update(told: list[dict[str, str]]) -> None:
+    place, fleet = in_example("inference-inf2")
+    ecs = SimpleNamespace(
+        list_container_instances=lambda cluster: {"containerInstanceArns": []},  # pyright: ignore
+        describe_services=lambda cluster, services: {"services": told},  # pyright: ignore
+    )
+    with pytest.raises(FleetError, match="LF1008"):
+        service_upgrade(SimpleNamespace(ecs=ecs), place, image=None, fleet=fleet)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

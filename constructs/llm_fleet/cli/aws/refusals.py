@@ -79,7 +79,7 @@ _NAMES = {
     CommandCode.REGION: "NoRegionError InvalidRegionError OptInRequired OptInRequiredException UnknownEndpointError "
     "UnknownRegionError RegionDisabledException",
     CommandCode.GONE: "ResourceNotFound ResourceNotFoundException NoSuchEntity NoSuchBucket NoSuchKey 404 "
-    "ClusterNotFoundException NotFoundException",
+    "ClusterNotFoundException ServiceNotFoundException NotFoundException",
 }
 _BY_NAME = {name: code for code, names in _NAMES.items() for name in names.split()}
 

@@ -2,31 +2,39 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from llm_fleet.catalog.api_rates import api_rate, page_size
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
+from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.nodes.launch_order import in_launch_order
 from llm_fleet.cli.nodes.listing import GroupCount, Listing
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.nodes.pace import Pace
 from llm_fleet.cli.nodes.told import Told, part
 from llm_fleet.cli.place.place import Place
+from llm_fleet.rules.day_two.command_codes import CommandCode
 
 _CALL = "list_ecs"
 _INTERFACE = "ElasticNetworkInterface"
 
 
 def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
-    """Return the hosts and tasks of the service. Its ECS cluster has its name. Raises `AwsRefusal`."""
+    """Return the hosts and tasks of the service. Its ECS cluster has its name.
+
+    Raises `AwsRefusal`, or `FleetError` (LF1008) when neither the service nor anything of it is there.
+    """
     name = place.name
     asked = _Ecs(clients, name)
+    services = living_services(clients, place)
     with told_of_aws(str(place)):
-        services = cast("Told", clients.ecs.describe_services(cluster=name, services=[name]))["services"]
         hosts = asked.all("list_container_instances", "containerInstanceArns", "describe_container_instances")
-        tasks = asked.all("list_tasks", "taskArns", "describe_tasks", serviceName=name)
+        # Of a service that is not there ECS refuses to list tasks, while its hosts may be there already.
+        tasks = asked.all("list_tasks", "taskArns", "describe_tasks", serviceName=name) if services else []
         machines = _machines(clients, [str(one["ec2InstanceId"]) for one in hosts if one.get("ec2InstanceId")])
+    if not (services or hosts or tasks):
+        refuse_gone(place)
     seen(len(hosts) + len(tasks))
     where = {str(one["containerInstanceArn"]): str(one.get("ec2InstanceId", "")) for one in hosts}
     nodes = [_host(one, machines.get(str(one.get("ec2InstanceId")), {})) for one in hosts]
@@ -39,6 +47,24 @@ def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], 
         message=_last_event(service),
         has_slurm=False,
         counts=(_count(service),) if service else (),
+    )
+
+
+def living_services(clients: AwsClients, place: Place) -> list[Told]:
+    """Return what ECS tells of the service: one, or none where it is not there. Raises `AwsRefusal`."""
+    with told_of_aws(str(place)):
+        answer = cast("Told", clients.ecs.describe_services(cluster=place.name, services=[place.name]))
+    # ECS tells of a deleted service for a while.
+    return [one for one in answer["services"] if one.get("status") != "INACTIVE"]
+
+
+def refuse_gone(place: Place) -> NoReturn:
+    """Refuse to tell of a service of which nothing is there (LF1008)."""
+    refuse(
+        CommandCode.GONE,
+        "there is no such service: not yet, or no longer",
+        "see that it was deployed, in this region and account; `llm-fleet events` tells why a stack was rolled back",
+        subject=str(place),
     )
 
 

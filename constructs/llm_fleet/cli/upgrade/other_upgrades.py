@@ -10,6 +10,7 @@ from llm_fleet.catalog.software_update import Effect, software_update
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.nodes.service_nodes import living_services, refuse_gone
 from llm_fleet.cli.place.place import Place
 from llm_fleet.cli.upgrade.upgrade_plan import GroupUpgrade, UpgradePlan
 from llm_fleet.rules.day_two.logs_codes import LogsCode
@@ -51,7 +52,10 @@ def parallelcluster_upgrade(
 
 
 def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fleet: "Fleet | None") -> UpgradePlan:
-    """Return which image the hosts of a service run, and which one they would. Raises `AwsRefusal`."""
+    """Return which image the hosts of a service run, and which one they would.
+
+    Raises `AwsRefusal`, or `FleetError` (LF1008) when there is no such service.
+    """
     with told_of_aws(str(place)):
         answer = clients.ecs.list_container_instances(cluster=place.name)
         arns = answer["containerInstanceArns"]
@@ -62,6 +66,8 @@ def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fle
                     "containerInstances"
                 ]
             )
+    if not hosts and not living_services(clients, place):
+        refuse_gone(place)
     running: dict[str, int] = {}
     for host in hosts:
         attributes = {one["name"]: one.get("value") for one in host.get("attributes", [])}
