@@ -65,3 +65,6 @@ def _print(gathered: "GatheredFiles", out: Path, *, as_json: bool) -> None:
     print("what looks like a secret was taken out; read it through before you pass it on")
     for one in gathered.missing:
         print(f"note: {plain_text(one['name'])} is left out: {plain_text(one['why'])}", file=sys.stderr)
+    # Five files may be missing for one reason: what to do about it is told once.
+    for remedy in dict.fromkeys(one["remedy"] for one in gathered.missing if one.get("remedy")):
+        print(f"remedy: {plain_text(remedy)}", file=sys.stderr)

@@ -26,7 +26,7 @@ class GatheredFiles:
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     missing: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    """What could not be had: `name` and `why`."""
+    """What could not be had: `name`, `why` and, where somebody knows one, `remedy`."""
 
 
 def gather_files(
@@ -57,10 +57,15 @@ def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step
         try:
             gathered.files[piece.name] = written(piece.find(), redactor)
         except FleetError as error:
-            gathered.missing.append({"name": piece.name, "why": redactor.text(error.problems[0].message)})
+            gathered.missing.append(_left_out(piece.name, error, redactor))
         except OSError as error:
             gathered.missing.append({"name": piece.name, "why": (error.strerror or str(error)).lower()})
         step()
+
+
+def _left_out(name: str, error: FleetError, redactor: Redactor) -> dict[str, str]:
+    problem = error.problems[0]
+    return {"name": name, "why": redactor.text(problem.message), "remedy": redactor.text(problem.remedy)}
 
 
 def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, redactor: Redactor, step: Step) -> None:
@@ -68,7 +73,7 @@ def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, red
     try:
         where, runs, remarks = starts(clients, place)
     except FleetError as error:
-        gathered.missing.append({"name": "starts.json", "why": redactor.text(error.problems[0].message)})
+        gathered.missing.append(_left_out("starts.json", error, redactor))
         step()
         return
     told = {"runs": [run.as_json() for run in runs], "remarks": remarks}
