@@ -61,6 +61,7 @@ def test_everything_that_was_asked_for_is_made_and_cdk_nag_is_content(
     assert silent == {"lab-ObserverAsleep"}
     _the_chats_can_only_look(stack)
     _the_budget_takes_the_right_to_start_from_the_roles(stack)
+    _the_budget_comes_after_its_right_to_tell(stack)
     _the_function_knows_clusters_and_days(stack)
     _the_dashboard_shows_what_was_added_later(stack)
 
@@ -92,6 +93,14 @@ def _the_budget_takes_the_right_to_start_from_the_roles(stack: cdk.Stack) -> Non
     assert denial["Effect"] == "Deny"
     # What stops or deletes stays allowed: who has spent too much must be able to end it.
     assert not [action for action in denial["Action"] if "Delete" in action or "Stop" in action]
+
+
+def _the_budget_comes_after_its_right_to_tell(stack: cdk.Stack) -> None:
+    template: dict[str, Any] = cdk.App.of(stack).synth().get_stack_by_name(stack.stack_name).template  # pyright: ignore
+    made: dict[str, dict[str, Any]] = template["Resources"]
+    (budget,) = [one for one in made.values() if one["Type"] == "AWS::Budgets::Budget"]
+    (policy,) = [name for name, one in made.items() if one["Type"] == "AWS::SNS::TopicPolicy"]
+    assert policy in budget.get("DependsOn", [])
 
 
 def _the_function_knows_clusters_and_days(stack: cdk.Stack) -> None:

@@ -36,6 +36,8 @@ class BudgetWithAction(CostBudget):
             filters={"TagKeyValue": [f"user:{tag[0]}${tag[1]}"]} if tag else None,
             topic=topic,
         )
+        # With the topic's policy, without which AWS Budgets may not write to it.
+        self.budget.node.add_dependency(topic)
         self.denial: iam.ManagedPolicy | None = None
         """What is attached to the roles; `None` for a budget that only tells."""
         if budget.deny_roles:

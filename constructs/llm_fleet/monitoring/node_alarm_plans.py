@@ -130,7 +130,7 @@ def _wait_in_vain(name: str) -> MetricMath:
     """Return how long a job waits while a node does not work; where all do, a queue is what a cluster is for."""
     away = ("idle", "down", "drained")
     return MetricMath(
-        expression=f"IF({' + '.join(away)} > 0, wait, 0)",
+        expression=f"IF(({' + '.join(away)}) > 0, wait, 0)",
         metrics={
             "wait": node_metric("slurm_longest_wait", name),
             **{kind: node_metric(f"slurm_nodes_{kind}", name, statistic=_ALL_THE_TIME) for kind in away},
