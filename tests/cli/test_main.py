@@ -1,5 +1,6 @@
 """The command line: exit codes, where the text goes, and that files are never half written."""
 
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,12 @@ Capture = pytest.CaptureFixture[str]
 def test_validate_says_good(capsys: Capture) -> None:
     assert main(["validate", EXAMPLE]) == 0
     assert capsys.readouterr().out == f"{EXAMPLE}: good; 1 cluster, 5 nodes in us-west-2\n"
+
+
+def test_a_good_file_is_told_as_json(capsys: pytest.CaptureFixture[str]):
+    assert main(["validate", "--json", str(EXAMPLE)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["problems"], told["has"]["node"]) == ([], 5)
 
 
 def test_validate_takes_fleet_yaml_by_default(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from llm_fleet.cli.main import main
 from local_aws.client import LocalAws
 from local_aws.reachability import Place, Reachability
+from tests.deployment.every_verb import every_verb
 from tests.deployment.inference_life import EXAMPLE, STACK, Life, begin_life
 from tests.deployment.inference_on_aws import BUCKET, CLUSTER, PREFIX, SERVICE, InferenceOnAws
 from tests.deployment.what_is_there import what_is_there
@@ -54,6 +55,19 @@ def test_everything_is_emulated_by_a_service_and_nothing_only_recorded(life: Lif
     assert life.aws.recorded() == []
     notes = {note for stack in life.aws.stacks() for one in stack["resources"] for note in one["notes"]}
     assert "CreationPolicy: 2 signals count as given; nothing boots here that could send one" in notes
+
+
+def test_every_verb_answers_for_it(life: Life) -> None:
+    """No task runs in the emulation, and no host: who asks one is told."""
+    said = every_verb(life.aws, EXAMPLE, life.assembly, "chat", life.folder)
+    codes = {verb: one.code for verb, one in said.items()}
+    assert codes == dict.fromkeys(codes, 0) | {"check": 1, "connect": 1}
+    assert "model s3://my-models/tanuki-8b            good     5 files" in said["check"].out
+    assert "--quota-code L-1945791B --desired-value 8" in said["check"].out
+    assert "2 machines at most, with 8 vCPUs; 2 accelerators of 64 GiB" in said["plan"].out
+    assert "0 nodes" in said["nodes"].out
+    assert "there is no node at all yet" in said["connect"].err
+    assert "cdk deploy inference-chat" in said["upgrade"].out
 
 
 def test_the_server_gets_the_devices_and_time_to_end(service: InferenceOnAws) -> None:

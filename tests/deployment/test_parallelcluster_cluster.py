@@ -4,7 +4,7 @@ One fleet lives once, in the fixture; each test looks at a part of that life. AW
 judges by ParallelCluster's own schema, validators and update policies.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from local_aws.assembly.report import DeploymentReport
 from local_aws.client import LocalAws
 from local_aws.reachability import Reachability
 from tests.deployment.conftest import synthesize
+from tests.deployment.every_verb import Said, every_verb
 from tests.deployment.parallelcluster_on_aws import ParallelClusterOnAws
 from tests.local_aws.cli.cdk_cli import DEPLOY, Cli
 from tools.synth_environment import ROOT
@@ -44,6 +45,7 @@ class Life:
     """What came of each step."""
 
     deployed: Deployed
+    verbs: Mapping[str, Said]
     larger: DeploymentReport
     larger_count: int
     smaller: DeploymentReport
@@ -74,6 +76,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
         aws.bootstrap()
         cdk, fleet = Cli(aws, folder), ParallelClusterOnAws(aws)
         deployed = _deploy(cdk, fleet, synthesize(folder / "first", EXAMPLE))
+        verbs = every_verb(aws, EXAMPLE, folder / "first", "trn1", folder)
         larger = aws.deploy(changed_example(folder, "larger", old="max: 4 ", new="max: 6 "))
         larger_count = fleet.max_count
         smaller = aws.deploy(changed_example(folder, "smaller", old="max: 4 ", new="max: 2 "))
@@ -83,6 +86,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
         apps_then = fleet.storage("apps")
         yield Life(
             deployed=deployed,
+            verbs=verbs,
             larger=larger,
             larger_count=larger_count,
             smaller=smaller,
@@ -132,6 +136,28 @@ def _left(aws: LocalAws) -> dict[str, int]:
         "head nodes": len(ec2.describe_network_interfaces(Filters=[addresses])["NetworkInterfaces"]),
         "policies": len(policies),
     }
+
+
+def test_every_verb_answers_for_it(life: Life):
+    """No instance boots in the emulation: what would ask one says so, and what to do."""
+    said = life.verbs
+    assert {verb: one.code for verb, one in said.items()} == {
+        "check": 1,  # an account without quotas for accelerators
+        "plan": 0,
+        "nodes": 1,
+        "connect": 1,
+        "logs": 1,
+        "events": 0,
+        "upgrade": 0,
+        "bundle": 3,
+    }
+    assert "--quota-code L-2C3B7624 --desired-value 512" in said["check"].out
+    assert "nothing changes in the stacks that are deployed" in said["plan"].out
+    assert "no instance of this cluster is in the region" in said["nodes"].err
+    assert said["connect"].err == said["nodes"].err
+    assert "there is no log group of this cluster" in said["logs"].err
+    assert "nothing changes: it runs this version, on this image" in said["upgrade"].out
+    assert "nodes.json is left out: no instance of this cluster is in the region" in said["bundle"].err
 
 
 def test_the_cdk_cli_deploys_it_and_again_changes_nothing(life: Life):

@@ -11,20 +11,25 @@ def validate(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.file)
     fleet = load_fleet(path)
-    nodes = sum(cluster.node_count for cluster in fleet.clusters.values())
-    clusters = [_count(len(fleet.clusters), "cluster"), _count(nodes, "node")]
-    services = [_count(len(fleet.services), "service")] if fleet.services else []
-    jobs = [_count(len(fleet.jobs), "job")] if fleet.jobs else []
-    around = {
+    told = {
+        "cluster": len(fleet.clusters),
+        "node": sum(cluster.node_count for cluster in fleet.clusters.values()),
+        "service": len(fleet.services),
+        "job": len(fleet.jobs),
         "notebook": len(fleet.notebooks),
         "Studio": int(fleet.studio is not None),
         "endpoint": len(fleet.endpoints),
         "training job": len(fleet.training_jobs),
         "watch": int(fleet.watch is not None),
     }
-    pieces = [_count(number, what) for what, number in around.items() if number]
-    without_nodes = services or pieces
-    found = [*(clusters if fleet.clusters or not without_nodes else []), *services, *jobs, *pieces]
+    if arguments.json:
+        from llm_fleet.cli.terminal.json_text import print_json
+
+        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": told, "problems": []})
+        return 0
+    without_nodes = any(number for what, number in told.items() if what not in ("cluster", "node", "job"))
+    shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
+    found = [_count(number, what) for what, number in told.items() if number or what in shown]
     print(f"{path}: good; {', '.join(found)} in {fleet.region}")
     return 0
 

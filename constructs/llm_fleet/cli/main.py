@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
     verb = verbs.add_parser("validate", help="tell every mistake in a fleet file at once; needs no AWS account")
     verb.add_argument("file", metavar="FILE", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
+    verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=commands.validate)
 
     verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
