@@ -250,14 +250,15 @@ def test_everything_that_is_wrong_is_told_by_the_construct_too(made: Made) -> No
     ]
 
 
-@pytest.mark.parametrize("given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=repr)
+@pytest.mark.parametrize("given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=lambda given: type(given).__name__)
 def test_what_is_of_another_kind_ends_in_words(made: Made, given: Any) -> None:
+    word = repr(given)
     people: dict[str, tuple[Any, str]] = {
         "slurm_accounts": (given, "LF1205"),
         "directory": (given, "LF1215"),
         "users": ([ClusterUser(name="ada", uid=2001, slurm_account=given)], "LF"),
     }
-    if given not in ("x",):
+    if word != "'x'":
         wrong = SlurmAccount(name=given, parent=given, fairshare=given, grp_tres=given)
         people["accounts' own"] = ([wrong], "LF1205")
     for name, (value, code) in people.items():
@@ -266,19 +267,24 @@ def test_what_is_of_another_kind_ends_in_words(made: Made, given: Any) -> None:
         with pytest.raises(FleetError, match=code):
             hyperpod(made.stack, f"Odd-{name}-{type(given).__name__}", made.network, **{key: value, **more})
     for name in ("uris", "sudo_groups", "bind_secret", "certificate", "kind", "start_tls", "map_ids", "sssd_on_image"):
-        fits = (name == "certificate" and given == "x") or (
-            given is True and name in ("start_tls", "map_ids", "sssd_on_image")
+        fits = (name == "certificate" and word == "'x'") or (
+            word == "True" and name in ("start_tls", "map_ids", "sssd_on_image")
         )
-        if not (fits or (name in ("uris", "sudo_groups") and given == ("a",))):
+        if not (fits or (name in ("uris", "sudo_groups") and word == "('a',)")):
             problems = check_directory_kinds(directory(cdk.Stack(), **{name: given}), Directory)
             assert [problem.where for problem in problems] == [f"directory.{name}"]
     for name in ("log_group", "log_bucket", "log_prefix", "key", "max_minutes"):
-        if (name, given) not in (("log_prefix", "x"), ("max_minutes", 5)):
+        if (name, word) not in (("log_prefix", "'x'"), ("max_minutes", "5")):
             with pytest.raises(FleetError, match="LF1220"):
                 SessionDocument(made.stack, f"Doc-{name}-{type(given).__name__}", **{name: given})
     grants, role = made.hyperpod.grants, iam.Role(made.stack, f"Of-{type(given).__name__}", assumed_by=PRINCIPAL)
-    unknown = "root" if given == "x" else given  # the directory may know x
-    for arguments in ((given, "ada", made.document), (role, unknown, made.document), (role, "ada", given)):
+    unknown: Any = "root" if word == "'x'" else given  # the directory may know x
+    called: list[tuple[Any, Any, Any]] = [
+        (given, "ada", made.document),
+        (role, unknown, made.document),
+        (role, "ada", given),
+    ]
+    for arguments in called:
         with pytest.raises(FleetError, match="LF12"):
             grants.session_as(arguments[0], arguments[1], document=arguments[2])
 
@@ -293,7 +299,8 @@ def test_a_password_in_place_of_its_secret_is_not_repeated(made: Made) -> None:
 @pytest.mark.parametrize(("attribute", "most"), [("max_jobs", 2147483647), ("fairshare", 2147483646)])
 def test_slurmdbd_keeps_no_larger_number(attribute: str, most: int) -> None:
     def found(number: int) -> list[str]:
-        account: Any = SlurmAccount(**{"name": "research", attribute: number})
+        told: dict[str, Any] = {"name": "research", attribute: number}
+        account = SlurmAccount(**told)
         return [problem.code.value for problem in check_slurm_accounts([account], [], has_accounting=True)]
 
     assert (found(most), found(most + 1)) == ([], ["LF1207"])
