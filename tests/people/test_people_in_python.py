@@ -250,7 +250,9 @@ def test_everything_that_is_wrong_is_told_by_the_construct_too(made: Made) -> No
     ]
 
 
-@pytest.mark.parametrize("given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=lambda given: type(given).__name__)
+@pytest.mark.parametrize(
+    "given", [5, "x", True, 1.5, b"x", object(), ("a",), {"a": "b"}, [1]], ids=lambda given: type(given).__name__
+)
 def test_what_is_of_another_kind_ends_in_words(made: Made, given: Any) -> None:
     word = repr(given)
     people: dict[str, tuple[Any, str]] = {
