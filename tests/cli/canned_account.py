@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 import botocore.session
 import pytest
+from botocore.exceptions import ParamValidationError
 from botocore.validate import validate_parameters
 
 Answer = Mapping[str, Any] | Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -30,6 +31,11 @@ class CannedAccount:
         monkeypatch.setattr(f"{__name__}._now", [self])
         return self
 
+    def clients_answer(self, operation: str) -> dict[str, Any]:
+        """Return what is answered to an empty request."""
+        answer = self._answers[operation]
+        return dict(answer({}) if callable(answer) else answer)
+
     def says(self, **answers: Answer) -> None:
         """Answer these from now on."""
         self._answers |= answers
@@ -47,7 +53,10 @@ class CannedAccount:
             return SimpleNamespace(status_code=400), {"Error": {"Code": code, "Message": message}}
         answer = self._answers[model.name]
         told = dict(answer(asked) if callable(answer) else answer)
-        validate_parameters(told, model.output_shape)
+        try:
+            validate_parameters(told, model.output_shape)
+        except ParamValidationError as error:  # The commands would take it for what AWS says.
+            raise AssertionError(f"{model.name} never answers this: {error}") from error
         return SimpleNamespace(status_code=200), told
 
 

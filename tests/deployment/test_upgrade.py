@@ -34,7 +34,7 @@ def test_what_is_lost_kept_and_run_again_is_told(upgrade: Upgrade, launch_post: 
     assert "the root volume (every node): /, with /etc" in out
     assert "Slurm's accounting (the controller): MariaDB on its root volume" in out
     assert "sudo mysqldump" in out
-    assert "squeue --states=RUNNING,PENDING" in out
+    assert "squeue --noheader --states=RUNNING,PENDING" in out
     assert "aws sagemaker update-cluster-software --cluster-name ml-cluster --region us-west-2\n" in out
     assert launch_post.cluster["InstanceGroups"] == before["InstanceGroups"]
 

@@ -3,15 +3,16 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.bundle.of_machine import machine_pieces
 from llm_fleet.cli.bundle.of_place import log_pieces, place_pieces, starts
-from llm_fleet.cli.bundle.piece import Piece, written
+from llm_fleet.cli.bundle.piece import Found, Piece, written
 from llm_fleet.cli.bundle.redact import Redactor
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.cli.terminal.progress import Step, progress
+from llm_fleet.cli.terminal.told_problem import told_problem
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step
     for piece in pieces:
         step(said=f"support bundle: {piece.name}")
         try:
-            gathered.files[piece.name] = written(piece.find(), redactor)
+            found = piece.find()
+            gathered.files[piece.name] = written(found, redactor)
+            _tell_parts(gathered, piece.name, found, redactor)
         except FleetError as error:
             gathered.missing.append(_left_out(piece.name, error, redactor))
         except OSError as error:
@@ -68,16 +71,28 @@ def _left_out(name: str, error: FleetError, redactor: Redactor) -> dict[str, str
     return {"name": name, "why": redactor.text(problem.message), "remedy": redactor.text(problem.remedy)}
 
 
+def _tell_parts(gathered: GatheredFiles, name: str, found: Found, redactor: Redactor) -> None:
+    """Tell which parts of a file AWS kept."""
+    problems: list[Any] = list(found.get("problems", ())) if isinstance(found, dict) else []
+    for problem in problems:
+        gathered.missing.append({"name": f"{name}, in part", "why": redactor.text(str(problem["message"]))})
+
+
 def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, redactor: Redactor, step: Step) -> None:
     """Take how the nodes' starts went, and the logs of those that did not go well."""
     try:
-        where, runs, remarks = starts(clients, place)
+        where, told_of = starts(clients, place)
     except FleetError as error:
         gathered.missing.append(_left_out("starts.json", error, redactor))
         step()
         return
-    told = {"runs": [run.as_json() for run in runs], "remarks": remarks}
+    told: dict[str, Any] = {
+        "runs": [run.as_json() for run in told_of.runs],
+        "remarks": told_of.remarks,
+        "problems": [told_problem(problem) for problem in told_of.problems],
+    }
     gathered.files["starts.json"] = written(told, redactor)
-    pieces = log_pieces(clients, where, runs)
+    _tell_parts(gathered, "starts.json", told, redactor)
+    pieces = log_pieces(clients, where, told_of.runs)
     step(total=len(gathered.files) + len(pieces))
     _take(gathered, pieces, redactor, step)

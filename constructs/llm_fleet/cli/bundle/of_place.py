@@ -9,6 +9,7 @@ from llm_fleet.cli.bundle.archive import safe_name
 from llm_fleet.cli.bundle.piece import Found, Piece
 from llm_fleet.cli.events.collected import collect
 from llm_fleet.cli.logs.gather import gather
+from llm_fleet.cli.logs.gathered import Gathered
 from llm_fleet.cli.logs.log_place import LogPlace
 from llm_fleet.cli.logs.log_streams import stream_lines
 from llm_fleet.cli.logs.node_run import NodeRun, Source
@@ -43,11 +44,11 @@ def place_pieces(clients: AwsClients, place: Place, fleet: "Fleet | None", *, se
     return pieces
 
 
-def starts(clients: AwsClients, place: Place) -> tuple[LogPlace, list[NodeRun], list[str]]:
+def starts(clients: AwsClients, place: Place) -> tuple[LogPlace, Gathered]:
     """Return how the nodes' starts went, of a cluster. Raises `FleetError`."""
     where = log_place(clients, place)
     gathered = gather(clients, where)
-    return where, gathered.runs, [*gathered.remarks, *(str(problem) for problem in gathered.problems)]
+    return where, gathered
 
 
 def log_pieces(clients: AwsClients, where: LogPlace, runs: list[NodeRun]) -> list[Piece]:

@@ -8,7 +8,8 @@ from llm_fleet.rules.problem import FleetError
 if TYPE_CHECKING:
     from llm_fleet.config.fleet import Fleet
 
-ASK = "squeue --states=RUNNING,PENDING --format='%i %t %P %u %D %M %j'"
+ASK = "squeue --noheader --states=RUNNING,PENDING --format='%i %t %P %u %D %M %j'"
+_SCRIPT = f"export PATH=/opt/slurm/bin:$PATH\n{ASK}\n"
 
 
 def running_jobs(fleet: "Fleet | None", place: Place) -> tuple[list[str] | None, str]:
@@ -20,7 +21,7 @@ def running_jobs(fleet: "Fleet | None", place: Place) -> tuple[list[str] | None,
     from llm_fleet.cli.session.target import find_target
 
     try:
-        done = Session(find_target(cluster, place.region or ""), user="root").run(f"/opt/slurm/bin/{ASK} || {ASK}")
+        done = Session(find_target(cluster, place.region or ""), user="root").run(_SCRIPT)
     except FleetError as error:
         return None, error.problems[0].message
     return list(done.lines) if done.code == 0 else None, "\n".join(done.lines)

@@ -1,0 +1,126 @@
+"""A denied call is named, ends the command with 3 where nothing worse is known, and keeps nothing else out."""
+
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.main import main
+from tests.cli.canned_account import CannedAccount
+from tests.cli.day_two.conftest import WHERE, Say, line, stream
+
+WELL = ("    0.18  OnInitComplete: fleet demo, cluster ml", "    5.32  OnInitComplete: OK after 5.32 s")
+
+
+@pytest.mark.parametrize("denied", ["ListClusterNodes", "DescribeLogStreams", "FilterLogEvents"])
+def test_logs_tells_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
+    lines = [line(number, text) for number, text in enumerate(WELL)]
+    hyperpod.says(FilterLogEvents={"events": lines}, GetLogEvents=stream(*WELL))
+    before = say("logs", "ml-cluster")
+    assert before[0] == 0, before
+    hyperpod.refuses(denied)
+    code, out, _ = say("logs", "ml-cluster", "--json")
+    told = json.loads(out)
+    assert code == 3
+    assert (told["problems"][0]["code"], denied in told["problems"][0]["message"]) == ("LF1004", True)
+    if denied == "ListClusterNodes":
+        assert [(run["code"], run["lives"]) for run in told["runs"]] == [("OK", True)]
+
+
+def test_a_start_that_failed_outweighs_a_denied_call(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.refuses("ListClusterNodes")
+    code, out, err = say("logs", "ml-cluster")
+    assert (code, "LFN31" in out, "ListClusterNodes" in err) == (1, True, True)
+
+
+def test_a_cluster_that_may_not_be_described_has_its_newest_log(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.refuses("DescribeCluster")
+    code, _, err = say("logs", "ml-cluster")
+    assert (code, "LF1004" in err) == (3, True)
+    group = {"logGroupName": "/aws/sagemaker/Clusters/ml-cluster/0123456789ab", "creationTime": 1}
+    hyperpod.says(DescribeLogGroups={"logGroups": [group]})
+    code, out, err = say("logs", "ml-cluster")
+    assert (code, "LFN31" in out, "the cluster is gone" in err) == (1, True, False)
+
+
+@pytest.mark.parametrize("denied", ["ListClusterEvents", "ListClusterOperations"])
+def test_events_tells_the_rest(say: Say, hyperpod: CannedAccount, denied: str) -> None:
+    hyperpod.refuses(denied)
+    code, out, err = say("events", "ml-cluster")
+    assert (code, denied in err, "it is InService" in out) == (3, True, True)
+
+
+def test_a_cluster_without_continuous_provisioning_has_no_events(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.refuses(
+        "ListClusterEvents", code="ValidationException", message="only for NodeProvisioningMode Continuous"
+    )
+    code, out, err = say("events", "ml-cluster")
+    assert (code, "no events" in out) == (0, True)
+    assert "HyperPod keeps events only of clusters with continuous provisioning" in err
+
+
+def test_nodes_without_a_logical_id_are_told_as_well(say: Say, hyperpod: CannedAccount) -> None:
+    group = {"InstanceGroupName": "controller", "CurrentCount": 1, "TargetCount": 1}
+    described = hyperpod.clients_answer("DescribeCluster") | {"InstanceGroups": [group]}
+    described.pop("NodeProvisioningMode")
+    hyperpod.says(DescribeCluster=described)
+    code, out, _ = say("logs", "ml-cluster", "--json")
+    assert (code, json.loads(out)["runs"][0]["code"]) == (1, "LFN31")
+    assert "IncludeNodeLogicalIds" not in dict(hyperpod.asked)["ListClusterNodes"]
+
+
+def test_upgrade_that_may_not_describe_says_so(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.refuses("DescribeCluster")
+    code, out, err = say("upgrade", "ml-cluster", "--no-session")
+    assert (code, out, "DescribeCluster" in err) == (3, "", True)
+
+
+def test_upgrade_without_the_file_tells_that_slurm_was_not_asked(say: Say, hyperpod: CannedAccount) -> None:
+    code, out, _ = say("upgrade", "ml-cluster")
+    assert (code, "not asked: the fleet file (-f) tells which node to ask" in out) == (3, True)
+    code, out, _ = say("upgrade", "ml-cluster", "--no-session", "--json")
+    assert (code, json.loads(out)["not_asked"]) == (0, None)
+
+
+@pytest.mark.parametrize("words", [("logs",), ("events",), ("upgrade", "--no-session"), ("bundle", "--no-session")])
+def test_a_reader_that_has_gone_ends_it_without_a_word(
+    hyperpod: CannedAccount,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    words: Any,
+) -> None:
+    """As `| head -1` does once it has its line."""
+    monkeypatch.chdir(tmp_path)
+    read, write = os.pipe()
+    os.close(read)
+    with monkeypatch.context() as here, os.fdopen(write, "w", buffering=1) as output:
+        here.setattr(sys, "stdout", output)
+        code = main([words[0], "ml-cluster", *words[1:], *WHERE])
+    assert (code, "Traceback" in capfd.readouterr().err) == (0, False)
+    assert len(list(tmp_path.glob("*.tar.gz"))) == (words[0] == "bundle")
+
+
+def files_of(archive: Path) -> dict[str, Any]:
+    with tarfile.open(archive) as tar:
+        members = {member.name.partition("/")[2]: tar.extractfile(member) for member in tar.getmembers()}
+        return {name: json.loads(file.read()) for name, file in members.items() if file and name.endswith(".json")}
+
+
+def test_bundle_of_hyperpod_names_each_call_that_was_denied(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.refuses("ListClusterNodes", "ListClusterEvents", "FilterLogEvents")
+    code, _, err = say("bundle", "ml-cluster", "--no-session", "-o", "out.tar.gz")
+    files = files_of(Path("out.tar.gz"))
+    assert (code, "nodes.json is left out" in err) == (3, True)
+    missing = [(one["name"], one["why"].rpartition("x:")[2]) for one in files["manifest.json"]["missing"]]
+    assert missing == [
+        ("events.json, in part", "ListClusterEvents"),
+        ("nodes.json", "ListClusterNodes"),
+        ("starts.json, in part", "ListClusterNodes"),
+        ("starts.json, in part", "FilterLogEvents"),
+    ]
+    assert files["cluster.json"]["ClusterName"] == "ml-cluster"

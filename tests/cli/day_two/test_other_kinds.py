@@ -1,0 +1,136 @@
+"""`bundle` and `events` of ParallelCluster and of an inference service."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.canned_account import CannedAccount
+from tests.cli.day_two.conftest import Say, line, stream
+from tests.cli.day_two.test_denied import files_of
+
+AT = datetime(2026, 11, 22, 3, tzinfo=UTC)
+ECS = "arn:aws:ecs:us-west-2:111122223333"
+PARALLEL, SERVICE = ("pc", "--kind", "parallelcluster"), ("talk", "--kind", "service")
+FAILED = [
+    "    0.18  OnNodeConfigured: fleet demo, cluster pc",
+    "    5.31  LFN51  mount_lustre: StoragePass=oh-no-1234",
+    "    5.32  OnNodeConfigured: LFN51 after 5.32 s",
+]
+
+
+@pytest.fixture
+def parallel(monkeypatch: pytest.MonkeyPatch) -> CannedAccount:
+    tags = {"cluster-name": "pc-0123abcd", "node-type": "HeadNode"}
+    head = {
+        "InstanceId": "i-0a0a0a0a0a0a0a0a0",
+        "State": {"Name": "running"},
+        "LaunchTime": AT,
+        "Tags": [{"Key": f"parallelcluster:{key}", "Value": value} for key, value in tags.items()],
+    }
+    name = "ip-10-1-0-5.i-0a0a0a0a0a0a0a0a0.cfn-init"
+    failed = {"StackId": "s", "EventId": "e", "StackName": "pc", "Timestamp": AT, "ResourceStatus": "CREATE_FAILED"}
+    stack = {"StackId": "s", "StackName": "pc-0123abcd", "CreationTime": AT, "StackStatus": "CREATE_FAILED"}
+    answers: dict[str, Any] = {
+        "DescribeInstances": {"Reservations": [{"Instances": [head]}]},
+        "DescribeLogGroups": {"logGroups": [{"logGroupName": "/aws/parallelcluster/pc-0123abcd-202611220300"}]},
+        "DescribeLogStreams": {"logStreams": [{"logStreamName": name}]},
+        "FilterLogEvents": {
+            "events": [line(number, text) | {"logStreamName": name} for number, text in enumerate(FAILED)]
+        },
+        "GetLogEvents": stream(*FAILED),
+        "DescribeStacks": {"Stacks": [stack | {"Tags": [{"Key": "parallelcluster:version", "Value": "3.16.1"}]}]},
+        "DescribeStackEvents": {"StackEvents": [failed | {"ResourceStatusReason": "return code: 39"}]},
+    }
+    return CannedAccount(answers).lives(monkeypatch)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> CannedAccount:
+    told = {"status": "ACTIVE", "runningCount": 0, "desiredCount": 1}
+    events = [
+        {"id": "1", "createdAt": AT, "message": "(service talk) was unable to place a task"},
+        {"id": "2", "createdAt": AT, "message": "(service talk) has started 1 tasks"},
+    ]
+    task = f"{ECS}:task/talk/0123456789abcdef"
+    stopped = {
+        "taskArn": task,
+        "lastStatus": "STOPPED",
+        "stopCode": "EssentialContainerExited",
+        "stoppedReason": "Essential container in task exited",
+        "stoppedAt": AT,
+        "containers": [{"name": "server", "exitCode": 137}],
+    }
+
+    def tasks(asked: dict[str, Any]) -> dict[str, Any]:
+        return {"taskArns": [task] if asked.get("desiredStatus") == "STOPPED" else []}
+
+    answers: dict[str, Any] = {
+        "DescribeServices": {"services": [told | {"events": events}]},
+        "ListContainerInstances": {"containerInstanceArns": []},
+        "ListTasks": tasks,
+        "DescribeTasks": {"tasks": [stopped]},
+        "FilterLogEvents": {"events": []},
+    }
+    return CannedAccount(answers).lives(monkeypatch)
+
+
+def test_bundle_of_parallelcluster(say: Say, parallel: CannedAccount) -> None:
+    code, out, err = say("bundle", *PARALLEL, "--no-session", "-o", "out.tar.gz", "--json")
+    assert code == 0, err
+    assert "logs/head-i-0a0a0a0a0a0a0a0a0.log" in json.loads(out)["files"]
+    files = files_of(Path("out.tar.gz"))
+    assert files["nodes.json"]["nodes"][0]["label"] == "head-1"
+    assert files["events.json"]["events"][0]["failure"] == "return code: 39"
+    (run,) = files["starts.json"]["runs"]
+    assert (run["group"], run["code"], run["cause"]) == ("head", "LFN51", "StoragePass=<redacted>")
+
+
+def test_events_of_parallelcluster_that_may_not_be_asked(say: Say, parallel: CannedAccount) -> None:
+    assert say("events", *PARALLEL)[0] == 1
+    parallel.refuses("DescribeStackEvents")
+    code, _, err = say("events", *PARALLEL)
+    assert (code, "DescribeStackEvents" in err) == (3, True)
+
+
+def test_logs_of_parallelcluster_without_its_instances(say: Say, parallel: CannedAccount) -> None:
+    parallel.refuses("DescribeInstances", code="UnauthorizedOperation")
+    code, out, err = say("logs", *PARALLEL)
+    assert (code, "LFN51" in out, ", gone" in out, "DescribeInstances" in err) == (1, True, False, True)
+    parallel.says(DescribeInstances={"Reservations": []})
+    assert ", gone" in say("logs", *PARALLEL)[1]
+
+
+def test_events_of_a_service(say: Say, service: CannedAccount) -> None:
+    code, out, err = say("events", *SERVICE)
+    assert code == 1
+    rows = [row for row in out.splitlines() if "ECS" in row]
+    assert [word for row in rows for word in ("Warn", "Info", "Error") if word in row] == ["Warn", "Info", "Error"]
+    assert "task stopped: EssentialContainerExited" in out
+    assert "server: exit code 137" in out
+    assert "the fleet file (-f) names the stack" in err
+    service.refuses("DescribeServices")
+    code, _, err = say("events", *SERVICE)
+    assert (code, "DescribeServices" in err) == (3, True)
+
+
+def test_bundle_of_a_service(say: Say, service: CannedAccount) -> None:
+    code, _, err = say("bundle", *SERVICE, "-o", "out.tar.gz")
+    assert code == 0, err
+    files = files_of(Path("out.tar.gz"))
+    assert files["stopped-tasks.json"][0]["code"] == "EssentialContainerExited"
+    assert files["service.json"]["services"][0]["status"] == "ACTIVE"
+    assert files["nodes.json"]["counts"][-1] == {"group": "task", "current": 0, "wanted": 1}
+    assert "starts.json" not in files
+    service.refuses("ListTasks")
+    code, _, err = say("bundle", *SERVICE, "-o", "other.tar.gz")
+    assert (code, "stopped-tasks.json is left out" in err, "ListTasks" in err) == (3, True, True)
+
+
+def test_logs_and_upgrade_of_a_service_that_may_not_be_asked(say: Say, service: CannedAccount) -> None:
+    service.refuses("ListTasks", "ListContainerInstances")
+    for words in (("logs", *SERVICE), ("upgrade", *SERVICE)):
+        code, _, err = say(*words)
+        assert (code, "LF1004" in err) == (3, True)
