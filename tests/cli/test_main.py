@@ -184,3 +184,19 @@ def test_output_that_takes_nothing_is_told_in_a_line() -> None:
         )
     assert ran.returncode == 1
     assert ran.stderr == "llm-fleet: the output cannot be written: no space left on device\n"
+
+
+def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_there_is_not(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["nodes", "a", "--kind", "service", "--region", "x\x1b[31m"]) == 3
+    err = capsys.readouterr().err
+    assert "\x1b" not in err
+    assert "(whole)" not in err
+    assert "\n[LF1007]\n" in err
+
+
+def test_nodes_that_differ_need_slurms_view(capsys: Capture) -> None:
+    assert main(["nodes", "--no-slurm", "--status", "differs", "-f", EXAMPLE]) == 2
+    assert "leave --no-slurm out" in capsys.readouterr().err

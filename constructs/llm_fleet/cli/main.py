@@ -16,6 +16,7 @@ from llm_fleet.cli.logs import commands as logs
 from llm_fleet.cli.mirror import commands as mirror
 from llm_fleet.cli.nodes import commands as nodes
 from llm_fleet.cli.plan import commands as plan
+from llm_fleet.cli.terminal.plain_text import plain_line
 from llm_fleet.cli.update import commands as update
 from llm_fleet.cli.upgrade import commands as upgrade
 from llm_fleet.rules.day_two.command_codes import CommandCode
@@ -52,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _told(error: FleetError, *, as_json: bool) -> int:
     """Print what is wrong and return the exit code."""
-    print(error, file=sys.stderr)
+    # What AWS or a node says stands in it, and must not steer the terminal.
+    print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
     if as_json:
         from llm_fleet.cli.terminal.json_text import print_json
         from llm_fleet.cli.terminal.told_problem import told_problem

@@ -38,7 +38,7 @@ class Problem:
         return text
 
     def __str__(self) -> str:
-        lines = [f"{self.where or '(whole)'}  [{self.code.value}]", f"  {self.message}"]
+        lines = [f"{self.where}  [{self.code.value}]".lstrip(), f"  {self.message}"]
         if self.value is not None:
             lines.append(f"  given:   {_short(self.value)}")
         if self.allowed:

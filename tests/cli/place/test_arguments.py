@@ -68,3 +68,12 @@ def test_without_a_file_a_name_in_aws_will_do(tmp_path: Path, monkeypatch: pytes
     place = place_of(arguments("train", "--region", "us-east-1", "--kind", "parallelcluster"))
     assert (place.kind, place.name, place.region, place.key) == (Kind.PARALLELCLUSTER, "train", "us-east-1", None)
     assert code_of(arguments()) is CommandCode.FILE_OR_NAME
+
+
+def test_a_wrong_file_keeps_nobody_from_asking_aws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "fleet.yaml").write_text("fleet: x\nregion: nowhere\n")
+    with pytest.raises(FleetError, match="nowhere"):
+        place_of(arguments("-f", str(tmp_path / "fleet.yaml")))
+    assert "can be asked without this file: in a folder without a fleet.yaml" in capsys.readouterr().err
+    assert place_of(arguments("-f", str(EXAMPLES / "hyperpod-trn1.yaml"))).key is not None
+    assert capsys.readouterr().err == ""

@@ -37,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the nodes. Returns 1 when somebody should look at one, 3 when Slurm should have been asked and was not."""
     if arguments.json and arguments.watch is not None:
         arguments.usage("--watch and --json do not go together: ask for --json in a loop of your own")
+    if arguments.no_slurm and arguments.status == "differs":
+        arguments.usage("--status differs compares AWS with Slurm: leave --no-slurm out")
     seen = _Looking(arguments)
     if arguments.watch is not None:
         from llm_fleet.cli.nodes.watch import watch

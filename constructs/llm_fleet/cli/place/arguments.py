@@ -1,6 +1,7 @@
 """How a command is told which cluster or service it is about."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,11 +9,16 @@ from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
     from llm_fleet.config.fleet import Fleet
 
 _DEFAULT_FILE = Path("fleet.yaml")
+_WITHOUT_FILE = (
+    "note: what is deployed can be asked without this file: in a folder without a fleet.yaml, by its name in AWS, with "
+    "--region, and --kind unless it is HyperPod\n"
+)
 
 
 def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
@@ -32,13 +38,21 @@ def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
 
 
 def fleet_of(arguments: argparse.Namespace) -> "Fleet | None":
-    """Return the fleet of `--file`, or of fleet.yaml where there is one."""
+    """Return the fleet of `--file`, or of fleet.yaml where there is one.
+
+    Raises `FleetError` with what is wrong with the file; how to do without it is told before, as what is deployed can
+    be asked all the same.
+    """
     file: Path | None = arguments.file
     if file is None and not _DEFAULT_FILE.is_file():
         return None
     from llm_fleet.config.load import load_fleet
 
-    return load_fleet(file or _DEFAULT_FILE)
+    try:
+        return load_fleet(file or _DEFAULT_FILE)
+    except FleetError:
+        print(_WITHOUT_FILE, file=sys.stderr)
+        raise
 
 
 def place_of(arguments: argparse.Namespace, *, kinds: tuple[Kind, ...] = tuple(Kind)) -> Place:
