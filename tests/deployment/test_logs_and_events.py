@@ -1,8 +1,11 @@
 """`llm-fleet logs` and `events` about the launch post's cluster after a bad night, in a local emulation."""
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from tests.deployment.bad_night import FAILURE, BadNight, fall
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tests.pains.told import told
-from tests.terminal import run, run_in_terminal
+from tests.terminal import run_in_terminal
 
 FILE = ("-f", str(LAUNCH_POST))
 
@@ -162,16 +165,42 @@ def test_what_aws_refuses_is_named(
     assert "it is InService" in said.out  # what could be asked is told all the same
 
 
-def test_a_terminal_of_forty_columns_ctrl_c_and_a_pipe(night: BadNight) -> None:
-    environment = night.fleet.aws.environment
-    narrow = run_in_terminal("logs", *FILE, environment=environment | {"NO_COLOR": "1"}, columns=40)
+def test_a_terminal_of_forty_columns(night: BadNight) -> None:
+    """Ctrl-C in a terminal is proven with `bundle` and `nodes`; a pipe needs no process of its own."""
+    environment = night.fleet.aws.environment | {"NO_COLOR": "1"}
+    narrow = run_in_terminal("logs", *FILE, environment=environment, columns=40)
     assert narrow.code == 1
     assert max(map(len, narrow.lines)) <= 40
     assert "  step: mount_lustre" in narrow.lines
     assert "\x1b[3" not in narrow.raw
-    followed = run_in_terminal("logs", "--follow", *FILE, environment=environment, interrupt_at="server not found")
+
+
+def test_following_ends_by_ctrl_c_and_tells_each_line_once(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("llm_fleet.cli.logs.show_lines.time", SimpleNamespace(sleep=sleep))
+    followed = say("logs", "--follow")
     assert followed.code == 130
-    assert "Traceback" not in followed.out
-    piped = run("events", *FILE, environment=environment)
-    assert (piped.code, "Traceback" in piped.err) == (1, False)
-    assert FAILURE in piped.out
+    # A report is a table, and the others are lines of the log, which begin with a clock.
+    once = [line for line in say("logs", "--raw").out.splitlines() if line[2:3] == ":"]
+    assert [line for line in followed.out.splitlines() if "server not found" in line]
+    assert sorted(followed.out.splitlines()) == sorted(once)
+
+
+def test_operations_are_among_the_events(say: Say, night: BadNight) -> None:
+    counts = {"Original": {"CurrentCount": 4, "TargetCount": 4}, "Desired": {"TargetCount": 6}}
+    night.fleet.aws.tell_cluster_operation(
+        {
+            "OperationId": "0000000a-89ab-cdef-0123-456789abcdef",
+            "ClusterArn": night.fleet.cluster["ClusterArn"],
+            "Type": "Scaling",
+            "Status": "InProgress",
+            "ScalingDetails": [{"InstanceGroupName": "worker-group", "Status": "InProgress", **counts}],
+        }
+    )
+    assert "operation Scaling InProgress: worker-group 4 to 6 nodes, InProgress" in say("events").out

@@ -35,7 +35,10 @@ def test_lines_are_waited_for_where_there_is_no_log_group_yet(say: Say, hyperpod
 
 
 def test_a_log_group_that_is_deleted_meanwhile_is_told(say: Say, hyperpod: CannedAccount, ctrl_c: Any) -> None:
-    ctrl_c(3, lambda pause: hyperpod.refuses("FilterLogEvents", code=GONE) if pause == 1 else None)
+    def deleted(_: int) -> None:
+        hyperpod.refuses("FilterLogEvents", code=GONE)
+
+    ctrl_c(3, deleted)
     code, out, err = say("logs", "ml-cluster", "--follow")
     assert (code, out.count("LFN31 after"), err.count("waiting")) == (130, 1, 1)
 

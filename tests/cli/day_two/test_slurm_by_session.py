@@ -68,7 +68,9 @@ def test_upgrade_tells_why_nobody_could_be_asked(
     told = json.loads(capsys.readouterr().out)
     assert (code, told["jobs"]) == (3, None)
     assert why in told["not_asked"]
-    assert any("squeue --noheader --states=RUNNING,PENDING" in line and "not asked: " in line for line in told["before"])
+    assert any(
+        "squeue --noheader --states=RUNNING,PENDING" in line and "not asked: " in line for line in told["before"]
+    )
 
 
 def test_upgrade_tells_what_slurm_says_when_it_is_down(

@@ -29,7 +29,7 @@ def cluster_operations(
     Where `since` is none, the newest. `known`: events of before by key; those that were done are not asked for again.
     Raises `AwsRefusal`.
     """
-    if not hasattr(clients.sagemaker, "list_cluster_operations"):
+    if not hasattr(_sagemaker(clients), "list_cluster_operations"):
         remark(f"this boto3 does not know HyperPod's operations: `pip install 'boto3>={_SINCE_BOTO3}'`")
         return []
     request: dict[str, Any] = {"ClusterName": cluster, "SortOrder": "Descending"}
@@ -37,7 +37,7 @@ def cluster_operations(
     found: list[Any] = []
     try:
         with told_of_aws(f"operations of {cluster}"):
-            for page in clients.sagemaker.get_paginator("list_cluster_operations").paginate(**request):
+            for page in _sagemaker(clients).get_paginator("list_cluster_operations").paginate(**request):
                 found += page["ClusterOperationSummaries"]
                 if len(found) >= _DESCRIBED:
                     break
@@ -46,6 +46,11 @@ def cluster_operations(
             return []  # As with its events, of which this is said.
         raise
     return _described(clients, cluster, found[:_DESCRIBED], known or {})
+
+
+def _sagemaker(clients: AwsClients) -> Any:
+    """Return the client; its types do not know the calls yet."""
+    return clients.sagemaker
 
 
 def _described(clients: AwsClients, cluster: str, found: list[Any], known: Mapping[str, Event]) -> list[Event]:
@@ -63,7 +68,7 @@ def _detail(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Ma
     identifier = str(summary["OperationId"])
     try:
         with told_of_aws(f"operation {identifier}"):
-            whole: Any = clients.sagemaker.describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
+            whole: Any = _sagemaker(clients).describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
             return whole
     except AwsRefusal as refused:
         if refused.code is CommandCode.GONE:
