@@ -197,6 +197,7 @@ def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_ther
     assert "\n[LF1007]\n" in err
 
 
-def test_nodes_that_differ_need_slurms_view(capsys: Capture) -> None:
-    assert main(["nodes", "--no-slurm", "--status", "differs", "-f", EXAMPLE]) == 2
+@pytest.mark.parametrize("word", ["--no-slurm", "--no-session"])
+def test_nodes_that_differ_need_slurms_view(word: str, capsys: Capture) -> None:
+    assert main(["nodes", word, "--status", "differs", "-f", EXAMPLE]) == 2
     assert "leave --no-slurm out" in capsys.readouterr().err

@@ -8,13 +8,15 @@ from botocore.stub import Stubber
 
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.nodes.listed_nodes import list_nodes, listing_of
+from llm_fleet.cli.nodes.listing import Listing
 from llm_fleet.cli.nodes.node import NodeRole
 from llm_fleet.cli.nodes.nodes_table import summary
-from llm_fleet.cli.nodes.sight import look
+from llm_fleet.cli.nodes.sight import Sight, look
 from llm_fleet.cli.place.place import Kind, Place
+from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.problem import FleetError, Problem
 from tests.cli.nodes.made_nodes import CannedAws, hyperpod_answers
 from tests.pains.told import told
 
@@ -118,6 +120,17 @@ def test_a_service_that_is_gone_is_told_and_not_shown_as_empty(told_of: list[dic
     with pytest.raises(FleetError, match="there is no such service: not yet, or no longer") as caught:
         list_nodes(clients, SERVICE)
     assert caught.value.problems[0].code is CommandCode.GONE
+
+
+def test_who_cannot_ask_slurm_is_told_how_to_do_without():
+    problems = [
+        Problem(code=NodesCode.SLURM_SILENT, message="no plugin", remedy="install it"),
+        Problem(code=NodesCode.SLURM_SILENT, message="no answer", remedy="see why; --no-slurm leaves Slurm out"),
+    ]
+    sight = Sight(listing=Listing(nodes=[], name="c"), rows=[], unseen=problems)
+    lines = sight.text(Screen(width=None, colour=False, live=False)).splitlines()
+    assert "Slurm is not in the table: no plugin; install it; --no-slurm leaves Slurm out" in lines
+    assert "Slurm is not in the table: no answer; see why; --no-slurm leaves Slurm out" in lines
 
 
 def service(*, running: int, desired: int) -> dict[str, Any]:

@@ -77,3 +77,15 @@ def test_a_wrong_file_keeps_nobody_from_asking_aws(tmp_path: Path, capsys: pytes
     assert "can be asked without this file: in a folder without a fleet.yaml" in capsys.readouterr().err
     assert place_of(arguments("-f", str(EXAMPLES / "hyperpod-trn1.yaml"))).key is not None
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("option", "word"), [(False, "the cluster as NAME"), (True, "the cluster with -c")])
+def test_the_remedy_names_the_word_of_its_command(
+    option: bool, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    parser = argparse.ArgumentParser()
+    add_place(parser, option=option)
+    with pytest.raises(FleetError) as caught:
+        place_of(parser.parse_args([]))
+    assert word in caught.value.problems[0].remedy

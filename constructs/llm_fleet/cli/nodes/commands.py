@@ -25,7 +25,10 @@ def add_to(verbs: Verbs) -> None:
     add_place(verb)
     verb.add_argument("--group", metavar="NAME", help="only this instance group, queue or login pool")
     verb.add_argument("--status", help="only nodes in this status: AWS's or Slurm's word, or `differs`")
-    verb.add_argument("--no-slurm", action="store_true", help="ask AWS only; no session with the controller")
+    # upgrade and bundle call it --no-session: whoever is used to that need not look it up.
+    verb.add_argument(
+        "--no-slurm", "--no-session", action="store_true", help="ask AWS only; no session with the controller"
+    )
     verb.add_argument(
         "--watch", nargs="?", type=_seconds, const=_EVERY, metavar="SECONDS", help="again and again, until Ctrl-C"
     )

@@ -55,7 +55,7 @@ class Sight:
         }
 
     def _summary(self) -> list[str]:
-        unseen = [f"Slurm is not in the table: {one.message}; {one.remedy}" for one in self.unseen]
+        unseen = [f"Slurm is not in the table: {one.message}; {_remedy(one)}" for one in self.unseen]
         return summary(self.listing, self.rows) + unseen
 
 
@@ -69,3 +69,8 @@ def look(listing: Listing, ask: Callable[[Listing], SlurmView] | None) -> Sight:
         except FleetError as error:
             unseen = tuple(error.problems)
     return Sight(listing=listing, rows=rows_of(listing, view), unseen=unseen)
+
+
+def _remedy(unseen: Problem) -> str:
+    """Return what to do, or how to do without."""
+    return unseen.remedy if "--no-slurm" in unseen.remedy else f"{unseen.remedy}; --no-slurm leaves Slurm out"

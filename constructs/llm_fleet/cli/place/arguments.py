@@ -28,6 +28,7 @@ def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
         parser.add_argument("-c", "--cluster", dest="place", metavar="NAME", help=what)
     else:
         parser.add_argument("place", nargs="?", metavar="NAME", help=what)
+    parser.set_defaults(place_word="with -c" if option else "as NAME")
     parser.add_argument(
         "-f", "--file", type=Path, metavar="FILE", help="the fleet file (default: fleet.yaml, if there is one)"
     )
@@ -91,7 +92,7 @@ def _named(arguments: argparse.Namespace) -> Place:
         refuse(
             CommandCode.FILE_OR_NAME,
             "there is neither a fleet.yaml here nor the name of a cluster",
-            "name the file with -f, or the cluster, and its --region",
+            f"name the file with -f, or the cluster {arguments.place_word}, and its --region",
         )
     return Place(kind=Kind(arguments.kind), name=arguments.place, region=arguments.region)
 
