@@ -32,6 +32,8 @@ def test_a_private_key_of_which_a_log_has_only_the_end_or_the_middle_goes_too() 
     lines = PEM.splitlines()
     assert leaked(redacted("\n".join(f"12:00:00  {one}" for one in lines[2:]))) == []
     assert leaked(redacted("\n".join(f"12:00:00  {one}" for one in lines[1:-1]))) == []
+    last = f"12:00:00  {BARE['GitHub'][4:24]}=="
+    assert redacted(f"{last}\n12:00:00  {lines[-1]}") == f"12:00:00  {GONE}\n12:00:00  {GONE}"
 
 
 def test_a_secret_is_known_by_the_name_beside_it_in_data() -> None:
