@@ -44,7 +44,7 @@ def _asked(folder: Path, release: str | None, text: str = TRN1) -> Answer:
 def test_an_image_that_is_older_than_a_feature_is_told_with_the_way_to_a_newer_one(tmp_path: Path):
     (problem,) = _asked(tmp_path, "2026-01-10").problems
     told(6, problem.message, "(SlurmConfig) needs one of 2026-01-25 or later")
-    assert "aws sagemaker update-cluster-software --cluster-name train" in problem.remedy
+    assert "aws sagemaker update-cluster-software --cluster-name train --region us-west-2`" in problem.remedy
     assert "llm-fleet upgrade train" in problem.remedy
 
 

@@ -84,7 +84,10 @@ def test_a_cluster_without_instances_is_told():
     clients, _ = stubbed("ec2", ("describe_instances", {"Reservations": []}))
     with pytest.raises(FleetError, match="no instance of this cluster is in the region") as caught:
         list_nodes(clients, PARALLEL)
-    assert caught.value.problems[0].code is NodesCode.NO_NODES
+    (problem,) = caught.value.problems
+    assert problem.code is NodesCode.NO_NODES
+    # The settings of the AWS CLI may name another region.
+    assert "`aws ec2 describe-instances --region us-west-2 " in problem.remedy
 
 
 def test_a_service_has_hosts_and_tasks():

@@ -34,8 +34,8 @@ def running_images(
                 features,
                 image=f"the image release {release}",
                 owner=f"{name}/{group['InstanceGroupName']}",
-                remedy=f"update it with `aws sagemaker update-cluster-software --cluster-name {cluster.cluster_name}`, "
-                f"which wipes root volumes; `llm-fleet upgrade {name}` tells what",
+                remedy=f"update it with `aws sagemaker update-cluster-software --cluster-name {cluster.cluster_name} "
+                f"--region {account.region}`, which wipes root volumes; `llm-fleet upgrade {name}` tells what",
                 path=("clusters", name),
             )
         releases = {str(group.get("CurrentImageReleaseVersion") or "") for group in groups} - {""}

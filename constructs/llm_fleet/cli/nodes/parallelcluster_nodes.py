@@ -33,7 +33,8 @@ def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable
             NodesCode.NO_NODES,
             "no instance of this cluster is in the region",
             "see that it is deployed, and that --region is its own; "
-            f"`aws ec2 describe-instances --filters Name=tag-key,Values={_CLUSTER}` shows all there are",
+            f"`aws ec2 describe-instances --region {clients.region} --filters Name=tag-key,Values={_CLUSTER}` shows "
+            "all there are",
             subject=str(place),
         )
     name = _newest(instances)
