@@ -4,9 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from llm_fleet.cli.logs.asked import failure_code
+from llm_fleet.cli.logs.asked import Asked, failure_code
+from llm_fleet.cli.logs.gathered import Gathered
+from llm_fleet.cli.logs.overview import nothing_shown
 from llm_fleet.cli.logs.since import since
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.problem import FleetError, Problem
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -48,3 +51,13 @@ def test_a_code_has_two_digits_or_more(text: str, code: str) -> None:
 def test_what_is_no_code_is_told() -> None:
     with pytest.raises(FleetError, match="LF1124"):
         failure_code("LF39")
+
+
+def test_no_failure_is_told_only_where_something_is_known_of_every_node():
+    failed, code = Asked(failed=True), Asked(code="LFN39")
+    assert nothing_shown(Gathered(), failed, 0) == "no node's start failed"
+    assert nothing_shown(Gathered(), failed, 5) == "no start is known to have failed; of 5 nodes nothing is known"
+    assert nothing_shown(Gathered(), code, 0) == "no node's start ended with LFN39"
+    denied = Problem(code=CommandCode.DENIED, message="m", remedy="r")
+    assert "not all could be asked" in nothing_shown(Gathered(problems=[denied]), failed, 0)
+    assert nothing_shown(Gathered(), Asked(), 0) == "no node has started yet"

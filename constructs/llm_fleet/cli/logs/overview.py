@@ -21,12 +21,13 @@ def show_overview(place: Place, asked: Asked) -> int:
         clients, log_place(clients, place), since=asked.since, wanted=asked.wants, whole=asked.node is not None
     )
     check_node(gathered, asked, place)
+    unknown = sum(run.code is None for run in gathered.runs)
     gathered.runs = [run for run in gathered.runs if asked.wants_run(run)]
     if asked.as_json:
         told = {"cluster": place.name, "runs": [run.as_json() for run in gathered.runs], "remarks": gathered.remarks}
         print_json(told | {"problems": [told_problem(problem) for problem in gathered.problems]})
     else:
-        _print(gathered, asked)
+        _print(gathered, asked, unknown)
     return gathered.exit_code(gathered.runs)
 
 
@@ -54,7 +55,19 @@ def check_node(gathered: Gathered, asked: Asked, place: Place) -> None:
     )
 
 
-def _print(gathered: Gathered, asked: Asked) -> None:
+def nothing_shown(gathered: Gathered, asked: Asked, unknown: int) -> str:
+    """Return what no row means: none failed only where something is known of every node. `unknown` counts the rest."""
+    if not (asked.failed or asked.code):
+        return "nothing is known of any node's start" if gathered.problems else "no node has started yet"
+    what = f"ended with {asked.code}" if asked.code else "failed"
+    if gathered.problems:
+        return f"no start is known to have {what}, and not all could be asked"
+    if unknown:
+        return f"no start is known to have {what}; of {unknown} {'node' if unknown == 1 else 'nodes'} nothing is known"
+    return f"no node's start {what}"
+
+
+def _print(gathered: Gathered, asked: Asked, unknown: int) -> None:
     screen = Screen.of_output()
     if gathered.runs:
         print(runs_table(gathered.runs).text(screen), end="")
@@ -62,6 +75,5 @@ def _print(gathered: Gathered, asked: Asked) -> None:
         told = remedies(gathered.runs, screen)
         print(f"\n{told}" if told else "", end="")
     else:
-        nothing = "no node has started yet" if not gathered.problems else "nothing is known of any node's start"
-        print("no node's start failed" if asked.failed or asked.code else nothing)
+        print(nothing_shown(gathered, asked, unknown))
     gathered.tell()
