@@ -29,7 +29,7 @@ class ClusterAlarmThresholds:
     file_system_percent: float | None = None
     """How full a file system is; of Lustre, its fullest target. Default: 90."""
     queue_wait_minutes: int | None = None
-    """How long a job of Slurm has waited that could run. Default: 240."""
+    """How long a job of Slurm has waited that could run, while nodes are idle, down or drained. Default: 240."""
     nodes_down_minutes: int | None = None
     """How long Slurm takes a node for down. Default: 15."""
     silent_minutes: int | None = None

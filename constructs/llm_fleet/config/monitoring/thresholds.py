@@ -24,7 +24,7 @@ class ClusterThresholdsConfig(FleetModel):
     file_system_percent: float | None = None
     """How full a file system is; of Lustre, its fullest target. Default: 90."""
     queue_wait_minutes: Minutes | None = Field(default=None, alias="queue_wait")
-    """How long a job of Slurm has waited that could run. Default: `4 h`."""
+    """How long a job of Slurm has waited that could run, while nodes are idle, down or drained. Default: `4 h`."""
     nodes_down_minutes: Minutes | None = Field(default=None, alias="nodes_down")
     """How long Slurm takes a node for down. Default: `15 min`."""
     silent_minutes: Minutes | None = Field(default=None, alias="silent")
