@@ -1,10 +1,10 @@
 """Which node is meant, and whether a session can reach it."""
 
-from llm_fleet.cli.connect.wanted_node import wanted_node
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.nodes.listing import Listing
 from llm_fleet.cli.nodes.node import Node, NodeRole
 from llm_fleet.cli.nodes.node_row import rows_of
+from llm_fleet.cli.nodes.wanted_node import wanted_node
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.problem import FleetError

@@ -51,6 +51,10 @@ def collect(
         _of_service(clients, place, found, since)
     else:
         _of_parallelcluster(clients, place, found, since, everything)
+        if node is not None:
+            found.remarks.append(
+                "CloudFormation tells nothing of single nodes; `llm-fleet logs --node` tells how one started"
+            )
     if place.stack is not None and node is None:
         stack = place.stack
         _ask(found, lambda: stack_events(clients, stack, since=since, everything=everything))

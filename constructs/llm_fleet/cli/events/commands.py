@@ -5,7 +5,7 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.place.arguments import add_place, place_of
+from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
 from llm_fleet.cli.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def add_to(verbs: Verbs) -> None:
     verb = verbs.add_parser("events", help="tell what happened to a cluster or service, with the messages")
     add_place(verb)
     verb.add_argument("--since", metavar="SPAN", help="not older than 2h, 3d, or 2026-11-22T03:00:00Z")
-    verb.add_argument("--node", metavar="N", help="only of one node, by its id")
+    verb.add_argument("--node", metavar="N", help="only of one node: its label, id, Slurm's name or address")
     verb.add_argument("--all", action="store_true", help="scale-in, and what CloudFormation did well, too")
     verb.add_argument("--follow", action="store_true", help="events as they come, until Ctrl-C")
     verb.add_argument("--json", action="store_true", help="print JSON; when following, one document a line")
@@ -34,10 +34,13 @@ def events(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.aws.clients import AwsClients
     from llm_fleet.cli.events.collected import collect
     from llm_fleet.cli.logs.since import since
+    from llm_fleet.cli.nodes.wanted_id import wanted_id
 
     begin = since(arguments.since)
     place = place_of(arguments)
     clients = AwsClients(region=place.region)
+    if arguments.node is not None:
+        arguments.node = wanted_id(clients, place, arguments.node, fleet=fleet_of(arguments))
     if arguments.follow:
         _follow(clients, place, arguments, begin)
     found = collect(clients, place, since=begin, node=arguments.node, everything=arguments.all)

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from llm_fleet.cli.place.arguments import add_place, place_of
+from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
 from llm_fleet.cli.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -14,7 +14,9 @@ def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
     verb = verbs.add_parser("logs", help="tell how the starts of nodes went, by step and failure code")
     add_place(verb)
-    verb.add_argument("--node", metavar="N", help="the lines of one node's last start, by its id")
+    verb.add_argument(
+        "--node", metavar="N", help="the lines of one node's last start: its label, id, Slurm's name or address"
+    )
     verb.add_argument("--group", metavar="G", help="only nodes of this instance group, queue or container")
     verb.add_argument("--step", metavar="S", help="the lines of one step, e.g. mount_lustre")
     verb.add_argument("--code", metavar="LFN..", help="only nodes whose start ended with this code")
@@ -32,13 +34,20 @@ def add_to(verbs: Verbs) -> None:
 
 def logs(arguments: argparse.Namespace) -> int:
     """Print what is asked for; the exit code is 1 where a node that is told of failed to start."""
+    from dataclasses import replace
+
+    from llm_fleet.cli.aws.clients import AwsClients
     from llm_fleet.cli.logs.of_service import show_service
     from llm_fleet.cli.logs.overview import show_overview
     from llm_fleet.cli.logs.tell_lines import show_lines
+    from llm_fleet.cli.nodes.wanted_id import wanted_id
     from llm_fleet.cli.place.place import Kind
 
     asked = asked_of(arguments)
     place = place_of(arguments)
+    if asked.node is not None:
+        clients = AwsClients(region=place.region)
+        asked = replace(asked, node=wanted_id(clients, place, asked.node, fleet=fleet_of(arguments)))
     if place.kind is Kind.SERVICE:
         return show_service(place, asked)
     return show_lines(place, asked) if asked.lines else show_overview(place, asked)
