@@ -40,4 +40,5 @@ class Place:
     """The CloudFormation stack that makes it; `None` when there is no file."""
 
     def __str__(self) -> str:
-        return f"{self.kind.in_words} {self.name}"
+        # Who asked in a wrong region finds nothing: the region is told wherever the place is.
+        return f"{self.kind.in_words} {self.name}" + (f" in {self.region}" if self.region else "")
