@@ -66,7 +66,10 @@ def _asking_subnet(fleet: Fleet, existing: ExistingNetworkConfig, zone: str, sub
         told = _subnet(account, subnet_id)
         path = ("network", "vpc", "subnets", zone)
         if told is None:
-            remedy = f"name one of `aws ec2 describe-subnets --filters Name=vpc-id,Values={existing.vpc_id}`"
+            remedy = (
+                f"name one of `aws ec2 describe-subnets --region {account.region} "
+                f"--filters Name=vpc-id,Values={existing.vpc_id}`"
+            )
             missing = no_such("subnet", subnet_id, remedy, path=path)
             return Answer(detail="there is no such subnet", problems=[missing])
         subnet = ExistingSubnet(
@@ -118,7 +121,10 @@ def _asking_group(
     def answer(account: Account) -> Answer:
         group = security_group(account, group_id)
         if group is None:
-            remedy = "name one of `aws ec2 describe-security-groups`, or leave the key out, and one is made"
+            remedy = (
+                f"name one of `aws ec2 describe-security-groups --region {region}`, or leave the key out, "
+                "and one is made"
+            )
             missing = no_such("security group", group_id, remedy, path=path)
             return Answer(detail="there is no such security group", problems=[missing])
         misplaced = check_group_place(group, vpc_id=existing.vpc_id, path=path) if existing is not None else []

@@ -65,7 +65,9 @@ def _asking(fleet: Fleet, file_system_id: str, told: ToldFileSystem) -> Ask:
     def answer(account: Account) -> Answer:
         found = _file_system(account, file_system_id)
         if found is None:
-            return Answer(detail="there is no such file system", problems=[_missing(file_system_id, told)])
+            return Answer(
+                detail="there is no such file system", problems=[_missing(file_system_id, told, account.region)]
+            )
         lustre = found.get("LustreConfiguration", {})
         real = ExistingFileSystem(
             file_system_id=file_system_id,
@@ -130,13 +132,13 @@ def _file_system(account: Account, file_system_id: str) -> dict[str, Any] | None
     return next(iter(found), None)
 
 
-def _missing(file_system_id: str, told: ToldFileSystem) -> Problem:
+def _missing(file_system_id: str, told: ToldFileSystem, region: str) -> Problem:
     return Problem(
         code=CheckCode.FILE_SYSTEM_STATE,
         path=(*told.path, "id"),
         message=f"there is no file system {file_system_id} in this account and region",
         value=file_system_id,
-        remedy="name one of `aws fsx describe-file-systems`",
+        remedy=f"name one of `aws fsx describe-file-systems --region {region}`",
     )
 
 

@@ -26,7 +26,10 @@ def ways_out(fleet: Fleet, existing: ExistingNetworkConfig, *, region: str) -> C
         tables = _route_tables(account, existing)
         if not tables:
             missing = no_such(
-                "VPC", existing.vpc_id, "name one of `aws ec2 describe-vpcs`", path=("network", "vpc", "id")
+                "VPC",
+                existing.vpc_id,
+                f"name one of `aws ec2 describe-vpcs --region {region}`",
+                path=("network", "vpc", "id"),
             )
             return Answer(detail="there is no such VPC", problems=[missing])
         closed: list[str] = []

@@ -65,7 +65,8 @@ def collect(
             CommandCode.GONE,
             "it is not there, and nothing tells what became of it",
             "see that it was deployed, in this region and account; a stack that was deleted has events for 90 days, "
-            "by its id: `aws cloudformation list-stacks --stack-status-filter DELETE_COMPLETE`",
+            f"by its id: `aws cloudformation list-stacks --region {clients.region} "
+            "--stack-status-filter DELETE_COMPLETE`",
             subject=str(place),
         )
     events = [event for event in found.events if node in (None, event.about)]

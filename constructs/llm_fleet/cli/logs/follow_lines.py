@@ -35,7 +35,7 @@ def follow_lines(clients: AwsClients, place: Place, asked: Asked, fits: Callable
 def _of_hyperpod(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
     prefix = PREFIXES["lifecycle"] if asked.log is None else prefix_of(asked.log)
     if place.stack is None and _hyperpod_group(clients, place.name) is None:
-        refuse_unknown(place.name)
+        refuse_unknown(place.name, clients.region)
 
     def look(since: datetime | None) -> Lines | None:
         group = _hyperpod_group(clients, place.name)
@@ -52,7 +52,7 @@ def _hyperpod_group(clients: AwsClients, name: str) -> str | None:
 
 def _of_parallelcluster(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
     if place.stack is None and group_of(clients, place.name) is None and not is_there(clients, place.name):
-        refuse_without_log(place.name)
+        refuse_without_log(place.name, clients.region)
 
     def look(since: datetime | None) -> Lines | None:
         group = group_of(clients, place.name)

@@ -61,7 +61,7 @@ def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
     if hidden and group is None:
         raise AwsRefusal(problems, subject=f"HyperPod cluster {name}")
     if cluster is None and group is None:
-        refuse_unknown(name)
+        refuse_unknown(name, clients.region)
     remarks: list[str] = []
     names: list[str] | None = None
     if group:
@@ -89,14 +89,14 @@ def hyperpod_place(clients: AwsClients, name: str) -> LogPlace:
     )
 
 
-def refuse_unknown(name: str) -> NoReturn:
+def refuse_unknown(name: str, region: str) -> NoReturn:
     """Refuse a cluster of which there is nothing (LF1008)."""
     refuse(
         CommandCode.GONE,
         "there is no such cluster, and no log of one",
-        "see that it was deployed, in this region and account; `aws sagemaker list-clusters` lists what there is, "
-        "and `llm-fleet events` tells why a stack was rolled back",
-        subject=f"HyperPod cluster {name}",
+        f"see that it was deployed, in {region} and this account; `aws sagemaker list-clusters --region {region}` "
+        "lists what there is, and `llm-fleet events` tells why a stack was rolled back",
+        subject=f"HyperPod cluster {name} in {region}",
     )
 
 

@@ -26,7 +26,7 @@ def parallelcluster_place(clients: AwsClients, name: str) -> LogPlace:
     """Return what there is to read. Raises `FleetError` (LF1121) where there is nothing, `AwsRefusal`."""
     group = group_of(clients, name)
     if group is None:
-        refuse_without_log(name)
+        refuse_without_log(name, clients.region)
     names = stream_names(clients.logs, group) or []
     problems: list[Problem] = []
     nodes = ask(problems, lambda: _nodes(clients, name), {})
@@ -36,14 +36,14 @@ def parallelcluster_place(clients: AwsClients, name: str) -> LogPlace:
     )
 
 
-def refuse_without_log(name: str) -> NoReturn:
+def refuse_without_log(name: str, region: str) -> NoReturn:
     """Refuse a cluster that nothing was heard of (LF1121)."""
     refuse(
         LogsCode.NO_LOG,
         "there is no log group of this cluster",
-        "see that it was deployed, in this region and account: its head node makes the group when it starts; "
+        f"see that it was deployed, in {region} and this account: its head node makes the group when it starts; "
         "`llm-fleet events` tells what its stack says",
-        subject=f"cluster of ParallelCluster {name}",
+        subject=f"cluster of ParallelCluster {name} in {region}",
     )
 
 

@@ -154,7 +154,7 @@ class Session:
             Code.JOBS_SESSION,
             f"the session with {self.target.name} failed: {said}",
             "see that you may call ssm:StartSession on the cluster; "
-            f"`aws ssm start-session --target {self.target.ssm}` opens a shell there",
+            f"`aws ssm start-session --region {self.target.region} --target {self.target.ssm}` opens a shell there",
             subject="Session Manager",
         )
 

@@ -59,7 +59,8 @@ def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
     refuse(
         Code.JOBS_TARGET,
         f"no login node or controller of this cluster runs: {_states(nodes, roles)}",
-        "wait until its controller is Running, `aws sagemaker list-cluster-nodes` shows it",
+        "wait until its controller is Running, "
+        f"`aws sagemaker list-cluster-nodes --cluster-name {name} --region {region}` shows it",
         subject=f"cluster {name}",
     )
 
@@ -90,7 +91,7 @@ def _of_parallelcluster(name: str, region: str) -> Target:
         refuse(
             Code.JOBS_TARGET,
             "no head node of this cluster runs in the region",
-            "deploy the cluster; `aws ec2 describe-instances` shows its head node",
+            f"deploy the cluster; `aws ec2 describe-instances --region {region}` shows its head node",
             subject=f"cluster {name}",
         )
     # Two for as long as a new cluster takes the place of an old one: the new one's.
