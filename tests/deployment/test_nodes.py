@@ -147,7 +147,7 @@ def test_two_thousand_nodes(launch_post: FleetOnAws, sessions: SessionPrograms):
         (("connect", "worker-group-9", *FILE), 1, "group worker-group has 4 nodes"),
         (("connect", *FILE), 2, "a shell needs a terminal"),
         (("connect", *FILE, "--user", "a b"), 2, "a login name has letters"),
-        (("connect", *FILE, "--port-forward", "80"), 1, "LF1110"),
+        (("connect", *FILE, "--port-forward", "80"), 2, "LF1110"),
         (("connect", *FILE, "--write"), 2, "--write goes with --ssh-config"),
     ],
 )

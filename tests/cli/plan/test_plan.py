@@ -132,7 +132,7 @@ def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_needs_a_synthesis_is_refused_without_one(capsys: pytest.CaptureFixture[str]):
-    assert plan(TRN1, "--no-synth", "--deployed") == 1
+    assert plan(TRN1, "--no-synth", "--deployed") == 2
     assert "LF1085" in capsys.readouterr().err
 
 

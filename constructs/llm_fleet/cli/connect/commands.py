@@ -3,6 +3,7 @@
 import argparse
 import re
 
+from llm_fleet.cli.checked import checked
 from llm_fleet.cli.place.arguments import add_place
 from llm_fleet.cli.verbs import Verbs
 
@@ -18,7 +19,12 @@ def add_to(verbs: Verbs) -> None:
     verb.add_argument("--user", type=_user, help="be this user there (default: root on HyperPod, ssm-user on EC2)")
     what = verb.add_mutually_exclusive_group()
     what.add_argument("--command", metavar="TEXT", help="run this with bash instead, and end as it ends")
-    what.add_argument("--port-forward", metavar="HERE:THERE", help="let a port of this machine lead to the node's")
+    what.add_argument(
+        "--port-forward",
+        type=checked(_ports),
+        metavar="HERE:THERE",
+        help="let a port of this machine lead to the node's",
+    )
     what.add_argument("--ssh-config", action="store_true", help="print settings of ssh for all nodes")
     verb.add_argument("--write", action="store_true", help="with --ssh-config: into ~/.ssh/llm-fleet/NAME.conf")
     verb.add_argument("--print", action="store_true", help="print the command of AWS; run nothing")
@@ -36,6 +42,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.connect.connect import Connect
 
     return Connect(arguments).run()
+
+
+def _ports(text: str) -> object:
+    from llm_fleet.cli.connect.session_words import Ports
+
+    return Ports.read(text)
 
 
 def _user(text: str) -> str:

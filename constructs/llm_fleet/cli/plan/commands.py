@@ -32,11 +32,17 @@ def add_to(verbs: Verbs) -> None:
         "--refresh-prices", action="store_true", help="ask AWS's Price List for what this fleet needs, and keep it"
     )
     verb.add_argument("--force", action="store_true", help="write over OUT.svg")
-    verb.set_defaults(run=plan)
+    verb.set_defaults(run=plan, usage=verb.error)
 
 
 def plan(arguments: argparse.Namespace) -> int:
     """Print the plan. Raises `FleetError` with what is wrong with the fleet, or with its synthesis."""
-    from llm_fleet.cli.plan.whole_plan import whole_plan
+    from llm_fleet.cli.checked import usage_words
+    from llm_fleet.cli.plan.whole_plan import refuse_without_synth, whole_plan
+    from llm_fleet.rules.problem import FleetError
 
+    try:
+        refuse_without_synth(arguments)
+    except FleetError as error:
+        arguments.usage(usage_words(error))
     return whole_plan(arguments)

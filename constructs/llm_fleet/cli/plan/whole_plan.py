@@ -64,7 +64,6 @@ def _sections(fleet: Fleet, arguments: argparse.Namespace) -> Iterator[Section]:
         yield lustre
     yield cost_section(cost)
     if arguments.no_synth and arguments.assembly is None:
-        _refuse_without_synth(arguments)
         return
     clients = _clients(fleet, arguments)
     with ExitStack() as stack:
@@ -101,8 +100,10 @@ def _picture(assembly: Path, arguments: argparse.Namespace) -> Section:
     return Section(key="picture", title="Picture", parts=[f"wrote {arguments.picture}"], data=str(arguments.picture))
 
 
-def _refuse_without_synth(arguments: argparse.Namespace) -> None:
-    """Refuse what was asked for outright and only a synthesis knows."""
+def refuse_without_synth(arguments: argparse.Namespace) -> None:
+    """Refuse what was asked for outright and only a synthesis knows (LF1085), where it was declined."""
+    if not arguments.no_synth or arguments.assembly is not None:
+        return
     asked = [word for word, wanted in (("--picture", arguments.picture), ("--deployed", arguments.deployed)) if wanted]
     if asked:
         refuse(

@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from llm_fleet.cli.checked import checked
 from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
 from llm_fleet.cli.verbs import Verbs
 
@@ -16,12 +17,20 @@ def add_to(verbs: Verbs) -> None:
     verb = verbs.add_parser("upgrade", help="tell what an update of the image would wipe and rerun; changes nothing")
     add_place(verb)
     which = verb.add_mutually_exclusive_group()
-    which.add_argument("--image", metavar="ID", help="an AMI, ami-…, or a release of HyperPod's image, 1.2.3")
+    which.add_argument(
+        "--image", type=checked(_image), metavar="ID", help="an AMI, ami-…, or a release of HyperPod's image, 1.2.3"
+    )
     which.add_argument("--latest", action="store_true", help="the newest of HyperPod's own (the default)")
     verb.add_argument("--group", action="append", default=[], metavar="G", help="only this instance group; repeatable")
     verb.add_argument("--no-session", action="store_true", help="do not ask Slurm which jobs run")
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=upgrade)
+
+
+def _image(text: str) -> None:
+    from llm_fleet.cli.upgrade.hyperpod_upgrade import check_image
+
+    check_image(text)
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
@@ -42,11 +51,10 @@ def upgrade(arguments: argparse.Namespace) -> int:
 def _plan(arguments: argparse.Namespace, fleet: "Fleet | None") -> "UpgradePlan":
     from llm_fleet.cli.aws.clients import AwsClients
     from llm_fleet.cli.place.place import Kind
-    from llm_fleet.cli.upgrade.hyperpod_upgrade import check_image, hyperpod_upgrade
+    from llm_fleet.cli.upgrade.hyperpod_upgrade import hyperpod_upgrade
     from llm_fleet.cli.upgrade.other_upgrades import parallelcluster_upgrade, service_upgrade
     from llm_fleet.cli.upgrade.running_jobs import ASK, running_jobs
 
-    check_image(arguments.image)
     place = place_of(arguments)
     clients = AwsClients(region=place.region)
     if place.kind is Kind.SERVICE:
