@@ -1,5 +1,6 @@
 """Gathers the files of a support bundle: what cannot be had is told in it, and keeps nothing else out."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +14,14 @@ from llm_fleet.cli.bundle.redact import Redactor
 from llm_fleet.cli.place.place import Kind, Place
 from llm_fleet.cli.terminal.progress import Step, progress
 from llm_fleet.cli.terminal.told_problem import told_problem
+from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 if TYPE_CHECKING:
     from llm_fleet.config.fleet import Fleet
 
 MANIFEST = "manifest.json"
+_OF_PLACE = ("cluster.json", "service.json", "nodes.json", "starts.json")
 
 
 @dataclass(slots=True)
@@ -28,6 +31,8 @@ class GatheredFiles:
     files: dict[str, str] = field(default_factory=dict[str, str])
     missing: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     """What could not be had: `name`, `why` and, where somebody knows one, `remedy`."""
+    refused: list[FleetError] = field(default_factory=list[FleetError])
+    """Why, of what was asked for."""
 
 
 def gather_files(
@@ -40,6 +45,8 @@ def gather_files(
         _take(gathered, pieces, redactor, step)
         if place.kind is not Kind.SERVICE:
             _take_starts(gathered, clients, place, redactor, step)
+    if fleet is None:
+        _check_there(gathered)
     manifest = {
         "about": str(place),
         "region": place.region,
@@ -52,6 +59,17 @@ def gather_files(
     return gathered
 
 
+def _check_there(gathered: GatheredFiles) -> None:
+    """Refuse a name that no file and nothing in AWS knows: a bundle of it would have nothing to tell."""
+    if any(name in gathered.files for name in _OF_PLACE):
+        return
+    if "events.json" in gathered.files and json.loads(gathered.files["events.json"])["events"]:
+        return
+    codes = [problem.code for error in gathered.refused for problem in error.problems]
+    if gathered.refused and not any(isinstance(code, CommandCode) and code.is_of_aws for code in codes):
+        raise gathered.refused[0]
+
+
 def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step: Step) -> None:
     for piece in pieces:
         step(said=f"support bundle: {piece.name}")
@@ -61,6 +79,7 @@ def _take(gathered: GatheredFiles, pieces: list[Piece], redactor: Redactor, step
             _tell_parts(gathered, piece.name, found, redactor)
         except FleetError as error:
             gathered.missing.append(_left_out(piece.name, error, redactor))
+            gathered.refused.append(error)
         except OSError as error:
             gathered.missing.append({"name": piece.name, "why": (error.strerror or str(error)).lower()})
         step()
@@ -84,6 +103,7 @@ def _take_starts(gathered: GatheredFiles, clients: AwsClients, place: Place, red
         where, told_of = starts(clients, place)
     except FleetError as error:
         gathered.missing.append(_left_out("starts.json", error, redactor))
+        gathered.refused.append(error)
         step()
         return
     told: dict[str, Any] = {
