@@ -134,3 +134,10 @@ def test_logs_and_upgrade_of_a_service_that_may_not_be_asked(say: Say, service: 
     for words in (("logs", *SERVICE), ("upgrade", *SERVICE)):
         code, _, err = say(*words)
         assert (code, "LF1004" in err) == (3, True)
+
+
+def test_no_events_of_parallelcluster_names_the_option_that_shows_all(say: Say, parallel: CannedAccount) -> None:
+    parallel.says(DescribeStackEvents={"StackEvents": []})
+    code, out, _ = say("events", *PARALLEL)
+    assert (code, out) == (0, "no events; --all shows what went well, too\n")
+    assert say("events", *PARALLEL, "--all")[1] == "no events\n"

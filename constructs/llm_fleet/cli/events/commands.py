@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _PAUSE = 15.0
 """Seconds between two looks: an event is minutes' work of a service, and its calls are few a second."""
 
+_NONE = "no events; --all shows what went well, too\n"
+"""Of CloudFormation, which tells of each resource that it makes."""
+
 
 def add_to(verbs: Verbs) -> None:
     """Add the command to the command line."""
@@ -53,7 +56,7 @@ def events(arguments: argparse.Namespace) -> int:
     if arguments.follow:
         _follow(clients, place, arguments, begin)
     found = collect(clients, place, since=begin, node=arguments.node, everything=arguments.all)
-    _print(found, place, as_json=arguments.json)
+    _print(found, place, as_json=arguments.json, everything=arguments.all)
     return _exit_code(found)
 
 
@@ -66,8 +69,9 @@ def _exit_code(found: "Collected") -> int:
     return ExitCode.NOT_ASKED if found.problems else ExitCode.FINE
 
 
-def _print(found: "Collected", place: "Place", *, as_json: bool) -> None:
+def _print(found: "Collected", place: "Place", *, as_json: bool, everything: bool) -> None:
     from llm_fleet.cli.events.show_events import events_table, outcome_words, remedies
+    from llm_fleet.cli.place.place import Kind
     from llm_fleet.cli.terminal.json_text import print_json
     from llm_fleet.cli.terminal.plain_text import plain_text
     from llm_fleet.cli.terminal.screen import Screen
@@ -89,7 +93,8 @@ def _print(found: "Collected", place: "Place", *, as_json: bool) -> None:
         return
     state = outcome_words(found.state, found.failure)
     print(f"{place}: {plain_text(state)}\n" if state else "", end="")
-    print(events_table(found.events).text(Screen.of_output()) if found.events else "no events\n", end="")
+    none = "no events\n" if everything or place.kind is not Kind.PARALLELCLUSTER else _NONE
+    print(events_table(found.events).text(Screen.of_output()) if found.events else none, end="")
     print("".join(f"\nremedy: {remedy}\n" for remedy in told), end="")
     for remark in found.remarks:
         print(f"note: {plain_text(remark)}", file=sys.stderr)
