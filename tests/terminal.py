@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -75,6 +76,7 @@ def run_in_terminal(
         encoding="utf-8",
         timeout=_SECONDS,
         echo=False,
+        preexec_fn=_hear_ctrl_c,
     )
     sent = ""
     try:
@@ -90,6 +92,16 @@ def run_in_terminal(
         child.close(force=True)
     code = child.exitstatus if child.exitstatus is not None else -(child.signalstatus or 0)
     return Ran(code, _shown(sent, columns), raw=sent)
+
+
+def type_ctrl_c() -> None:
+    """Type Ctrl-C to this process; also where it was started in the background, in which shells let it hear none."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def colours(text: str) -> list[str]:

@@ -1,8 +1,6 @@
 """`llm-fleet logs` and `events` about the launch post's cluster after a bad night, in a local emulation."""
 
 import json
-import os
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -15,7 +13,7 @@ from tests.deployment.bad_night import FAILURE, BadNight, fall
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tests.pains.told import told
-from tests.terminal import run_in_terminal
+from tests.terminal import run_in_terminal, type_ctrl_c
 
 FILE = ("-f", str(LAUNCH_POST))
 
@@ -181,7 +179,7 @@ def test_following_ends_by_ctrl_c_and_tells_each_line_once(say: Say, monkeypatch
     def sleep(seconds: float) -> None:
         pauses.append(seconds)
         if len(pauses) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            type_ctrl_c()
 
     monkeypatch.setattr("llm_fleet.cli.logs.show_lines.time", SimpleNamespace(sleep=sleep))
     followed = say("logs", "--follow")

@@ -1,7 +1,5 @@
 """The commands of day two, run in this process against an AWS that is in it, too."""
 
-import os
-import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 from llm_fleet.cli.main import main
 from tests.cli.canned_account import CannedAccount
 from tests.cli.nodes.made_nodes import ARN, LAUNCHED, hyperpod_answers
+from tests.terminal import type_ctrl_c
 
 Say = Callable[..., tuple[int, str, str]]
 WHERE = ("--region", "us-west-2")
@@ -46,7 +45,7 @@ def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[float]]:
             pauses.append(seconds)
             then(len(pauses))
             if len(pauses) == number:
-                os.kill(os.getpid(), signal.SIGINT)
+                type_ctrl_c()
 
         monkeypatch.setattr("time.sleep", sleep)
         return pauses
