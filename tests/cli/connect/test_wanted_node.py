@@ -58,6 +58,12 @@ def test_what_is_no_node_or_several_is_told(asked: str, code: NodesCode, words: 
     assert words in str(caught.value)
 
 
+def test_a_number_is_not_the_beginning_of_a_logical_id():
+    nodes = listing(CONTROLLER, replace(WORKERS[0], logical_id="trn1-9abc1234"))
+    assert code_of(nodes, "trn1-9")[0] is NodesCode.NODE_UNKNOWN
+    assert wanted_node(nodes, "trn1-9abc1234").label == "trn1-1"
+
+
 def code_of(nodes: Listing, asked: str | None, place: Place = PLACE) -> tuple[object, str]:
     with pytest.raises(FleetError) as caught:
         reached_node(nodes, asked, place, "us-west-2")

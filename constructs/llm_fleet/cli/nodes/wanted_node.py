@@ -65,7 +65,7 @@ def _matches(nodes: Sequence[Node], word: str) -> list[Node]:
         lambda node: word == node.group.lower(),
         lambda node: word == node.role,
         lambda node: len(word) >= _LEAST_OF_ID and bool(node.instance_id) and str(node.instance_id).startswith(word),
-        lambda node: len(word) >= _LEAST_OF_ID and bool(node.logical_id) and str(node.logical_id).startswith(word),
+        # Not the beginning of a logical id: it begins as a label does, and would be another node than the one meant.
     )
     for way in ways:
         found = [node for node in nodes if way(node)]
