@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import boto3
 import pytest
 
 from llm_fleet.cli.main import main
@@ -16,7 +15,6 @@ def test_what_to_do_is_told_once_for_all_that_is_missing(
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # another test's has credentials, and keeps them
     monkeypatch.chdir(tmp_path)
     words = ("bundle", "ml-cluster", "--region", "us-west-2", "--no-session", "-o", str(tmp_path / "out.tar.gz"))
     assert main(words) == 3

@@ -61,6 +61,7 @@ def update_plan(arguments: argparse.Namespace) -> int:
     else:
         text = new_cluster_text(plan, old.cluster_name, new.cluster_name) if another else plan_text(plan)
     print(text, end="")
+    arguments.json = False  # The plan is the one document; what would be refused goes to standard error.
     problems = check_plan(plan, old, new, immutable_changes=ImmutableChanges(arguments.immutable_changes))
     raise_problems(problems, subject=str(arguments.planned))
     return 0

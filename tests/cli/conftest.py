@@ -1,0 +1,10 @@
+"""What every test of the command begins with."""
+
+import boto3
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _nobody_elses_session(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """boto3 keeps the credentials that the first test of a process had."""
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
