@@ -7,6 +7,7 @@ from pathlib import Path
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check a fleet file."""
+    from llm_fleet.cli.terminal.counted import counted
     from llm_fleet.config.load import load_fleet
 
     path = Path(arguments.file)
@@ -29,7 +30,7 @@ def validate(arguments: argparse.Namespace) -> int:
         return 0
     without_nodes = any(number for what, number in told.items() if what not in ("cluster", "node", "job"))
     shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
-    found = [_count(number, what) for what, number in told.items() if number or what in shown]
+    found = [counted(number, what) for what, number in told.items() if number or what in shown]
     print(f"{path}: good; {', '.join(found)} in {fleet.region}")
     return 0
 
@@ -67,7 +68,3 @@ def import_(arguments: argparse.Namespace) -> int:
 def _tell(notes: tuple[object, ...]) -> None:
     for note in notes:
         print(note, file=sys.stderr)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

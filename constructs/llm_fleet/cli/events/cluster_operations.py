@@ -7,6 +7,7 @@ from typing import Any
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
 from llm_fleet.cli.events.event import Event, Level
+from llm_fleet.cli.terminal.counted import counted
 from llm_fleet.cli.terminal.progress import progress
 from llm_fleet.rules.day_two.command_codes import CommandCode
 
@@ -101,5 +102,5 @@ def _scaling(told: Mapping[str, Any]) -> str:
 
 def _check(told: Mapping[str, Any]) -> str:
     nodes = len(told.get("InstanceIds") or ())
-    which = f"{nodes} node{'' if nodes == 1 else 's'}" if nodes else "all nodes"
+    which = counted(nodes, "node") if nodes else "all nodes"
     return f"{told.get('InstanceGroupName')} {which}, {', '.join(told.get('DeepHealthChecks') or ())}"

@@ -13,6 +13,7 @@ from llm_fleet.cli.logs.log_streams import filtered_lines, stream_lines
 from llm_fleet.cli.logs.node_run import NodeRun, Source
 from llm_fleet.cli.logs.parse_runs import HOOKS, ParsedRun, parse_runs
 from llm_fleet.cli.logs.reports import StoredReports, read_report, reports_uri, stored_reports
+from llm_fleet.cli.terminal.counted import counted
 from llm_fleet.cli.terminal.progress import progress
 
 _TELLING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
@@ -159,7 +160,7 @@ def _is_before(run: NodeRun, since: datetime | None) -> bool:
 
 def _counted(nodes: Iterable[str]) -> str:
     count = len(list(nodes))
-    return f"{count} node{'' if count == 1 else 's'}"
+    return counted(count, "node")
 
 
 def _listed(nodes: list[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from llm_fleet.cli.logs.node_run import NodeRun
+from llm_fleet.cli.terminal.counted import counted
 from llm_fleet.cli.terminal.screen import Screen
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.cli.terminal.tone import Tone, Toned, painted
@@ -54,7 +55,7 @@ def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
     for code in dict.fromkeys(run.code for run in runs if run.failed):
         having = [run for run in runs if run.code == code]
         remedy = next((run.remedy for run in having if run.remedy), None)
-        count = f"{len(having)} node{'' if len(having) == 1 else 's'}"
+        count = counted(len(having), "node")
         told.append(f"{painted(str(code), Tone.BAD, colour=screen.colour)} on {count}")
         told += [f"  remedy: {remedy}"] if remedy else []
         told.append(f"  more: docs/node-failures/{code}.md")
@@ -66,9 +67,7 @@ def summary(runs: Sequence[NodeRun]) -> str:
     counts: dict[str, int] = {}
     for run in runs:
         counts[run.words] = counts.get(run.words, 0) + 1
-    return f"{len(runs)} node{'' if len(runs) == 1 else 's'}: " + ", ".join(
-        f"{number} {words}" for words, number in counts.items()
-    )
+    return f"{counted(len(runs), 'node')}: " + ", ".join(f"{number} {words}" for words, number in counts.items())
 
 
 def _row(run: NodeRun) -> dict[str, Cell]:
