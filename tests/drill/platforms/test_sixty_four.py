@@ -68,4 +68,5 @@ def test_the_steps_of_each_role_are_few_waves(role: str, hook: str):
     """What waits for what decides how fast a node can be, whatever the number of nodes."""
     waves = build(every_step(), role, hook, ()).waves()
     assert 3 <= len(waves) <= 11, waves
-    assert waves[-1] == ["run_at_boot"]
+    assert "run_at_boot" in waves[-1], "it keeps what all the others have proven"
+    assert set(waves[-1]) <= {"run_at_boot", "metrics"}, "no job needs metrics, so nothing waits for them"
