@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -71,11 +72,14 @@ def first_kind(fleet_file: Path) -> str:
 
 
 def run_folder() -> Path:
-    """Return a new folder for what a run leaves behind."""
-    folder = work_folder() / "runs" / time.strftime("%Y%m%d-%H%M%S")
-    number = 1
-    while folder.exists():
-        folder = folder.with_name(f"{folder.name.partition('.')[0]}.{number}")
-        number += 1
-    folder.mkdir(parents=True)
-    return folder
+    """Return a new folder for what a run leaves behind, also of runs that begin in one second."""
+    first = work_folder() / "runs" / time.strftime("%Y%m%d-%H%M%S")
+    first.parent.mkdir(parents=True, exist_ok=True)
+    for number in itertools.count():
+        folder = first.with_name(f"{first.name}.{number}") if number else first
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError("there is always a next number")

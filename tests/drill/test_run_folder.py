@@ -1,0 +1,18 @@
+"""Each run has a folder of its own, whoever begins in the same moment."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from drill import session
+
+
+def test_runs_of_one_second_have_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session, "work_folder", lambda: tmp_path)
+    monkeypatch.setattr(time, "strftime", lambda _format: "20261122-164348")
+    with ThreadPoolExecutor(8) as runs:
+        made = list(runs.map(lambda _: session.run_folder(), range(40)))
+    assert len(set(made)) == 40
+    assert {one.name for one in made} == {"20261122-164348", *(f"20261122-164348.{n}" for n in range(1, 40))}
