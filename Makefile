@@ -33,9 +33,9 @@ drill: setup .tools/training/.ready ## as root: bring up a real Slurm cluster on
 drill-stop: ## remove whatever killed drills have left behind
 	@[ ! -e .drill/clusters ] || .venv/bin/python -m drill sweep
 
-scenarios: setup .tools/training/.ready ## as root: every scenario of the drill, two clusters at a time
+scenarios: setup .tools/training/.ready ## as root: every scenario of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
-	@.venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder drill/scenarios
+	@.venv/bin/python -m pytest drill/scenarios
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder

@@ -21,23 +21,10 @@ SMALL = ("packaging",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the drill out where nodes cannot be made; else let what shares a cluster run one after the other.
-
-    Nodes wait more than they work, so two clusters at a time do each other no harm. What takes longest begins first.
-    """
-    for item in items:
-        if os.geteuid() != 0:
+    """Leave the drill out where nodes cannot be made."""
+    if os.geteuid() != 0:
+        for item in items:
             item.add_marker(pytest.mark.skip(reason="nodes are made as root"))
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
-    items.sort(key=lambda item: _LONGEST_FIRST.index(_group(item)) if _group(item) in _LONGEST_FIRST else 9)
-
-
-def _group(item: pytest.Item) -> str:
-    return "shared" if "_shared" in getattr(item, "fixturenames", ()) else item.path.stem
-
-
-_LONGEST_FIRST = ("shared", "test_parallelcluster", "test_on_init_complete", "test_mirror")
-"""xdist gives the first process the third as well, the second the fourth: what is long is not behind what is long."""
 
 
 @pytest.fixture(scope="session")
