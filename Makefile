@@ -10,6 +10,8 @@ DRILL_FLEET ?= examples/hyperpod-drill.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
+# Each process that synthesizes would compile all of ours anew, a second each time.
+export PYTHONDONTWRITEBYTECODE :=
 SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
 
