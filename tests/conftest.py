@@ -11,7 +11,7 @@ use_project_node()
 
 import gc
 
-# Thousands of constructs live as long as their test: looking through them at each 700th object took a tenth of the time.
+# Constructs live as long as their test: looking through all of them at each 700th object took a tenth of the time.
 gc.set_threshold(100_000, 50, 1000)
 
 from pathlib import Path
