@@ -1,9 +1,11 @@
 """What a bundle is called: hashes over its contents, the same on every machine and at every synth."""
 
 import hashlib
+import io
 import json
 import zipfile
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,12 +42,20 @@ def content_hash(files: Sequence[ScriptFile], manifest: dict[str, Any]) -> str:
 
 def write_zip(files: Sequence[ScriptFile], to: Path, *, below: str = "") -> None:
     """Write `files` to the archive `to`, in the folder `below`, with fixed times and modes."""
-    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+    to.write_bytes(_zip(tuple(files), below))
+
+
+@lru_cache(maxsize=16)
+def _zip(files: tuple[ScriptFile, ...], below: str) -> bytes:
+    """Return the archive of `files`: every cluster and function of an app holds one of the same few."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in files:
             entry = zipfile.ZipInfo(f"{below}{file.path}", _EPOCH)
             entry.external_attr = (0o100755 if file.executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, file.data)
+    return written.getvalue()
 
 
 def _without_tokens(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -55,8 +56,7 @@ def read_folder(folder: Path) -> tuple[ScriptFile, ...]:
     """
     if not folder.is_dir():
         raise NotADirectoryError(f"no folder of lifecycle scripts at {folder}")
-    found = [_read(folder, path) for path in _walk(folder)]
-    return tuple(sorted(found, key=lambda file: file.path))
+    return tuple(sorted(_files(str(folder), ""), key=lambda file: file.path))
 
 
 def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
@@ -72,22 +72,27 @@ def bundle_files(scripts: Path, own: Path | None) -> tuple[ScriptFile, ...]:
     return tuple(sorted([*files, *beside], key=lambda file: file.path))
 
 
-def _walk(folder: Path) -> list[Path]:
-    """Return files, and links to folders, which are not followed."""
-    paths: list[Path] = []
-    for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if _wanted(name)]
-        links = [name for name in folders if Path(root, name).is_symlink()]
-        paths += [Path(root, name) for name in (*files, *links) if _wanted(name)]
-    return paths
+def _files(folder: str, below: str) -> Iterator[ScriptFile]:
+    """Read what is in `folder`, whose path from the first one is `below`. Links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not _wanted(entry.name):
+                continue
+            path = f"{below}{entry.name}"
+            if entry.is_symlink():
+                yield ScriptFile(path=path, data=b"", executable=False, link=True)
+            elif entry.is_dir():
+                yield from _files(entry.path, f"{path}/")
+            else:
+                yield _read(entry.path, path)
 
 
 def _wanted(name: str) -> bool:
     return not name.startswith(".") and name not in _CACHES and not name.endswith(_CACHE_SUFFIXES)
 
 
-def _read(folder: Path, path: Path) -> ScriptFile:
-    relative = path.relative_to(folder).as_posix()
-    if path.is_symlink():
-        return ScriptFile(path=relative, data=b"", executable=False, link=True)
-    return ScriptFile(path=relative, data=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+def _read(file: str, path: str) -> ScriptFile:
+    # Without pathlib, a third of the time: every cluster of an app reads hundreds.
+    with open(file, "rb", buffering=0) as opened:
+        is_executable = bool(os.fstat(opened.fileno()).st_mode & stat.S_IXUSR)
+        return ScriptFile(path=path, data=opened.readall(), executable=is_executable)
