@@ -17,8 +17,7 @@ class LocalServer:
 
     def __init__(self, *, port: int = 0, account: str = DEFAULT_ACCOUNT, region: str = DEFAULT_REGION) -> None:
         """Bind to `port` of the loopback interface (0: any free one); `region` is for unsigned requests only."""
-        _prepare_moto(account)
-        # Only now: moto reads its settings when it is imported.
+        prepare(account)
         from moto.moto_server.werkzeug_app import (
             DomainDispatcherApplication,
             MotoRequestHandler,
@@ -27,13 +26,11 @@ class LocalServer:
 
         from local_aws.functions.invocation import Invocation
         from local_aws.resources.catalog_provider import CatalogProvider
-        from local_aws.resources.moto_fixes import install_moto_fixes
         from local_aws.router import Router
         from local_aws.service_lookups import ServiceLookups
         from local_aws.stacks.engine import CloudFormation
         from local_aws.steering import Steering
 
-        install_moto_fixes()
         self.account = account
         self.region = region
         self._server: BaseWSGIServer = make_server(
@@ -82,10 +79,19 @@ def client_environment(endpoint: str, *, account: str, region: str) -> dict[str,
     }
 
 
-def _prepare_moto(account: str) -> None:
+def prepare(account: str) -> None:
+    """Read what every server of an account reads. Again: does nothing new."""
     os.environ["MOTO_ACCOUNT_ID"] = account
     # A misspelt AWS managed policy must fail as it would at AWS.
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+    # Only now: moto reads its settings when it is imported.
+    from moto.moto_server import werkzeug_app  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+    from local_aws.resources.moto_fixes import install_moto_fixes
+    from local_aws.resources.spec import type_specs
+
+    install_moto_fixes()
+    type_specs()
 
 
 def _not_ready(_: Any, start_response: Any) -> list[bytes]:

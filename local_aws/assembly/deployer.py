@@ -14,7 +14,9 @@ from local_aws.assembly.upload import upload
 ClientOf = Callable[[str, str], Any]
 """Service name and region to a boto3 client."""
 
-_POLL_SECONDS = 0.05
+_FIRST_POLL_SECONDS = 0.05
+_LAST_POLL_SECONDS = 0.3
+"""Asking costs the server as much as a resource does: a long deployment is asked about less and less often."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 
@@ -114,11 +116,13 @@ class AssemblyDeployer:
 
     def _wait(self, stack: AssemblyStack, stack_id: str) -> Any:
         cloudformation = self._client("cloudformation", stack.region)
+        pause = _FIRST_POLL_SECONDS
         while True:
             found = cloudformation.describe_stacks(StackName=stack_id)["Stacks"][0]
             if not found["StackStatus"].endswith("_IN_PROGRESS"):
                 return found
-            time.sleep(_POLL_SECONDS)
+            time.sleep(pause)
+            pause = min(pause * 1.2, _LAST_POLL_SECONDS)
 
     def _failures(self, stack_id: str, stack: AssemblyStack) -> tuple[str, ...]:
         pages = self._client("cloudformation", stack.region).get_paginator("describe_stack_events")

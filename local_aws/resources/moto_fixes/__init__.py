@@ -8,6 +8,7 @@ from importlib import import_module
 
 FIXES = (
     "models_read_once",
+    "backends_found_once",
     "iam_managed_policies",
     "iam_partitions",
     "iam_conditions",

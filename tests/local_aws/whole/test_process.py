@@ -12,7 +12,7 @@ from local_aws.client import LocalAws
 
 aws = LocalAws()
 aws.start()
-print(aws._server._process.pid, flush=True)
+print(aws._server.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
