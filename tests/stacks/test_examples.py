@@ -1,0 +1,116 @@
+"""The stacks of every example, made once and looked at from all sides.
+
+No checker that a careful user would run finds anything. ParallelCluster's own schema and validators take what is made
+of it. And the templates are what they were, as construct ids and defaults are API; so is the picture. `make golden`
+writes them anew; the difference is then read in the commit.
+"""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+
+from llm_fleet.cli.plan.picture.drawing import picture_of
+from llm_fleet.config.load import load_fleet
+from llm_fleet_stacks.fleet_stacks import FleetStacks
+from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
+from parallelcluster_oracle.client import Oracle
+from tests.clean import Finder, all_findings, every_checker
+from tools.synth_environment import ROOT, cdk_context
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+GOLDEN = Path(__file__).parent / "golden"
+PICTURES = ROOT / "docs" / "pictures"
+# Hashes of what a node script or a handler holds; the files themselves have tests of their own.
+HASH = re.compile(r"\b[0-9a-f]{64}\b")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """The stacks of an example, not yet synthesized."""
+
+    example: Path
+    app: cdk.App
+    stacks: FleetStacks
+
+
+@pytest.fixture(scope="module", params=EXAMPLES, ids=lambda path: path.stem)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    example: Path = request.param
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp(example.stem)))
+    stacks = FleetStacks.make(app, load_fleet(example), account="111122223333")
+    return Made(example=example, app=app, stacks=stacks)
+
+
+def test_nothing_is_found(made: Made):
+    # The first to look: what has been synthesized takes no further checker.
+    assert all_findings(made.app) == []
+
+
+def test_golden_templates_are_unchanged(made: Made):
+    templates = {stack.stack_name: _text(stack.template) for stack in made.app.synth().stacks}
+    folder = GOLDEN / made.example.stem
+    if os.environ.get("UPDATE_GOLDEN"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("*.json"):
+            path.unlink()
+        for name, text in templates.items():
+            (folder / f"{name}.json").write_text(text)
+    golden = {path.stem: path.read_text() for path in folder.glob("*.json")}
+    assert templates == golden, "the templates have changed: read the difference, then run `make golden`"
+    assert _kept_picture(made) == picture_of(Path(made.app.outdir)), "the picture has changed: run `make golden`"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [path for path in EXAMPLES if path.stem.startswith("parallelcluster-")],
+    indirect=True,
+    ids=lambda path: path.stem,
+)
+def test_parallelcluster_itself_finds_no_error(made: Made, oracle: Oracle) -> None:
+    clusters = [stack for stack in made.stacks.clusters.values() if isinstance(stack, ParallelClusterStack)]
+    assert clusters
+    for stack in clusters:
+        configuration = stack.resolve(stack.cluster.configuration)
+        found = oracle.validate(configuration, stack.cluster.cluster_name)
+        assert [finding for finding in found if finding.level == "ERROR"] == []
+
+
+@every_checker
+def test_each_checker_finds_a_planted_mistake(app: cdk.App, stack: cdk.Stack, finder: Finder):
+    _plant(stack)
+    assert finder(app) != []
+
+
+def test_all_of_them_find_it_together(app: cdk.App, stack: cdk.Stack):
+    _plant(stack)
+    assert any("careless" in found.casefold() for found in all_findings(app))
+
+
+def test_what_only_the_last_of_them_read_is_found_together_too(app: cdk.App, stack: cdk.Stack):
+    cdk.Annotations.of(stack).add_warning_v2("test:careless", "this stack is careless")
+    assert any("careless" in found for found in all_findings(app))
+
+
+def _plant(stack: cdk.Stack) -> None:
+    bucket = s3.CfnBucket(stack, "Careless")
+    bucket.add_property_override("VersioningConfiguration.Status", "Sometimes")
+    cdk.Annotations.of(bucket).add_warning_v2("test:careless", "this bucket is careless")
+
+
+def _kept_picture(made: Made) -> str:
+    """Return the picture of the example in the docs, drawn anew if that is asked for. It needs no synth of its own."""
+    kept = PICTURES / f"{made.example.stem}.svg"
+    if os.environ.get("UPDATE_GOLDEN"):
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(picture_of(Path(made.app.outdir)), encoding="utf-8")
+    return kept.read_text(encoding="utf-8")
+
+
+def _text(template: object) -> str:
+    return HASH.sub("<hash>", json.dumps(template, indent=1)) + "\n"
