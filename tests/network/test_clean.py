@@ -8,7 +8,7 @@ import pytest
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.storage.fleet_key import FleetKey
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT
 from tests.network.looking import TWO_ZONES
 
@@ -44,6 +44,5 @@ def networks(app: cdk.App) -> list[str]:
     return list(KINDS)
 
 
-@every_checker
-def test_no_checker_finds_anything(app: cdk.App, networks: list[str], finder: Finder):
-    assert finder(app) == []
+def test_no_checker_finds_anything(app: cdk.App, networks: list[str]):
+    assert all_findings(app) == []

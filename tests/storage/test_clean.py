@@ -10,7 +10,7 @@ from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 
 
 @pytest.fixture
@@ -33,6 +33,5 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     return stack
 
 
-@every_checker
-def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack, finder: Finder):
-    assert finder(app) == []
+def test_no_checker_finds_anything(app: cdk.App, everything: cdk.Stack):
+    assert all_findings(app) == []

@@ -17,7 +17,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
-from tests.clean import Finder, every_checker
+from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT
 from tests.lifecycle.model_checker.models import ASKED
 from tools.synth_environment import cdk_context
@@ -151,15 +151,14 @@ def test_it_fits_a_task_definition(template: dict[str, Any]):
         assert len(json.dumps(_definition(template, name))) < 48 * 1024  # ECS takes 64 KiB
 
 
-@every_checker
-def test_it_is_clean(stack: cdk.Stack, app: cdk.App, finder: Finder):
+def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
     """Both kinds of export, and the check of what they make."""
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
     common: dict[str, Any] = {"model": MODEL, "instance_type": "inf2.xlarge", "network": network}
     ModelExport(stack, "OnHost", source=HUB, server=ModelServer.tgi(), **common).add_outputs()
     ModelExport(stack, "OnFargate", source=RAW, server=ModelServer.hugging_face_vllm(), fargate=True, **common)
     ModelCheck(stack, "Check", model=MODEL, asked=ASKED)
-    assert finder(app) == []
+    assert all_findings(app) == []
 
 
 @pytest.mark.parametrize(
