@@ -65,10 +65,11 @@ class FleetOnAws:
         bucket, prefix = self.bundle
         return self._client("s3").get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
 
-    def bundle_names(self) -> set[str]:
-        bucket, prefix = self.bundle
-        found = self._client("s3").list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]
-        return {item["Key"].removeprefix(f"{prefix}/") for item in found}
+    def bundle_objects(self) -> dict[str, bytes]:
+        """Everything in the bundle, by name."""
+        s3, (bucket, prefix) = self._client("s3"), self.bundle
+        keys = [str(item["Key"]) for item in s3.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]]
+        return {key.removeprefix(f"{prefix}/"): s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys}
 
     @property
     def manifest(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+from collections.abc import Mapping
 from datetime import datetime
 
 import pytest
@@ -81,23 +82,29 @@ def test_nodes_get_no_public_address(launch_post: FleetOnAws):
     assert [subnet["MapPublicIpOnLaunch"] for subnet in subnets] == [False]
 
 
-def test_the_bundle_holds_every_script_unchanged(launch_post: FleetOnAws):
+@pytest.fixture(scope="module")
+def bundle(launch_post: FleetOnAws) -> Mapping[str, bytes]:
+    """All that lies under the bundle's prefix, read once: it is some hundreds of objects."""
+    return launch_post.bundle_objects()
+
+
+def test_the_bundle_holds_every_script_unchanged(bundle: Mapping[str, bytes]):
     tracked = subprocess.run(
         ["git", "ls-files", "lifecycle_scripts"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
     # Hosts of inference services, notebooks and Studio get theirs in other ways.
     elsewhere = tuple(f"lifecycle_scripts/{folder}/" for folder in load("lifecycle")["services_folders"])
     scripts = {name.removeprefix("lifecycle_scripts/") for name in tracked if not name.startswith(elsewhere)}
-    assert launch_post.bundle_names() == scripts | {"fleet.json", "SHA256SUMS"}
+    assert set(bundle) == scripts | {"fleet.json", "SHA256SUMS"}
     for name in scripts:
-        assert launch_post.bundle_object(name) == (ROOT / "lifecycle_scripts" / name).read_bytes()
+        assert bundle[name] == (ROOT / "lifecycle_scripts" / name).read_bytes()
 
 
-def test_the_bundle_s_checksums_are_right(launch_post: FleetOnAws):
-    lines = launch_post.bundle_object("SHA256SUMS").decode().splitlines()
+def test_the_bundle_s_checksums_are_right(bundle: Mapping[str, bytes]):
+    lines = bundle["SHA256SUMS"].decode().splitlines()
     told = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
-    assert told == {name: hashlib.sha256(launch_post.bundle_object(name)).hexdigest() for name in told}
-    assert set(told) >= launch_post.bundle_names() - {"SHA256SUMS", "fleet.json"}
+    assert told == {name: hashlib.sha256(bundle[name]).hexdigest() for name in told}
+    assert set(told) >= set(bundle) - {"SHA256SUMS", "fleet.json"}
 
 
 def test_the_manifest_has_the_values_that_only_the_deployment_knew(launch_post: FleetOnAws):

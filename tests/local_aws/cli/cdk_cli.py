@@ -33,12 +33,12 @@ class Cli:
             "CI": "true",
         }
 
-    def run(self, app: str | Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        """Run one command on an app; `variables` are what the app reads."""
+    def run(self, app: str | Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run one command on an app."""
         return subprocess.run(
             [str(CDK), *self._source(app), "--no-notices", *arguments],
             cwd=self._home,
-            env={**self._environment, **variables},
+            env=self._environment,
             capture_output=True,
             text=True,
             timeout=240,
@@ -54,8 +54,8 @@ class Cli:
         """Return where the last command on `app` left its assembly; a command on that need not synthesize again."""
         return self._home / f"{app}.out"
 
-    def __call__(self, app: str | Path, *arguments: str, **variables: str) -> str:
+    def __call__(self, app: str | Path, *arguments: str) -> str:
         """Run one command that must succeed, and return what it said."""
-        done = self.run(app, *arguments, **variables)
+        done = self.run(app, *arguments)
         assert done.returncode == 0, f"cdk {arguments}:\n{done.stdout}\n{done.stderr}\n{self.aws.server_log[-3000:]}"
         return done.stdout + done.stderr

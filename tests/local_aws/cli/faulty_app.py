@@ -1,31 +1,28 @@
-"""A CDK app with one mistake: FAULT names it; without a fault it deploys."""
-
-import os
+"""A CDK app with one mistake, or without: then it deploys."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
-from tools.synth_environment import cdk_context
 
-fault = os.environ.get("FAULT", "")
-app = cdk.App(context=cdk_context())
-stack = cdk.Stack(app, "Faulty")
-bucket = s3.Bucket(stack, "Data", removal_policy=cdk.RemovalPolicy.DESTROY)
-if fault == "unknown property":
-    resource = bucket.node.default_child
-    assert isinstance(resource, s3.CfnBucket)
-    resource.add_property_override("Colour", "red")
-policy = "NoSuchPolicy" if fault == "unknown policy" else "AmazonS3ReadOnlyAccess"
-iam.CfnRole(
-    stack,
-    "Reader",
-    assume_role_policy_document={
-        "Version": "2012-10-17",
-        "Statement": [
-            {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}},
-        ],
-    },
-    managed_policy_arns=[f"arn:aws:iam::aws:policy/{policy}"],
-)
-app.synth()
+def faulty_app(app: cdk.App, fault: str = "") -> None:
+    """Synthesize a stack with `fault` (`unknown property`, `unknown policy`) in `app`."""
+    stack = cdk.Stack(app, "Faulty")
+    bucket = s3.Bucket(stack, "Data", removal_policy=cdk.RemovalPolicy.DESTROY)
+    if fault == "unknown property":
+        resource = bucket.node.default_child
+        assert isinstance(resource, s3.CfnBucket)
+        resource.add_property_override("Colour", "red")
+    policy = "NoSuchPolicy" if fault == "unknown policy" else "AmazonS3ReadOnlyAccess"
+    iam.CfnRole(
+        stack,
+        "Reader",
+        assume_role_policy_document={
+            "Version": "2012-10-17",
+            "Statement": [
+                {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}},
+            ],
+        },
+        managed_policy_arns=[f"arn:aws:iam::aws:policy/{policy}"],
+    )
+    app.synth()

@@ -1,6 +1,5 @@
 """A CDK app of two stacks for the test of the real CLI: a network, and what uses it."""
 
-import os
 from typing import cast
 
 import aws_cdk as cdk
@@ -41,7 +40,11 @@ class User(cdk.Stack):
         cdk.CfnOutput(self, "RoleArn", value=role.role_arn)
 
 
-app = cdk.App(context=cdk_context())
-base = Base(app, "Base")
-User(app, "User", base=base, text=os.environ.get("SMALL_APP_TEXT", "one"))
-app.synth()
+def small_app(app: cdk.App, text: str = "one") -> None:
+    """Synthesize the two stacks in `app`."""
+    User(app, "User", base=Base(app, "Base"), text=text)
+    app.synth()
+
+
+if __name__ == "__main__":
+    small_app(cdk.App(context=cdk_context()))
