@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def from_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     python = folder / "venv" / "bin" / "python"
     subprocess.run([str(UV), "venv", "--quiet", str(folder / "venv")], check=True)
     subprocess.run([str(UV), "pip", "install", "--quiet", "--python", str(python), str(wheel)], check=True)
+    _lend_bytecode(next((folder / "venv").glob("lib/python*/site-packages")))
     return _template_of_the_example(python, "-I", folder=folder)
 
 
@@ -54,6 +56,21 @@ def test_wheel_and_checkout_make_the_same_bundle(from_wheel: dict[str, Any], tmp
     """Else a cluster would be updated by nothing but another way of installing."""
     from_checkout = _template_of_the_example(Path(sys.executable), folder=tmp_path)
     assert _bundle(from_wheel) == _bundle(from_checkout)
+
+
+def _lend_bytecode(to: Path) -> None:
+    """Link what is compiled of our own packages into `to`: to compile the CDK takes longer than to synthesize.
+
+    Python still compiles what is of another version here: bytecode names the time and size of its source.
+    """
+    ours = Path(sysconfig.get_path("purelib"))
+    for root, _, _ in os.walk(to / "aws_cdk"):
+        cache = Path(root, "__pycache__")
+        compiled = sorted((ours / cache.relative_to(to)).glob("*.pyc"))
+        if compiled and not cache.exists():
+            cache.mkdir()
+            for file in compiled:
+                (cache / file.name).symlink_to(file)
 
 
 def _template_of_the_example(python: Path, *options: str, folder: Path) -> dict[str, Any]:
