@@ -65,10 +65,13 @@ def _rest(kind: type[Any], **given: Any) -> dict[str, Any]:
 
 
 def program(root: Path, name: str, body: str) -> Path:
-    """A program in Python on the node; `calls` is a file that it may write to. Its arguments are in `a`."""
+    """A program in Python on the node, where it has the standard library alone. Its arguments are in `a`.
+
+    It is started so often that what it imports counts: hardly any needs `pathlib`.
+    """
     place = root / "usr/bin" / name
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f"#!{sys.executable}\nimport os, sys\na = sys.argv[1:]\nroot = {str(root)!r}\n{body}\n")
+    place.write_text(f"#!{sys.executable} -IS\nimport os, sys\na = sys.argv[1:]\nroot = {str(root)!r}\n{body}\n")
     place.chmod(0o755)
     return place
 

@@ -61,8 +61,9 @@ def file(root: Path, path: str, text: str, mode: int = 0o644) -> None:
 
 def program(root: Path, name: str, body: str) -> None:
     """A program in Python on the node. `a`: its arguments, `root`: the node's root, `bad()`: ends it as misused."""
+    imports = "os, sys, signal" if "signal." in body else "os, sys"  # hundreds are started: each import counts
     head = (
-        f"#!{sys.executable} -S\nimport os, sys, signal\na = sys.argv[1:]\nroot = {str(root)!r}\n"
+        f"#!{sys.executable} -IS\nimport {imports}\na = sys.argv[1:]\nroot = {str(root)!r}\n"
         "def bad():\n    sys.exit(f'{sys.argv[0]}: not understood: {a}')\n"
         "def read(p):\n    return open(root + p).read() if os.path.exists(root + p) else ''\n"
         "def write(p, t):\n    open(root + p, 'w').write(t)\n"

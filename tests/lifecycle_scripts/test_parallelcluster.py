@@ -44,7 +44,7 @@ def cluster(node: Node, aws: Path) -> Node:
 def publish(node: Node, aws: Path, **changed: Any) -> None:
     node.publish(ParallelClusterHook.ON_NODE_CONFIGURED, **changed)
     shutil.rmtree(aws / "s3", ignore_errors=True)
-    shutil.copytree(node.bundle, aws / "s3/scripts/demo")
+    shutil.copytree(node.bundle, aws / "s3/scripts/demo", ignore=shutil.ignore_patterns("__pycache__"))
     (node.root / "fetched").mkdir(exist_ok=True)
     shutil.copyfile(node.bundle / SCRIPT, node.root / "fetched" / SCRIPT)
     shutil.rmtree(node.bundle)

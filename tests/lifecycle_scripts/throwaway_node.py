@@ -1,13 +1,17 @@
 """A throwaway node: a folder that looks like its root, and a bundle that is published as the CDK side does it."""
 
+import functools
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
+from py_compile import PycInvalidationMode, compile
 from typing import Any
 
 from llm_fleet.lifecycle.content import checksums, content_hash, sha256
@@ -59,15 +63,41 @@ STEP = Step(
 )
 """
 }
+_CACHE = "__pycache__"
+_STEPS = "llm_fleet_node/steps/"
+_NO_RUN_READS = "llm_fleet_training/"
+"""A third of the shipped files: they are for jobs. Steps that lay them down have tests with the real folder."""
+
+
+@functools.cache
+def _shipped() -> tuple[ScriptFile, ...]:
+    """What every throwaway node has, read once."""
+    return tuple(
+        file
+        for file in read_scripts(default_folder())
+        if not file.path.startswith(_NO_RUN_READS) and not _is_step(file.path, _STEPS)
+    )
+
+
+@functools.cache
+def _compiled() -> tempfile.TemporaryDirectory[str]:
+    """The package's modules as bytecode, made once: a run writes none, and would compile them all each time.
+
+    Each holds the digest of its source, so that a file which a test changes is compiled as it then is.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="llm-fleet-bytecode-")
+    for file in _shipped():
+        if file.path.endswith(".py") and not file.path.startswith(_STEPS):
+            target = Path(folder.name) / cache_from_source(file.path)
+            compile(str(default_folder() / file.path), str(target), invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+    return folder
 
 
 def _files(steps: dict[str, str], scripts: dict[str, bytes]) -> list[ScriptFile]:
     """The shipped files with other steps, and the fleet's own scripts."""
-    folder = "llm_fleet_node/steps/"
-    shipped = [file for file in read_scripts(default_folder()) if not _is_step(file.path, folder)]
-    added = {f"{folder}{name}.py": text.encode() for name, text in steps.items()} | scripts
+    added = {f"{_STEPS}{name}.py": text.encode() for name, text in steps.items()} | scripts
     made = [ScriptFile(path=path, data=data, executable=True) for path, data in added.items()]
-    return sorted([*shipped, *made], key=lambda file: file.path)
+    return sorted([*_shipped(), *made], key=lambda file: file.path)
 
 
 def _is_step(path: str, folder: str) -> bool:
@@ -79,13 +109,20 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.root = root / "root"
-        self.bundle = root / "tmp" / "sagemaker-demo" / "bundle"
+        self._bundle = root / "tmp" / "sagemaker-demo" / "bundle"
         self.config = self.root / "opt/ml/config"
         self.logs = self.root / "var/log/llm-fleet"
         self.config.mkdir(parents=True)
         (self.root / "proc/net").mkdir(parents=True)
         (self.root / "proc/net/fib_trie").write_text(_FIB_TRIE.format(*OWN_ADDRESSES))
-        self.publish()
+        self._is_published = False
+
+    @property
+    def bundle(self) -> Path:
+        """The bundle's folder; what no test published of its own is published once it is asked for."""
+        if not self._is_published:
+            self.publish()
+        return self._bundle
 
     def publish(
         self,
@@ -122,11 +159,15 @@ class Node:
         named = content_hash(files, render(manifest, content_hash="", scripts_sha256=sha256(sums)))
         rendered = render(manifest, content_hash=named, scripts_sha256=sha256(sums)) | changed
         text = json.dumps(rendered, indent=2)
+        self._is_published = True
         shutil.rmtree(self.bundle, ignore_errors=True)
+        for folder in {os.path.dirname(file.path) for file in files}:
+            (self.bundle / folder).mkdir(parents=True, exist_ok=True)
         for file in files:
-            path = self.bundle / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.data)  # without run bits, as from S3
+            with open(f"{self.bundle}/{file.path}", "wb", buffering=0) as opened:  # without run bits, as from S3
+                opened.write(file.data)
+        for cache in Path(_compiled().name).rglob(_CACHE):
+            (self.bundle / cache.relative_to(_compiled().name)).symlink_to(cache)
         (self.bundle / "fleet.json").write_text(text)
         digest = hashlib.sha256(text.encode()).hexdigest()
         (self.bundle / "SHA256SUMS").write_text(f"{sums}{digest}  fleet.json\n")

@@ -54,35 +54,32 @@ sys.exit(0 if os.path.exists(f'{root}/mkfs/{name}') or os.path.exists(f'{root}/c
         root,
         "mdadm",
         """
-import pathlib
 assert a[:6] == ['--create', '/dev/md/llm-fleet', '--name=llm-fleet', '--level=0', '--homehost=any',
                  f'--raid-devices={len(a) - 7}'], a
 assert a[6] == '--run' and len(a) > 8, a
-md = pathlib.Path(root, 'sys/block/md127')
-md.mkdir()
-(md / 'dev').write_text('9:127')
-(md / 'slaves').mkdir()
-(md / 'holders').mkdir()
-pathlib.Path(root, 'dev/md').mkdir()
-pathlib.Path(root, 'dev/md127').touch()
-pathlib.Path(root, 'dev/md/llm-fleet').symlink_to('../md127')
+md = root + '/sys/block/md127'
+for folder in (md, md + '/slaves', md + '/holders', root + '/dev/md'):
+    os.mkdir(folder)
+with open(md + '/dev', 'w') as number:
+    number.write('9:127')
+open(root + '/dev/md127', 'a').close()
+os.symlink('../md127', root + '/dev/md/llm-fleet')
 for path in a[7:]:
     name = path.rsplit('/', 1)[1]
-    (md / 'slaves' / name).mkdir()
-    (pathlib.Path(root, 'sys/block', name, 'holders') / 'md127').mkdir()
-    pathlib.Path(root, 'carries').mkdir(exist_ok=True)
-    pathlib.Path(root, 'carries', f'dev-{name}').touch()
+    os.mkdir(f'{md}/slaves/{name}')
+    os.mkdir(f'{root}/sys/block/{name}/holders/md127')
+    os.makedirs(root + '/carries', exist_ok=True)
+    open(f'{root}/carries/dev-{name}', 'a').close()
 """,
     )
     program(
         root,
         "mkfs.xfs",
         """
-import pathlib
 assert a[:4] == ['-q', '-f', '-L', 'llm-fleet'] and len(a) == 5, a
-pathlib.Path(root, 'mkfs').mkdir(exist_ok=True)
-made = pathlib.Path(root, 'mkfs', os.path.realpath(root + a[4])[len(root):].strip('/').replace('/', '-'))
-assert not made.exists(), f'{a[4]} is wiped'
-made.touch()
+os.makedirs(root + '/mkfs', exist_ok=True)
+made = root + '/mkfs/' + os.path.realpath(root + a[4])[len(root):].strip('/').replace('/', '-')
+assert not os.path.exists(made), f'{a[4]} is wiped'
+open(made, 'a').close()
 """,
     )

@@ -15,43 +15,42 @@ NAME = "ip-10-1-0-12"
 ROOT_MOUNT = "22 1 259:1 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p1 rw\n"
 
 _SYSTEMCTL = """
-import pathlib
-units = pathlib.Path(root, 'systemd')
-units.mkdir(exist_ok=True)
+units = root + '/systemd'
+os.makedirs(units, exist_ok=True)
 def known(unit):
-    return any(pathlib.Path(root, folder, unit).exists() for folder in ('etc/systemd/system', 'usr/lib/systemd/system'))
+    return any(os.path.exists(f'{root}/{folder}/system/{unit}') for folder in ('etc/systemd', 'usr/lib/systemd'))
 def state(unit, what):
-    return units / f'{unit}.{what}'
+    return f'{units}/{unit}.{what}'
 if a == ['daemon-reload']:
-    (units / 'reloaded').touch()
+    open(units + '/reloaded', 'a').close()
 elif a[:2] in (['is-active', '--quiet'], ['is-enabled', '--quiet']) and len(a) == 3:
-    sys.exit(not state(a[2], a[0][3:]).exists())
+    sys.exit(not os.path.exists(state(a[2], a[0][3:])))
 elif a[0] == 'is-enabled' and len(a) == 2:
-    wants = pathlib.Path(root, 'etc/systemd/system').glob('*.wants')
-    links = [folder for folder in wants if (folder / a[1]).is_symlink()]
+    system = root + '/etc/systemd/system'
+    wants = [name for name in os.listdir(system) if name.endswith('.wants')] if os.path.exists(system) else []
+    links = [name for name in wants if os.path.islink(f'{system}/{name}/{a[1]}')]
     print('enabled' if links else 'disabled')
     sys.exit(not links)
 elif a[:2] == ['enable', '--quiet'] and len(a) == 3 and known(a[2]):
-    state(a[2], 'enabled').touch()
+    open(state(a[2], 'enabled'), 'a').close()
 elif a[0] in ('start', 'restart') and len(a) == 2 and known(a[1]):
-    effect = pathlib.Path(root, 'on-start', a[1])
-    if effect.exists():
-        exec(effect.read_text())
-    state(a[1], 'active').touch()
+    effect = f'{root}/on-start/{a[1]}'
+    if os.path.exists(effect):
+        import pathlib
+        exec(open(effect).read())
+    open(state(a[1], 'active'), 'a').close()
 elif a[0] == 'stop' and len(a) == 2:
-    state(a[1], 'active').unlink(missing_ok=True)
+    if os.path.exists(state(a[1], 'active')):
+        os.unlink(state(a[1], 'active'))
 elif a[:3] == ['show', '--property=NeedDaemonReload', '--value'] and len(a) == 4:
-    print('no' if (units / 'reloaded').exists() else 'yes')
+    print('no' if os.path.exists(units + '/reloaded') else 'yes')
 else:
     sys.exit(f'systemctl: refused {a}')
 """
 _MOUNT = """
-import pathlib
-table = pathlib.Path(root, 'proc/self/mountinfo')
-refusal = pathlib.Path(root, 'mount-says')
-if refusal.exists():
-    sys.exit(refusal.read_text())
-fstab = [line.split() for line in pathlib.Path(root, 'etc/fstab').read_text().splitlines()
+if os.path.exists(root + '/mount-says'):
+    sys.exit(open(root + '/mount-says').read())
+fstab = [line.split() for line in open(root + '/etc/fstab').read().splitlines()
          if line.strip() and not line.startswith('#')]
 if len(a) == 1:
     lines = [line for line in fstab if line[1] == a[0]]
@@ -61,18 +60,18 @@ elif len(a) == 2:
     device, path = a
     kind, options = 'xfs', 'noatime'
     device = os.path.realpath(root + device)[len(root):]
-    if not pathlib.Path(root, 'mkfs', device.strip('/').replace('/', '-')).exists():
+    if not os.path.exists(root + '/mkfs/' + device.strip('/').replace('/', '-')):
         sys.exit(f'mount: {path}: wrong fs type, bad option, bad superblock on {device}')
 else:
     sys.exit(f'mount: refused {a}')
 options = [option for option in options.split(',') if not option.startswith(('x-', '_netdev', 'nofail'))]
-assert pathlib.Path(root, path.strip('/')).is_dir(), f'mount: {path}: mount point does not exist.'
+assert os.path.isdir(root + '/' + path.strip('/')), f'mount: {path}: mount point does not exist.'
 if device.startswith('/dev/'):
     device = os.path.realpath(root + device)[len(root):]  # as the kernel's table tells it
 name = device.rsplit('/', 1)[-1]
-block = pathlib.Path(root, 'sys/block', name, 'dev')
-number = block.read_text().strip() if block.exists() else '0:70'
-with table.open('a') as lines:
+block = f'{root}/sys/block/{name}/dev'
+number = open(block).read().strip() if os.path.exists(block) else '0:70'
+with open(root + '/proc/self/mountinfo', 'a') as lines:
     lines.write(f"70 22 {number} / {path} rw,{','.join(options)} shared:9 - {kind} {device} rw\\n")
 """
 _GETENT = """

@@ -11,11 +11,11 @@ from tests.lifecycle_scripts.step_node_4 import file, program
 
 # Keeps `<unit>.enabled` and `<unit>.active` below /state. A daemon takes its root from its configuration at its start.
 SYSTEMCTL = """
-import json, re
 state = root + '/state/'
 def has(unit, what): return os.path.exists(f'{state}{unit}.{what}')
 def loaded(unit): return has(unit, 'loaded')
 def start(unit):
+    import json, re
     if not loaded(unit): sys.exit(f'Unit {unit} not found.')
     if unit == 'containerd.service':
         found = re.findall(r'(?m)^root = "(.*)"$', re.split(r'(?m)^ *\\[', read('/etc/containerd/config.toml'))[0])

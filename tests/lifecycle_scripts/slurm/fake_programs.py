@@ -4,16 +4,17 @@ They know one another's state by files below `<root>/fake`: `active/<unit>` whil
 its daemon says, `job/<unit>` while systemd has not come to its start yet, `fail/<program or unit>` for what a program
 says before it fails, `reload/<unit>` while systemd has an older version of the unit in mind, `calls` for the command
 lines.
+
+Each program is a file of few lines that imports this module: one is started hundreds of times, so this is compiled
+once, and neither `pathlib` nor, but where it is needed, `re` is imported.
 """
 
 import os
-import re
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-FAKE = ROOT / "fake"
-ETC = ROOT / "opt/slurm/etc" if (ROOT / "opt/slurm/bin").exists() else ROOT / "etc/slurm"
+ROOT = os.environ["FAKE_ROOT"]
+FAKE = f"{ROOT}/fake"
+ETC = f"{ROOT}/opt/slurm/etc" if os.path.exists(f"{ROOT}/opt/slurm/bin") else f"{ROOT}/etc/slurm"
 PIDS = {"munge": 11, "mariadb": 12, "slurmdbd": 13, "slurmctld": 14, "slurmd": 15}
 SHOWN = "--property=Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job"
 
@@ -24,12 +25,22 @@ def unexpected() -> int:
 
 
 def read(name: str) -> str:
-    path = FAKE / name
-    return path.read_text() if path.exists() else ""
+    return text(f"{FAKE}/{name}") if os.path.exists(f"{FAKE}/{name}") else ""
+
+
+def text(path: str) -> str:
+    with open(path) as file:
+        return file.read()
+
+
+def write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
 
 
 def runs(unit: str) -> bool:
-    return (FAKE / "active" / unit).exists()
+    return os.path.exists(f"{FAKE}/active/{unit}")
 
 
 def systemctl(arguments: list[str]) -> int:
@@ -40,8 +51,9 @@ def systemctl(arguments: list[str]) -> int:
         print("\n\n".join(f"NeedDaemonReload={'yes' if read(f'reload/{name}') else 'no'}" for name in arguments[2:]))
         return 0
     if arguments == ["daemon-reload"]:
-        for path in (FAKE / "reload").glob("*"):
-            path.unlink()
+        if os.path.exists(f"{FAKE}/reload"):
+            for name in os.listdir(f"{FAKE}/reload"):
+                os.unlink(f"{FAKE}/reload/{name}")
         return 0
     if arguments[:2] == ["is-active", "--quiet"] and len(arguments) == 3:
         return 0 if runs(arguments[2]) else 3
@@ -54,7 +66,7 @@ def systemctl(arguments: list[str]) -> int:
 
 def block(name: str) -> str:
     files = [f"/{folder}/system/{name}.service" for folder in ("etc/systemd", "usr/lib/systemd")]
-    there = [path for path in files if (ROOT / path[1:]).exists()]
+    there = [path for path in files if os.path.exists(ROOT + path)]
     pid = PIDS.get(name, 0) if runs(name) else 0
     state = "active" if runs(name) else "inactive"
     old = "yes" if read(f"reload/{name}") else "no"
@@ -66,41 +78,37 @@ def block(name: str) -> str:
 
 
 def change(verb: str, unit: str) -> int:
-    place = FAKE / "active" / unit
-    place.parent.mkdir(parents=True, exist_ok=True)
+    place = f"{FAKE}/active/{unit}"
+    if (verb == "stop" or read(f"fail/{unit}")) and os.path.exists(place):
+        os.unlink(place)
     if verb == "stop":
-        place.unlink(missing_ok=True)
         return 0
     if read(f"fail/{unit}"):
-        place.unlink(missing_ok=True)
         print(f"Job for {unit}.service failed.", file=sys.stderr)
         return 1
-    place.touch()
-    began = int(float(Path("/proc/uptime").read_text().split()[0]) * os.sysconf("SC_CLK_TCK"))
-    stat = ROOT / f"proc/{PIDS.get(unit, 19)}/stat"
-    stat.parent.mkdir(parents=True, exist_ok=True)
-    stat.write_text(f"{PIDS.get(unit, 19)} ({unit}) S {'0 ' * 18}{began} 0 0\n")
+    write(place, "")
+    began = int(float(text("/proc/uptime").split()[0]) * os.sysconf("SC_CLK_TCK"))
+    write(f"{ROOT}/proc/{PIDS.get(unit, 19)}/stat", f"{PIDS.get(unit, 19)} ({unit}) S {'0 ' * 18}{began} 0 0\n")
     if unit == "slurmctld":
         configure()
     if unit == "slurmd" and not read("fail/registration"):
-        sent = ROOT / "run/slurm/conf"
-        sent.parent.mkdir(parents=True, exist_ok=True)
-        if not sent.is_symlink():
-            sent.symlink_to("/var/spool/slurmd/conf-cache")
+        os.makedirs(f"{ROOT}/run/slurm", exist_ok=True)
+        if not os.path.islink(f"{ROOT}/run/slurm/conf"):
+            os.symlink("/var/spool/slurmd/conf-cache", f"{ROOT}/run/slurm/conf")
     return 0
 
 
 def configure() -> None:
     """What slurmctld has read: slurm.conf with its includes."""
-    (FAKE / "running").write_text("".join(f"{line}\n" for line in conf_lines("slurm.conf")))
+    write(f"{FAKE}/running", "".join(f"{line}\n" for line in conf_lines("slurm.conf")))
 
 
 def conf_lines(name: str) -> list[str]:
     found: list[str] = []
-    for line in (ETC / name).read_text().splitlines():
-        include = re.fullmatch(r"\s*include\s+(\S+)", line, re.IGNORECASE)
-        if include:
-            found += conf_lines(include.group(1))
+    for line in text(f"{ETC}/{name}").splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0].lower() == "include":
+            found += conf_lines(words[1])
         elif line.strip() and not line.startswith("#"):
             found.append(line)
     return found
@@ -116,9 +124,9 @@ def scontrol(arguments: list[str]) -> int:
         configure()
         return 0
     if arguments[:3] == ["--oneliner", "show", "node"] and len(arguments) == 4:
-        text = read(f"node/{arguments[3]}")
-        print(text or "Node not found")
-        return 0 if text else 1
+        facts = read(f"node/{arguments[3]}")
+        print(facts or "Node not found")
+        return 0 if facts else 1
     if arguments[:1] == ["update"]:
         told = dict(argument.split("=", 1) for argument in arguments[1:])
         return update(told) if set(told) <= {"nodename", "state", "reason"} else unexpected()
@@ -138,12 +146,13 @@ def show_config() -> int:
 
 
 def update(told: dict[str, str]) -> int:
-    node = FAKE / "node" / told["nodename"]
+    import re
+
+    node = f"{FAKE}/node/{told['nodename']}"
     state = {"resume": "IDLE", "drain": "IDLE+DRAIN"}[told["state"]]
-    text = re.sub(r" Reason=.*", "", re.sub(r"State=\S+", f"State={state}", node.read_text()))
-    node.write_text(
-        text.rstrip() + (f" Reason={told['reason']} [root@2026-11-20T11:00:00]" if "reason" in told else "")
-    )
+    facts = re.sub(r" Reason=.*", "", re.sub(r"State=\S+", f"State={state}", text(node)))
+    reason = f" Reason={told['reason']} [root@2026-11-20T11:00:00]" if "reason" in told else ""
+    write(node, facts.rstrip() + reason)
     return 0
 
 
@@ -161,19 +170,21 @@ def mariadb(arguments: list[str]) -> int:
     if not runs("mariadb"):
         print("ERROR 2002 (HY000): Can't connect to local server through socket", file=sys.stderr)
         return 1
-    text = sys.stdin.read()
+    told = sys.stdin.read()
     if arguments == ["--protocol=socket", "--user=root"]:
-        (password,) = set(re.findall(r"'slurm'@'localhost' IDENTIFIED BY '([0-9a-f]{32})';", text))
+        import re
+
+        (password,) = set(re.findall(r"'slurm'@'localhost' IDENTIFIED BY '([0-9a-f]{32})';", told))
         wanted = (
             "CREATE DATABASE IF NOT EXISTS slurm_acct_db;",
             "GRANT ALL ON slurm_acct_db.* TO 'slurm'@'localhost';",
         )
-        if not all(statement in text for statement in wanted):
+        if not all(statement in told for statement in wanted):
             return unexpected()
-        (FAKE / "password").write_text(password)
+        write(f"{FAKE}/password", password)
         return 0
     if arguments == ["--defaults-file=/dev/stdin", "--execute=SELECT 1", "slurm_acct_db"]:
-        right = read("password") and f"password={read('password')}\n" in text
+        right = read("password") and f"password={read('password')}\n" in told
         if not right:
             print("ERROR 1045 (28000): Access denied for user 'slurm'@'localhost'", file=sys.stderr)
         return 0 if right else 1
@@ -238,8 +249,9 @@ PROGRAMS = {
     for program in (*(systemctl, scontrol, sacctmgr, mariadb, munge, unmunge, journalctl, slurmctld, sbatch, aws),)
 }
 
-if __name__ == "__main__":
-    name = Path(sys.argv[0]).name
-    with (FAKE / "calls").open("a") as file:
+
+def main() -> int:
+    name = os.path.basename(sys.argv[0])
+    with open(f"{FAKE}/calls", "a") as file:
         file.write(f"{name} {' '.join(sys.argv[1:])}\n")
-    sys.exit(PROGRAMS[name](sys.argv[1:]))
+    return PROGRAMS[name](sys.argv[1:])

@@ -84,10 +84,12 @@ def _node(root: Path, role: str, manifest: dict[str, Any]) -> Node:
 def _program(root: Path, path: str) -> None:
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Each finds the node's root two folders above its own, whatever it is called there.
-    depth = len(Path(path).parts) - 1
-    text = PROGRAMS.read_text().replace("parents[2]", f"parents[{depth}]", 1)
-    place.write_text(f"#!{sys.executable} -IS\n{text}")
+    # Each finds the node's root by its own place, whatever the root is called there: some are copied.
+    place.write_text(
+        f"#!{sys.executable} -IS\nimport os, sys\nsys.path.insert(0, {str(PROGRAMS.parent)!r})\n"
+        f"os.environ['FAKE_ROOT'] = os.path.realpath(__file__)[: -len({'/' + path!r})]\n"
+        f"import {PROGRAMS.stem}\nsys.exit({PROGRAMS.stem}.main())\n"
+    )
     place.chmod(0o755)
 
 

@@ -40,13 +40,15 @@ ACCOUNTS = SlurmAccounts("llm-fleet", ("associations", "limits"), ("gres/gpu",),
 
 # As sacctmgr of Slurm 24.11.5 was seen to do: keeps an association a line in /records, as JSON; writes durations as
 # D-HH:MM:SS and memory with a unit; `-1` takes a limit back; knows a gres only once slurmctld counts it; an account's
-# organisation is its parent's name or its own, unless told.
+# organisation is its parent's name or its own, unless told. Most calls only look: these lines are Python as well, which
+# is read without a parser that would have to be imported.
 SACCTMGR = r"""
-import json
 OPTIONS = ['Fairshare', 'GrpJobs', 'GrpSubmitJobs', 'MaxJobs', 'MaxSubmitJobs', 'MaxWall', 'GrpTRES', 'MaxTRES']
-records = [json.loads(line) for line in read('/records').splitlines()]
+records = [eval(line) for line in read('/records').splitlines()]
 open(root + '/calls', 'a').write(' '.join(a) + '\n')
-def save(): write('/records', ''.join(json.dumps(r) + '\n' for r in records))
+def save():
+    import json
+    write('/records', ''.join(json.dumps(r) + '\n' for r in records))
 def shown(option, value):
     if option == 'MaxWall' and value:
         m = int(value)
