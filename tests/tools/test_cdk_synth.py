@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.local_aws.cli.cdk_cli import JSII_CACHE
 from tools.demo.cdk_cli import CDK
 from tools.synth_environment import ROOT
 
@@ -16,7 +17,11 @@ LAUNCH_POST = ROOT / "examples" / "hyperpod-trn1.yaml"
 def test_it_says_that_it_is_done_and_nothing_else(tmp_path: Path):
     out = tmp_path / "cdk.out"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
-    environment |= {"HOME": str(tmp_path), "CDK_DISABLE_CLI_TELEMETRY": "true", "AWS_EC2_METADATA_DISABLED": "true"}
+    environment |= JSII_CACHE | {
+        "HOME": str(tmp_path),
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
     # Notices are AWS's news of the day, not about this app.
     command = [str(CDK), "synth", "--quiet", "--no-notices", "--context", f"fleet={LAUNCH_POST}", "--output", str(out)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -9,6 +9,8 @@ from local_aws.client import LocalAws
 from tools.synth_environment import ROOT, use_project_node
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
+JSII_CACHE = {"JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache")}
+"""In a home of its own an app would unpack the CDK's library anew, which takes longer than all else that it does."""
 DEPLOY = ("deploy", "--all", "--require-approval", "never", "--progress", "events")
 
 
@@ -28,6 +30,7 @@ class Cli:
             **aws.environment,
             "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(home),
+            **JSII_CACHE,
             "PYTHONPATH": str(ROOT),
             "CDK_DISABLE_CLI_TELEMETRY": "true",
             "CI": "true",
