@@ -12,7 +12,7 @@ from local_aws.resources.services import Services
 
 VERSION_TAG = "parallelcluster:version"
 NAME_TAG = "parallelcluster:cluster-name"
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.1
 
 
 class ClusterStack:
