@@ -25,12 +25,19 @@ ROOT = "bundles/demo/train"
 FILES = {"on_init_complete.sh": b"#!/bin/bash\n", "pkg/a.py": b"print(1)\n", "b.txt": b"b\n"}
 
 
+@pytest.fixture(scope="module")
+def session() -> boto3.Session:
+    """One for all clients, also the handler's own: each new one reads the descriptions of the services again."""
+    return boto3.Session()
+
+
 @pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Client]:
+def s3(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Client]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
         client = boto3.client("s3", region_name="us-east-1")
         client.create_bucket(Bucket=ASSETS)
         client.create_bucket(Bucket=TARGET)
@@ -273,7 +280,7 @@ class _CloudFormation:
         self._server = HTTPServer(("127.0.0.1", 0), Put)
 
     def __enter__(self) -> "_CloudFormation":
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -31,6 +31,6 @@ def aws(tmp_path: Path) -> Path:
     folder = tmp_path / "aws"
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "aws"
-    program.write_text(f'#!/bin/bash\nexec {sys.executable} {Path(__file__).parent / "fakes/aws.py"} "$@"\n')
+    program.write_text(f'#!/bin/bash\nexec {sys.executable} -IS {Path(__file__).parent / "fakes/aws.py"} "$@"\n')
     program.chmod(0o755)
     return folder

@@ -44,7 +44,7 @@ class S3:
                 self.end_headers()
 
         self.server = HTTPServer(("127.0.0.1", 0), Answers)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def url(self) -> str:

@@ -140,8 +140,8 @@ class Desk:
         }
 
     def _programs(self, folder: Path) -> None:
-        recorder = Path(__file__).with_name("recorder.py").read_text()
-        (folder / "recorder").write_text(f"#!{sys.executable} -IS\n{recorder}")
+        lines = ("import sys", f"sys.path.insert(0, {str(Path(__file__).parent)!r})", "import recorder")
+        (folder / "recorder").write_text("\n".join([f"#!{sys.executable} -IS", *lines, "sys.exit(recorder.main())\n"]))
         (folder / "recorder").chmod(0o755)
         for name in PROGRAMS:
             (folder / name).symlink_to("recorder")

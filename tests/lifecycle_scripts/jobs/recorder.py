@@ -4,19 +4,26 @@
 (`codes`, one a call, the last for all later ones), what to write (`writes`, text by path), and whether to wait first
 (`waits`): for USR1 when `$LISTENS` is its name, else for a file `go`. A step's nodes are its job's, or
 `$STEP_NODELIST`. It refuses what the real one refuses, as far as batch files can get it wrong.
+
+Each program is a file of few lines that imports this module, which so is compiled once. Hundreds are started: what few
+of them need is imported late.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
-RECORDS = Path(os.environ["RECORDS"])
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from typing import Any
+
+RECORDS = os.environ["RECORDS"]
 KEPT = re.compile(r"LLM_FLEET_|PYTHONPATH$|VIRTUAL_ENV$|CONDA_|PATH$|NEURON_|NEMO_|XLA_|FI_|OMP_|SLURM_|HF_TOKEN$")
 SRUN = {
     "ntasks-per-node", "nodes", "ntasks", "export", "cpu-bind", "kill-on-bad-exit", "mpi", "gres",
@@ -26,12 +33,12 @@ HEARD: list[int] = []
 
 
 def main() -> int:
-    name, words = Path(sys.argv[0]).name, sys.argv[1:]
+    name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
     listens = os.environ.get("LISTENS") == name
     if listens:
         signal.signal(signal.SIGUSR1, lambda number, frame: HEARD.append(number))
     count = note(name, words)
-    behaviour: dict[str, Any] = json.loads((RECORDS / "behaviour.json").read_text()).get(name, {})
+    behaviour: dict[str, Any] = json.loads(read("behaviour.json")).get(name, {})
     if name == "srun":
         return srun(words)
     if name == "neuron_parallel_compile":
@@ -43,13 +50,14 @@ def main() -> int:
     while (
         behaviour.get("waits")
         and not HEARD
-        and (listens or not (RECORDS / "go").exists())
+        and (listens or not os.path.exists(f"{RECORDS}/go"))
         and time.monotonic() < deadline
     ):
         time.sleep(0.01)
     print("heard USR1\n" * len(HEARD), behaviour.get("says", ""), sep="", end="")
     for place, text in behaviour.get("writes", {}).items():
-        Path(place).write_text(text)
+        with open(place, "w") as file:
+            file.write(text)
     codes: list[int] = behaviour.get("codes", [0])
     return codes[min(count, len(codes)) - 1]
 
@@ -58,12 +66,19 @@ def note(name: str, words: list[str]) -> int:
     """Return how often this program was called by now."""
     environment = {key: value for key, value in os.environ.items() if KEPT.match(key)}
     call = {"name": name, "words": words, "environment": environment, "folder": os.getcwd()}
-    with (RECORDS / "calls").open("a") as file:
+    with open(f"{RECORDS}/calls", "a") as file:
         file.write(json.dumps(call) + "\n")
-    return sum(json.loads(line)["name"] == name for line in (RECORDS / "calls").read_text().splitlines())
+    return sum(json.loads(line)["name"] == name for line in read("calls").splitlines())
+
+
+def read(name: str) -> str:
+    with open(f"{RECORDS}/{name}") as file:
+        return file.read()
 
 
 def srun(words: list[str]) -> int:
+    import subprocess
+
     options: dict[str, str] = {}
     while words and words[0].startswith("--"):
         option, _, value = words.pop(0)[2:].partition("=")
@@ -87,6 +102,3 @@ def srun(words: list[str]) -> int:
         }) for number, host in enumerate(hosts)
     ]  # fmt: skip
     return max(task.wait() for task in tasks)
-
-
-sys.exit(main())

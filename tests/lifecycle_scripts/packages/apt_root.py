@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,13 +17,12 @@ _AWS = """
 options = ['--only-show-errors', '--region', 'us-west-2', '--cli-connect-timeout', '10', '--cli-read-timeout', '60']
 assert a[:2] == ['s3', 'cp'] and a[4:] == options, a
 assert os.environ['AWS_MAX_ATTEMPTS'] == '3'
-import shutil
 with open(root + '/asked', 'a') as asked: print(a[2], file=asked)
 if os.path.exists(root + '/says'): sys.exit(open(root + '/says').read())
 stored = root + '/s3/' + a[2][len('s3://'):]
 if not os.path.exists(stored):
     sys.exit('fatal error: An error occurred (404) when calling the HeadObject operation: Key "x" does not exist')
-shutil.copy(stored, a[3])
+with open(stored, 'rb') as source, open(a[3], 'wb') as target: target.write(source.read())
 """
 
 
@@ -39,10 +39,13 @@ def lay_out(root: Path) -> None:
 -o Dir::Bin::methods=/usr/lib/apt/methods -o DPkg::Options::=--root={root} -o DPkg::Options::=--log={root}/dpkg.log
 -o DPkg::Options::=--force-not-root -o APT::Sandbox::User=root
 """.split()
-    path = "os.environ['PATH'] = '/usr/sbin:/usr/bin:/sbin:/bin'"
-    program(root, "apt-get", f"{path}\nos.execv('/usr/bin/apt-get', ['apt-get', *{settings!r}, *a])")
-    dpkg = ["dpkg", f"--root={root}", f"--log={root}/dpkg.log", "--force-not-root"]
-    program(root, "dpkg", f"{path}\nos.execv('/usr/bin/dpkg', [*{dpkg!r}, *a])")
+    for name, options in (
+        ("apt-get", settings),
+        ("dpkg", [f"--root={root}", f"--log={root}/dpkg.log", "--force-not-root"]),
+    ):
+        words = shlex.join([f"/usr/bin/{name}", *options])
+        file(root, f"/usr/bin/{name}", f'#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {words} "$@"\n')
+        (root / f"usr/bin/{name}").chmod(0o755)
     program(root, "aws", _AWS)
 
 

@@ -42,13 +42,13 @@ else:
 """
 # Lets in whoever's key is in their authorized_keys, once KnownHostsCommand has told a host key; goes by ssh_config.d.
 SSH = """
-import subprocess
 options = dict(o.split('=', 1) for w, o in zip(a[0::2], a[1::2]) if w == '-o')
 config = read('/etc/ssh/ssh_config.d/50-llm-fleet.conf')
 if a[0] == '-G' and len(a) == 2:
     print('stricthostkeychecking ' + ('accept-new' if 'accept-new' in config else 'ask'))
     sys.exit()
 if options.get('BatchMode') != 'yes' or options.get('StrictHostKeyChecking') != 'yes' or a[-1] != 'true': bad()
+import subprocess
 command = [l.split() for l in config.splitlines() if l.split()[:1] == ['KnownHostsCommand']]
 told = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
 if not told: sys.exit('Host key verification failed.')
