@@ -16,6 +16,7 @@ from llm_fleet.cli.logs import commands as logs
 from llm_fleet.cli.mirror import commands as mirror
 from llm_fleet.cli.nodes import commands as nodes
 from llm_fleet.cli.plan import commands as plan
+from llm_fleet.cli.terminal.ctrl_c import ctrl_c_is_never_lost
 from llm_fleet.cli.terminal.plain_text import plain_line
 from llm_fleet.cli.update import commands as update
 from llm_fleet.cli.upgrade import commands as upgrade
@@ -31,10 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = argparse.Namespace()
     try:
-        _parser().parse_args(argv, arguments)
-        code: int = arguments.run(arguments)
-        sys.stdout.flush()
-        return code
+        with ctrl_c_is_never_lost():
+            _parser().parse_args(argv, arguments)
+            code: int = arguments.run(arguments)
+            sys.stdout.flush()
+            return code
     except FleetError as error:
         return _told(error, as_json=getattr(arguments, "json", False))
     except SystemExit as leaving:  # argparse's own way out, with its message printed.
