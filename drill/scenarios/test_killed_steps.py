@@ -17,7 +17,7 @@ from drill.scenarios.conftest import Deploy
 
 _STATE = "var/lib/llm-fleet/state.json"
 _OWN_TO_EACH = ("/home/.llm-fleet/", "/etc/hostname", "/etc/machine-id", "/etc/ssh/ssh_host_", "/etc/munge")
-_LITTER = re.compile(r"^/etc/(group|gshadow|passwd|shadow|subgid|subuid)(\.\d+|\.lock|-)$")
+_LITTER = re.compile(r"^/etc/(group|gshadow|passwd|shadow|subgid|subuid)(\.\d+|\.lock|[-+])$")
 """What groupadd and useradd leave beside their files when they are killed, and take for nothing the next time."""
 _BUNDLE = re.compile(r"^/opt/llm-fleet/bundles/[0-9a-f]{64}")
 _ROLES = ("Controller", "Login", "Compute")
