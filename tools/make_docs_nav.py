@@ -25,7 +25,7 @@ _GUIDES = (
 )
 _TRAINING = ("from-nothing-to-a-served-model", "fitting", "jobs")
 _TO_LOOK_UP = ("fleet-file.md", "examples.md", "users.md", "versions.md", "update-plan.md", "mirror.md")
-_PROOF = ("proven.md", "pains.md", "drill.md", "local-serving.md", "speed.md")
+_PROOF = ("proven.md", "assumptions.md", "pains.md", "drill.md", "local-serving.md", "speed.md")
 Chapter = tuple[str, list[str]]
 
 

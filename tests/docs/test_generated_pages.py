@@ -8,6 +8,7 @@ import pytest
 
 from tests.house.test_error_codes import CODES
 from tools import (
+    make_docs_assumptions,
     make_docs_commands,
     make_docs_errors,
     make_docs_examples,
@@ -33,6 +34,7 @@ def same(folder: Path, made: Mapping[str, str]) -> None:
 
 
 TOOLS = {
+    make_docs_assumptions.PLACE: make_docs_assumptions.page,
     make_docs_commands.PLACE: make_docs_commands.page,
     make_docs_examples.PLACE: make_docs_examples.page,
     make_docs_node_failures.PLACE: make_docs_node_failures.page,

@@ -22,8 +22,8 @@ class NodeRole(Construct):
     the role never starts nodes without their permissions.
 
     The trust has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy lists the jobs that send
-    that key and HyperPod is not among them (not verified by a call). A condition on a key that is not sent would
-    keep every cluster from being created.
+    that key and HyperPod is not among them. A condition on a key that is not sent would keep every cluster from being
+    created. assumption: sagemaker-sends-no-source-account
     """
 
     def __init__(

@@ -22,8 +22,9 @@ class WorkbenchRole(Construct):
     """A role that SageMaker takes, with these permissions, and with that to hand itself to what it makes.
 
     Its policies are managed ones. What uses the role must depend on this construct, so that none starts without them.
-    The trust has no `aws:SourceAccount`: which of SageMaker's features send it, no document that we found tells for
-    notebook instances, and a condition on a key that is not sent would keep every instance from starting (unverified).
+    The trust has no `aws:SourceAccount`: that SageMaker sends it for notebook instances is not documented, and a
+    condition on a key that is not sent would keep every instance from starting.
+    assumption: sagemaker-sends-no-source-account
     """
 
     def __init__(

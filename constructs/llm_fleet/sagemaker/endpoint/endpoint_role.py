@@ -18,7 +18,8 @@ class EndpointRole(Construct):
 
     Its policy is a managed one: CloudFormation makes it before the role, so no instance starts without it. The trust
     has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy does not list endpoints among what
-    sends that key, and a condition on a key that is not sent would keep every endpoint from being created (unverified).
+    sends that key, and a condition on a key that is not sent would keep every endpoint from being created.
+    assumption: sagemaker-sends-no-source-account
     """
 
     def __init__(self, scope: Construct, id: str, *, description: str, permissions: Sequence[Permission]) -> None:

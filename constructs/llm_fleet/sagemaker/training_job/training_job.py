@@ -239,7 +239,7 @@ class TrainingJob(Construct):
             service="sagemaker.amazonaws.com",
             description=f"Containers of the training job {self.job.name}",
             permissions=job_permissions(features, self._place),
-            # Whether SageMaker sends the account for training jobs, no document that we found says (unverified).
+            # Whether SageMaker sends the account for training jobs: assumption: sagemaker-sends-no-source-account
             tells_account=False,
         )
 

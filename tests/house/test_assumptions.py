@@ -1,0 +1,238 @@
+"""Code, docs and the register of assumptions hold together: no entry without use, no doubt without an entry."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.assumptions import KINDS, SAYS, TIERS, Assumption, Evidence, assumption, assumptions, topics
+from tools.assumption_citations import REGISTER, citations, cited_in, doubts, is_code, texts
+from tools.synth_environment import ROOT
+
+TOPICS = {
+    "cloudformation", "ec2", "ecs", "fsx", "hyperpod", "iam", "monitoring", "neuron", "nodes", "parallelcluster",
+    "prices", "sagemaker", "slurm", "vendors",
+}  # fmt: skip
+ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+DATE = re.compile(r"20\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+NOT_YET = frozenset(
+    {
+        "constructs/llm_fleet/catalog/data/api_rates.json",
+        "constructs/llm_fleet/catalog/data/cluster_alarms.json",
+        "constructs/llm_fleet/catalog/data/ecs_neuron_ami.json",
+        "constructs/llm_fleet/catalog/data/ecs_tasks.json",
+        "constructs/llm_fleet/catalog/data/endpoint_images.json",
+        "constructs/llm_fleet/catalog/data/endpoint_instances.json",
+        "constructs/llm_fleet/catalog/data/endpoint_operations.json",
+        "constructs/llm_fleet/catalog/data/endpoints.json",
+        "constructs/llm_fleet/catalog/data/failure_words.json",
+        "constructs/llm_fleet/catalog/data/inference_amis.json",
+        "constructs/llm_fleet/catalog/data/inference_sight.json",
+        "constructs/llm_fleet/catalog/data/instances.json",
+        "constructs/llm_fleet/catalog/data/model_exports.json",
+        "constructs/llm_fleet/catalog/data/model_memory.json",
+        "constructs/llm_fleet/catalog/data/model_servers.json",
+        "constructs/llm_fleet/catalog/data/model_shapes.json",
+        "constructs/llm_fleet/catalog/data/neuron_devices.json",
+        "constructs/llm_fleet/catalog/data/neuron_releases.json",
+        "constructs/llm_fleet/catalog/data/price_list.json",
+        "constructs/llm_fleet/catalog/data/prices.json",
+        "constructs/llm_fleet/catalog/data/regions.json",
+        "constructs/llm_fleet/catalog/data/sagemaker_notebooks.json",
+        "constructs/llm_fleet/catalog/data/session_manager.json",
+        "constructs/llm_fleet/catalog/data/smp_images.json",
+        "constructs/llm_fleet/catalog/data/software_update.json",
+        "constructs/llm_fleet/catalog/data/studio.json",
+        "constructs/llm_fleet/catalog/data/training_environments.json",
+        "constructs/llm_fleet/catalog/data/training_job.json",
+        "constructs/llm_fleet/catalog/data/training_job_images.json",
+        "constructs/llm_fleet/catalog/data/training_models.json",
+        "constructs/llm_fleet/catalog/smp_images.py",
+        "constructs/llm_fleet/cli/check/buckets.py",
+        "constructs/llm_fleet/cli/plan/cost_section.py",
+        "constructs/llm_fleet/cli/plan/deployed_stacks.py",
+        "constructs/llm_fleet/cli/plan/hyperpod_changes.py",
+        "constructs/llm_fleet/cli/upgrade/hyperpod_upgrade.py",
+        "constructs/llm_fleet/functions/training_watch/failures.json",
+        "constructs/llm_fleet/functions/training_watch/layouts.json",
+        "constructs/llm_fleet/hyperpod/cluster_grants.py",
+        "constructs/llm_fleet/iam/bucket_permissions.py",
+        "constructs/llm_fleet/iam/session_document.py",
+        "constructs/llm_fleet/inference/managed_hosts.py",
+        "constructs/llm_fleet/jobs/smp_configuration.py",
+        "constructs/llm_fleet/network/endpoints.py",
+        "constructs/llm_fleet/rules/hyperpod_updates.py",
+        "constructs/llm_fleet/rules/parallelcluster/update/policy.py",
+        "constructs/llm_fleet/rules/training/smp_place.py",
+        "constructs/llm_fleet/sagemaker/endpoint/endpoint_permissions.py",
+        "constructs/llm_fleet/sagemaker/endpoint/reaper_statements.py",
+        "constructs/llm_fleet/sagemaker/notebook/notebook_permissions.py",
+        "constructs/llm_fleet/sagemaker/studio/studio_permissions.py",
+        "constructs/llm_fleet/sagemaker/training_job/job_grants.py",
+        "constructs/llm_fleet/sagemaker/training_job/job_permissions.py",
+        "docs/commands/logs-events-upgrade-bundle.md",
+        "docs/commands/plan.md",
+        "docs/constructs/accounting.md",
+        "docs/constructs/cluster-metrics.md",
+        "docs/constructs/hugging-face-endpoint-operations.md",
+        "docs/constructs/hugging-face-endpoint.md",
+        "docs/constructs/hyperpod-cluster.md",
+        "docs/constructs/inference-front.md",
+        "docs/constructs/inference-scaling.md",
+        "docs/constructs/monitoring.md",
+        "docs/constructs/network.md",
+        "docs/constructs/node-role.md",
+        "docs/constructs/parallelcluster-rules.md",
+        "docs/constructs/studio.md",
+        "docs/constructs/training-job.md",
+        "docs/constructs/training-notebook.md",
+        "docs/constructs/training-runtime.md",
+        "docs/constructs/training-watch.md",
+        "docs/guides/when-it-fails.md",
+        "docs/node-failures/LFN90.md",
+        "docs/training/jobs.md",
+        "docs/training/neuron.md",
+        "docs/training/smp.md",
+        "docs/users.md",
+        "drill/image/recipe/slurm.sh",
+        "lifecycle_scripts/llm_fleet_node/downloading/mirror.py",
+        "lifecycle_scripts/llm_fleet_node/downloading/vendor.py",
+        "lifecycle_scripts/llm_fleet_node/exporters/kinds.py",
+        "lifecycle_scripts/llm_fleet_node/metrics/sources/neuron.py",
+        "lifecycle_scripts/llm_fleet_node/users/slurm_enforcement.py",
+        "lifecycle_scripts/llm_fleet_training/backends/neuron/backend.py",
+        "lifecycle_scripts/node_files/training/clean_compile_cache.py",
+        "lifecycle_scripts/notebook_instance/jupyter.py",
+        "local_aws/README.md",
+        "local_aws/resources/moto_fixes/cluster_rules.py",
+        "local_aws/resources/moto_fixes/endpoint_rules.py",
+        "local_aws/resources/moto_fixes/notebook_rules.py",
+        "local_aws/resources/moto_fixes/s3_log_target.py",
+        "local_aws/resources/moto_fixes/studio_rules.py",
+        "local_aws/resources/types/ec2_security_groups.yaml",
+        "local_serving/README.md",
+        "local_serving/proxy/rules.py",
+        "local_serving/servers/tgi_messages.py",
+    }
+)
+
+
+def wrong_with(one: Assumption) -> Iterator[str]:
+    """What is wrong with one entry."""
+    if not ID.fullmatch(one.id):
+        yield "its id is not of lower-case words with hyphens"
+    for field in ("claim", "if_wrong", "design", "experiment", "cost"):
+        if len(getattr(one, field).strip()) < (4 if field == "cost" else 10):
+            yield f"{field} says nothing"
+    if one.tier not in TIERS:
+        yield f"tier {one.tier} is not one of {sorted(TIERS)}"
+    if not one.survives and not re.search(r"\b(because|since|cannot|no other|would|only|nothing|not)\b", one.design):
+        yield "it does not survive the other answer, and design gives no reason"
+    if not one.evidence:
+        yield "evidence is empty: say what was searched, as kind none"
+    for each in one.evidence:
+        if each.kind not in KINDS or each.says not in SAYS:
+            yield f"evidence {each.kind} {each.says} is not one of {KINDS} and {SAYS}"
+        if not each.source.strip() or not DATE.fullmatch(each.date):
+            yield f"evidence {each.source!r} of {each.date!r} has no source or no ISO date"
+
+
+def test_every_entry_is_whole():
+    assert {one.id: found for one in assumptions() if (found := list(wrong_with(one)))} == {}
+
+
+WHOLE = Assumption(
+    id="a-b", topic="ec2", claim="EC2 does what it says.", evidence=(Evidence(kind="none", source="all", date="2026"),),
+    if_wrong="Nothing works.", design="Nothing is done, because nothing can be.", survives=False,
+    experiment="Try it in an account.", tier=0, cost="free",
+)  # fmt: skip
+
+
+def test_a_whole_entry_passes():
+    assert list(wrong_with(WHOLE)) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": "Not_well_formed"},
+        {"id": "single"},
+        {"claim": " "},
+        {"if_wrong": ""},
+        {"experiment": "try"},
+        {"cost": ""},
+        {"tier": 4},
+        {"evidence": ()},
+        {"evidence": (Evidence(kind="belief", source="us", date="2026"),)},
+        {"evidence": (Evidence(kind="code", source="us", date="2026", says="maybe"),)},
+        {"evidence": (Evidence(kind="code", source="", date="2026"),)},
+        {"evidence": (Evidence(kind="code", source="us", date="2026-13-01"),)},
+        {"design": "The fleet stops."},
+    ],
+)
+def test_an_entry_that_is_not_whole_is_found(change: dict[str, Any]):
+    assert len(list(wrong_with(replace(WHOLE, **change)))) == 1
+
+
+def test_ids_are_used_once():
+    ids = [one.id for one in assumptions()]
+    assert sorted(ids) == sorted(set(ids))
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_data_file_is_one_of_the_topics_and_in_order(topic: str):
+    assert topic in TOPICS
+    document: dict[str, Any] = json.loads((ROOT / REGISTER / f"{topic}.json").read_text(encoding="utf-8"))
+    assert set(document) == {"source", "checked", "facts"}
+    assert DATE.fullmatch(document["checked"])
+    ids = [one["id"] for one in document["facts"]]
+    assert ids == sorted(ids)
+
+
+def test_an_entry_is_found_by_its_id():
+    first = assumptions()[0]
+    assert assumption(first.id) is first
+    with pytest.raises(KeyError):
+        assumption("no-such-entry")
+
+
+def test_every_entry_that_is_cited_exists():
+    known = {one.id for one in assumptions()}
+    assert {name: places for name, places in citations().items() if name not in known} == {}
+
+
+def test_every_entry_is_cited_in_code():
+    """An entry that only docs cite is relied on by nothing: remove it, or cite it where code relies on it."""
+    assert [one.id for one in assumptions() if not any(map(is_code, citations().get(one.id, ())))] == []
+
+
+def test_no_doubt_stands_without_an_entry():
+    """What is said to be unverified is an entry of the register, cited in the same comment, paragraph or entry."""
+    found = {name: pieces for name, text in texts().items() if (pieces := doubts(name, text))}
+    assert {name: pieces for name, pieces in found.items() if name not in NOT_YET} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", '"""Do it.\n\nUnverified: no page of AWS says so."""\n'),
+        ("a.py", "# It starts late\n# (unverified).\nA = 1\n"),
+        ("a.md", "# Title\n\n- one\n- two, which is\n  documented nowhere\n"),
+        ("a.sh", "# Not\n# verified on an AMI.\ntrue\n"),
+        ("a.json", '{"facts": [{"name": "a", "source": "in no document"}, {"source": "assumption: a-b"}]}'),
+    ],
+)
+def test_doubt_is_found_and_an_entry_answers_it(name: str, text: str):
+    assert len(doubts(name, text)) == 1
+    answered = text.replace("nverified", "nverified, assumption: a-b").replace("erified on", "erified, assumption: a-b")
+    answered = answered.replace("nowhere", "nowhere (assumption: a-b)").replace(
+        'document"', 'document, assumption: a-b"'
+    )
+    assert doubts(name, answered) == []
+
+
+def test_citations_are_read_over_the_end_of_a_line():
+    assert cited_in("# Source: assumption\n#   a-b and assumption: c-d, assumptions in general") == ["a-b", "c-d"]
