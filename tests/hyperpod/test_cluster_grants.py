@@ -19,6 +19,7 @@ from llm_fleet import FleetError, HyperPodCluster, InstanceGroup
 
 ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/abcdefgh1234"
 Make = Callable[..., HyperPodCluster]
+NODES = "arn:aws:ssm:us-west-2:111122223333:managed-instance/sagemaker-cluster:abcdefgh1234_*"
 PRINCIPAL: Any = iam.AccountPrincipal("111122223333")
 
 
@@ -41,7 +42,7 @@ def test_session_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> 
         {
             "Effect": "Allow",
             "Action": "ssm:StartSession",
-            "Resource": [ARN, f"{ssm}:document/SSM-SessionManagerRunShell"],
+            "Resource": [ARN, f"{ssm}:document/SSM-SessionManagerRunShell", NODES],
             "Condition": {"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         },
         {
@@ -55,14 +56,14 @@ def test_session_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> 
 def test_jobs_are_submitted_by_commands_on_this_cluster_only(stack: cdk.Stack, engineers: iam.Role) -> None:
     assert HyperPodCluster.from_cluster_arn(stack, "Old", ARN).grants.submit_jobs(engineers).success
     start, _, find = statements(stack)
-    assert start["Resource"] == [ARN, "arn:aws:ssm:us-west-2::document/AWS-StartNonInteractiveCommand"]
+    assert start["Resource"] == [ARN, NODES, "arn:aws:ssm:us-west-2::document/AWS-StartNonInteractiveCommand"]
     assert (find["Action"], find["Resource"]) == (["sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"], ARN)
 
 
 def test_session_with_another_document(stack: cdk.Stack, engineers: iam.Role) -> None:
     document = "arn:aws:ssm:us-west-2::document/AWS-StartPortForwardingSession"
     HyperPodCluster.from_cluster_arn(stack, "Old", ARN).grants.ssm_session(engineers, documents=[document])
-    assert statements(stack)[0]["Resource"] == [ARN, document]
+    assert statements(stack)[0]["Resource"] == [ARN, NODES, document]
 
 
 def test_describe_reads_and_manage_does_not_reshape(make: Make, stack: cdk.Stack, engineers: iam.Role) -> None:

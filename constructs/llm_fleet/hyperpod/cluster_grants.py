@@ -7,6 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
+from llm_fleet.iam.granted import tell_reasons
 from llm_fleet.iam.session_document import SessionDocument, check_is_document
 from llm_fleet.iam.session_user import tag_session_user, tell_session_reasons
 
@@ -37,6 +38,11 @@ class GrantedCluster(Protocol):
         """Its ARN."""
         ...
 
+    @property
+    def cluster_id(self) -> str:
+        """The end of its ARN, which the ids of its nodes begin with."""
+        ...
+
 
 class ClusterGrants:
     """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
@@ -57,7 +63,7 @@ class ClusterGrants:
         start = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["ssm:StartSession"],
-            resource_arns=[self._cluster.cluster_arn, *(documents or [shell])],
+            resource_arns=[self._cluster.cluster_arn, self._nodes_arn(), *(documents or [shell])],
             # Without it Session Manager does not ask whether the caller may use the default document.
             conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
         )
@@ -67,6 +73,7 @@ class ClusterGrants:
             actions=["ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel"],
             resource_arns=[self._ssm_arn("session", "${aws:userid}-*")],
         )
+        tell_reasons(grantee, {self._nodes_arn(): "nodes of this cluster alone; their ids do not exist before"})
         return start.combine(own)
 
     def session_as(
@@ -75,7 +82,8 @@ class ClusterGrants:
         """Let `role` log in to every node as `user` of the cluster, and in no other way: by `document` alone.
 
         The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user whom the nodes have not, and
-        for a role that is made elsewhere or has another user. AWS documents no Run As for HyperPod (unverified).
+        for a role that is made elsewhere or has another user.
+        assumption: hyperpod-run-as
         """
         check_is_document(document)
         tag_session_user(role, user, known=self._users)
@@ -108,6 +116,14 @@ class ClusterGrants:
         return iam.Grant.add_to_principal(
             grantee=grantee, actions=list(actions), resource_arns=[self._cluster.cluster_arn]
         )
+
+    def _nodes_arn(self) -> str:
+        """The nodes as Session Manager's managed instances, whose ids are `sagemaker-cluster:<id>_<group>-<instance>`.
+
+        AWS's own page on HyperPod names this resource for `ssm:StartSession`, and no document names the cluster's ARN,
+        so both are granted. assumption: hyperpod-start-session-resource
+        """
+        return self._ssm_arn("managed-instance", f"sagemaker-cluster:{self._cluster.cluster_id}_*")
 
     def _aws_document(self, name: str) -> str:
         return self._stack.format_arn(service="ssm", account="", resource="document", resource_name=name)

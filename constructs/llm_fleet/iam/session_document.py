@@ -26,8 +26,8 @@ class SessionDocument(Construct):
     session starts: there is no way back to `ssm-user`, who can become root. `cluster.grants.session_as` sets the tag.
     Whoever may tag that role may be anyone: `iam:TagRole` belongs to administrators alone.
 
-    AWS documents Run As for managed nodes such as ParallelCluster's; for targets of HyperPod (`sagemaker-cluster:…`) it
-    is unverified.
+    It works with nodes of ParallelCluster and of HyperPod; for the latter try it with one role first.
+    assumption: hyperpod-run-as
     """
 
     def __init__(

@@ -16,7 +16,7 @@ HASH = re.compile(r"(?<=jupyterlab-|codeeditor-)[0-9a-f]{8}\b")
 SCRIPT = re.compile(r'"#!/bin/bash[^\n]*"')
 
 
-def test_nag_finds_nothing_and_the_template_is_unchanged(app: cdk.App, stack: cdk.Stack):
+def test_nag_finds_nothing_and_the_golden_template_is_unchanged(app: cdk.App, stack: cdk.Stack):
     """A changed logical id replaces the domain, and with it all spaces of everybody."""
     everything(stack).add_outputs()
     assert nag_findings(app) == []

@@ -153,7 +153,8 @@ class Session:
         refuse(
             Code.JOBS_SESSION,
             f"the session with {self.target.name} failed: {said}",
-            "see that you may call ssm:StartSession on the cluster; "
+            "see that you may call ssm:StartSession on the cluster's ARN and on the nodes' "
+            "(arn:<partition>:ssm:<region>:<account>:managed-instance/sagemaker-cluster:<cluster id>_*); "
             f"`aws ssm start-session --region {self.target.region} --target {self.target.ssm}` opens a shell there",
             subject="Session Manager",
         )
