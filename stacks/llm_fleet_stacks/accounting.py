@@ -1,5 +1,8 @@
 """Where the clusters of a fleet file keep Slurm's accounting."""
 
+from collections.abc import Callable
+
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
@@ -8,16 +11,18 @@ from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.accounting import AccountingConfig
 from llm_fleet.config.parallelcluster.accounting import SlurmAccountingConfig
-from llm_fleet_stacks.imported import imported_security_group
 
 _SECRET = "AccountingSecret"  # noqa: S105 - a construct's id
-_GUARD = "AccountingGuard"
+_Group = Callable[[str], ec2.ISecurityGroup]
 
 
 def hyperpod_accounting(
-    scope: Construct, config: AccountingConfig | None, *, database: SlurmDatabase | None
+    scope: Construct, config: AccountingConfig | None, *, database: SlurmDatabase | None, group: _Group
 ) -> AccountingDatabase | None:
-    """Return the database of a HyperPod cluster, `database` where it is the fleet's; `None` for the controller's."""
+    """Return the database of a HyperPod cluster, `database` where it is the fleet's; `None` for the controller's.
+
+    `group` returns the security group of an id, the same one for every cluster.
+    """
     if config is None:
         return None
     if config.of_fleet:
@@ -27,19 +32,22 @@ def hyperpod_accounting(
         secret=secretsmanager.Secret.from_secret_complete_arn(scope, _SECRET, config.secret_arn),
         port=config.port,
         database_name=config.database_name,
-        connections=imported_security_group(scope, _GUARD, config.security_group_id),
+        connections=group(config.security_group_id) if config.security_group_id else None,
     )
 
 
 def parallelcluster_accounting(
-    scope: Construct, config: SlurmAccountingConfig | None, *, database: SlurmDatabase | None
+    scope: Construct, config: SlurmAccountingConfig | None, *, database: SlurmDatabase | None, group: _Group
 ) -> Accounting | None:
-    """Return the accounting of a ParallelCluster, in `database` where it is the fleet's; `None` for none."""
+    """Return the accounting of a ParallelCluster, in `database` where it is the fleet's; `None` for none.
+
+    `group`: as for HyperPod.
+    """
     if config is None:
         return None
     if config.of_fleet:
         return Accounting.database(_made(database))
-    guard = imported_security_group(scope, _GUARD, config.security_group_id)
+    guard = group(config.security_group_id) if config.security_group_id else None
     if config.slurmdbd_host is not None:
         return Accounting.slurmdbd(
             config.slurmdbd_host,

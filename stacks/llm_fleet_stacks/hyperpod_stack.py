@@ -57,7 +57,10 @@ class HyperPodStack(cdk.Stack):
             "Cluster",
             fleet_name=fleet_name,
             cluster_name=config.cluster_name,
-            groups=[instance_group_from(self, group) for group in config.groups.values()],
+            groups=[
+                instance_group_from(self, group, security_group=storage.shared_security_group)
+                for group in config.groups.values()
+            ],
             network=network_for(self, network),
             availability_zone_id=config.availability_zone_id,
             lustre=storage.lustre,
@@ -68,7 +71,9 @@ class HyperPodStack(cdk.Stack):
             node_provisioning_mode=config.node_provisioning_mode,
             node_recovery=config.node_recovery,
             slurm_config_strategy=config.slurm_config_strategy,
-            accounting_database=hyperpod_accounting(self, config.accounting_database, database=database),
+            accounting_database=hyperpod_accounting(
+                self, config.accounting_database, database=database, group=storage.shared_security_group
+            ),
             users=[user_from(user) for user in config.people.values()],
             slurm_accounts=[slurm_account_from(account) for account in config.slurm_accounts.values()],
             directory=directory_from(self, config.asked_directory),

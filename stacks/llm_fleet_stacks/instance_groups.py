@@ -1,5 +1,7 @@
 """The instance groups that a fleet file describes, as values of the construct."""
 
+from collections.abc import Callable
+
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
@@ -17,8 +19,13 @@ from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate
 from llm_fleet_stacks.imported import imported_key, imported_role, imported_subnet
 
 
-def instance_group_from(scope: Construct, group: GroupConfig) -> InstanceGroup:
-    """Return the group that `group` describes; what it names by id is imported below `scope`."""
+def instance_group_from(
+    scope: Construct, group: GroupConfig, *, security_group: Callable[[str], ec2.ISecurityGroup]
+) -> InstanceGroup:
+    """Return the group that `group` describes; what it names by id is imported below `scope`.
+
+    `security_group` returns the security group of an id, the same one for every cluster that names it.
+    """
     return InstanceGroup(
         name=group.name,
         node_type=group.node_type,
@@ -47,10 +54,7 @@ def instance_group_from(scope: Construct, group: GroupConfig) -> InstanceGroup:
             imported_subnet(scope, f"Subnet-{group.name}-{index}", subnet_id)
             for index, subnet_id in enumerate(group.override_subnet_ids)
         ],
-        security_groups=[
-            ec2.SecurityGroup.from_security_group_id(scope, f"SecurityGroup-{group.name}-{index}", group_id)
-            for index, group_id in enumerate(group.override_security_group_ids)
-        ],
+        security_groups=[security_group(group_id) for group_id in group.override_security_group_ids],
         execution_role=imported_role(scope, f"ExecutionRole-{group.name}", group.execution_role_arn),
         scheduled_update=_scheduled_update(group.scheduled_update),
         auto_patch=_auto_patch(group.auto_patch),

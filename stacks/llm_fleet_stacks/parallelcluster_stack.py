@@ -83,7 +83,9 @@ class ParallelClusterStack(cdk.Stack):
             image_id=config.image_id,
             scheduler=config.scheduler,
             slurm=_slurm(config.slurm),
-            accounting=parallelcluster_accounting(self, config.accounting, database=database),
+            accounting=parallelcluster_accounting(
+                self, config.accounting, database=database, group=storage.shared_security_group
+            ),
             scripts=_scripts(config, storage),
             users=[user_from(user) for user in config.people.values()],
             slurm_accounts=[slurm_account_from(account) for account in config.slurm_accounts.values()],

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -46,6 +47,7 @@ class StorageStack(cdk.Stack):
         super().__init__(
             scope, id, env=env, tags=tags, description="Storage of an LLM fleet (llm-fleet)", stack_name=id
         )
+        self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
         """Encrypts all that has no key of its own."""
         self.access_logs = AccessLogBucket(self, "AccessLogs")
@@ -77,6 +79,17 @@ class StorageStack(cdk.Stack):
         if self._lifecycle_bucket is None:
             raise ValueError(f"{self.node.id} was made without a bucket for the scripts of clusters")
         return self._lifecycle_bucket
+
+    def shared_security_group(self, group_id: str) -> ec2.ISecurityGroup:
+        """Return the security group of that id, imported once for all stacks of the fleet.
+
+        Its rules stand in this stack: EC2 refuses a rule that exists, and another cluster's stack may want the same.
+        """
+        if group_id not in self._shared_groups:
+            self._shared_groups[group_id] = ec2.SecurityGroup.from_security_group_id(
+                self, f"SharedSecurityGroup-{group_id}", group_id
+            )
+        return self._shared_groups[group_id]
 
     def _make_lifecycle_bucket(self, fleet_name: str) -> LifecycleBucket:
         return LifecycleBucket(

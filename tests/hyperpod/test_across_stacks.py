@@ -1,5 +1,6 @@
 """Clusters in a stack of their own, beside a stack of what outlives them."""
 
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -17,6 +18,8 @@ from llm_fleet import (
     LustreFileSystem,
 )
 from llm_fleet.network.naming import rule_description
+from tests.assembly.assembly import Assembly
+from tests.assembly.checks import rules_twice
 
 GROUPS = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=4)]
 
@@ -123,3 +126,46 @@ def test_a_group_that_is_imported_twice_is_one(app: cdk.App, stack: cdk.Stack, n
         assert not Template.from_stack(where).find_resources("AWS::EC2::SecurityGroupIngress")
     rules = Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress").values()
     assert len([rule for rule in rules if rule["Properties"]["Description"] == "nodes of one cluster"]) == 2
+
+
+def test_clusters_of_two_stacks_share_an_imported_group_in_a_network_that_is_imported_twice(
+    app: cdk.App, stack: cdk.Stack
+) -> None:
+    """The rules stand in the stack that imports the shared groups, as the documents tell users of constructs."""
+    shared, guard = (
+        ec2.SecurityGroup.from_security_group_id(stack, name, f"sg-0123456789abcdef{digit}")
+        for name, digit in (("Shared", 9), ("Guard", 3))
+    )
+    secret = secretsmanager.Secret(stack, "Secret")
+    for name in ("One", "Two"):
+        where = cdk.Stack(app, name, env=cdk.Environment(account=stack.account, region=stack.region))
+        network = FleetNetwork.from_ids(
+            where,
+            "Network",
+            vpc_id="vpc-0123456789abcdef0",
+            subnets={"usw2-az4": "subnet-0123456789abcdef0"},
+            security_group_id="sg-0123456789abcdef0",
+        )
+        workers = InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, security_groups=[shared])
+        database = AccountingDatabase(endpoint="slurm.example.com", secret=secret, connections=guard)
+        HyperPodCluster(where, "Train", network=network, groups=[*GROUPS, workers], accounting_database=database)
+    assert rules_twice(Assembly.read(Path(app.synth().directory))) == []
+    assert len(Template.from_stack(stack).find_resources("AWS::EC2::SecurityGroupIngress")) == 4
+
+
+def test_groups_with_security_groups_of_their_own_reach_each_other(
+    app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+) -> None:
+    """As `security_groups` says: a group with one of its own is let through to all other nodes."""
+    groups = [EfaSecurityGroup(stack, name, vpc=network.vpc) for name in ("OwnOne", "OwnTwo")]
+    workers = [
+        InstanceGroup.workers(f"own{number}", "ml.trn1.32xlarge", count=1, security_groups=[group])
+        for number, group in enumerate(groups)
+    ]
+    HyperPodCluster(stack, "Train", network=network, groups=[*GROUPS, *workers])
+    one, two = (stack.resolve(group.security_group_id) for group in groups)
+    template = Template.from_stack(stack)
+    for here, there in ((one, two), (two, one)):
+        rule = {"GroupId": here, "SourceSecurityGroupId": there, "IpProtocol": "-1"}
+        template.has_resource_properties("AWS::EC2::SecurityGroupIngress", rule)
+    assert rules_twice(Assembly.read(Path(app.synth().directory))) == []

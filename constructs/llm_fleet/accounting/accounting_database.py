@@ -26,9 +26,11 @@ class AccountingDatabase:
     """The schema. Default: one of this cluster's own, so that a cluster made anew does not meet its forerunner's
     records (Slurm refuses another cluster's id)."""
     connections: ec2.IConnectable | None = None
-    """What guards the database; the cluster's nodes are let in, by rules in its stack. Default: you let them in.
+    """What guards the database; the cluster's nodes are let in. Default: you let them in.
 
-    Clusters of several stacks that import one and the same guard: give it to one of them, as EC2 takes a rule once.
+    The rules of an imported guard stand in the stack that imports it. Where clusters of several stacks share a guard,
+    import it once, in a stack that all of them stand on, and give each cluster that object: EC2 refuses a rule that
+    exists.
     """
 
     servers: Sequence[IDependable] = ()

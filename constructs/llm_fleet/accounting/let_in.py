@@ -7,6 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from llm_fleet.network.node_ports import let_through
+from llm_fleet.rules.tokens import is_unresolved
 
 
 def let_in(
@@ -15,11 +16,15 @@ def let_in(
     """Let nodes in `groups`, of the cluster at `scope`, open connections to what `connections` guards.
 
     The rules of a group that the cluster's stack makes stand in that stack, which waits for the guard's already. Those
-    of a group that clusters share stand beside the guard, once for all of them.
+    of a group that clusters share, and of one that is known by its id and that any stack may import, stand beside the
+    guard, once for all clusters that are given the same guard. A guard that is the nodes' own group needs no rule.
     """
     rules: list[Construct] = []
     for guard in connections.connections.security_groups:
         for group in groups:
-            home = scope if cdk.Stack.of(group) is cdk.Stack.of(scope) else guard
+            if group.security_group_id == guard.security_group_id:
+                continue
+            made_here = is_unresolved(group.security_group_id) and cdk.Stack.of(group) is cdk.Stack.of(scope)
+            home = scope if made_here else guard
             rules.append(let_through(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
     return rules

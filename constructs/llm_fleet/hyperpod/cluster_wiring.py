@@ -1,6 +1,7 @@
 """Ties a cluster to its neighbours: who may talk to whom, and what must exist first."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
@@ -31,12 +32,10 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     """
     groups = security_groups_of(plan)
     rules: list[Construct] = []
-    for own in groups[1:]:
+    for one, other in combinations(groups, 2):
         # Within one group its self-rules do it.
-        # An imported group may be imported by other clusters too: beside the network's all share its rules.
-        home = own if is_unresolved(own.security_group_id) else groups[0]
-        for source, target in ((own, groups[0]), (groups[0], own)):
-            rules.append(let_through(home, source, target, what="nodes of one cluster"))
+        for source, target in ((other, one), (one, other)):
+            rules.append(let_through(_home(one, other), source, target, what="nodes of one cluster"))
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
@@ -44,6 +43,16 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     if database is not None and database.connections is not None:
         rules += let_in(scope, groups, database.connections, port=database.port or hyperpod_facts().accounting_port)
     return rules
+
+
+def _home(one: ec2.ISecurityGroup, other: ec2.ISecurityGroup) -> ec2.ISecurityGroup:
+    """Return the group beside which the rules between both stand, so that clusters which share the groups share them.
+
+    Beside one that a stack makes, if there is one, because each cluster may import the other anew. Else beside
+    `other`, which has to be imported once for all clusters.
+    """
+    made = [group for group in (one, other) if is_unresolved(group.security_group_id)]
+    return made[-1] if made else other
 
 
 def wait_for(resource: sagemaker.CfnCluster, plan: ClusterPlan, role: IConstruct, rules: Sequence[IConstruct]) -> None:

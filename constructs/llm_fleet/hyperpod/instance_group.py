@@ -82,6 +82,8 @@ class InstanceGroup:
     """Security groups in place of the cluster's, 5 at most. Default: the cluster's.
 
     Each needs rules from and to itself for all traffic, else EFA's health check fails: make them `EfaSecurityGroup`s.
+    Clusters of several stacks that share an existing one: import it once, in a stack that all of them stand on, and
+    give each cluster that object, because EC2 refuses a rule that exists.
     """
     execution_role: iam.IRole | iam.Role | None = None
     """What its nodes may do. Default: the cluster's role."""

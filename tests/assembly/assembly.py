@@ -1,0 +1,140 @@
+"""All templates of one cloud assembly, in order of deployment, with references resolved across stacks."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from local_aws.assembly.manifest import stacks_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """One resource of one stack."""
+
+    stack: str
+    logical_id: str
+    body: Json
+
+    @property
+    def type(self) -> str:
+        """The type, e.g. `AWS::EC2::VPC`."""
+        return self.body["Type"]
+
+    @property
+    def properties(self) -> Json:
+        """The properties; empty where there are none."""
+        return self.body.get("Properties", {})
+
+    @property
+    def place(self) -> str:
+        """`<stack>.<logical id>`, which also stands for its physical id in resolved values."""
+        return f"{self.stack}.{self.logical_id}"
+
+    @property
+    def kept(self) -> bool:
+        """Whether deleting its stack leaves it."""
+        return str(self.body.get("DeletionPolicy", "Delete")).startswith("Retain")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """The templates of an assembly by their stacks' names, each stack after those that it needs."""
+
+    templates: Mapping[str, Json]
+
+    @classmethod
+    def read(cls, folder: Path, *, account: str = "111122223333", region: str = "us-west-2") -> "Assembly":
+        """Read the assembly in `folder`; `account` and `region` stand for those that the app leaves open."""
+        stacks = stacks_of(folder, account=account, region=region)
+        return cls(templates={stack.name: json.loads(stack.template.read_text(encoding="utf-8")) for stack in stacks})
+
+    @cached_property
+    def resources(self) -> tuple[Resource, ...]:
+        """Every resource of every stack."""
+        return tuple(
+            Resource(stack=stack, logical_id=logical_id, body=body)
+            for stack, template in self.templates.items()
+            for logical_id, body in template.get("Resources", {}).items()
+        )
+
+    @cached_property
+    def by_place(self) -> Mapping[str, Resource]:
+        """Every resource by its place."""
+        return {resource.place: resource for resource in self.resources}
+
+    def resolve(self, value: Any, stack: str) -> Any:
+        """Return `value` of `stack` with each reference replaced by the place that it means, in whichever stack.
+
+        A `Ref`, and the `GroupId` of a security group, become `<stack>.<logical id>`, another attribute
+        `<stack>.<logical id>.<attribute>`. An output of another stack becomes what that stack outputs, be the reference
+        strong (`Fn::ImportValue`) or weak (`Fn::GetStackOutput`). What stays a token of CloudFormation, such as
+        `AWS::StackId`, differs by stack. Other functions stay, with their arguments resolved.
+        """
+        if isinstance(value, list):
+            return [self.resolve(one, stack) for one in cast("list[Any]", value)]
+        if not isinstance(value, dict):
+            return value
+        known = cast(Json, value)
+        if len(known) == 1:
+            name, argument = next(iter(known.items()))
+            if name == "Ref":
+                return _pseudo(argument, stack) if str(argument).startswith("AWS::") else f"{stack}.{argument}"
+            if name == "Fn::GetAtt":
+                return self._attribute(argument, stack)
+            if name == "Fn::Join":
+                return _joined(argument[0], self.resolve(argument[1], stack))
+            if (output := self.output(known)) is not None:
+                return self.resolve(output[1], output[0])
+        return {key: self.resolve(one, stack) for key, one in known.items()}
+
+    def output(self, value: Json) -> tuple[str, Any] | None:
+        """Return the stack and the unresolved value of the output that `value` takes from another stack, if any."""
+        weak = value.get("Fn::GetStackOutput")
+        if isinstance(weak, dict):
+            told = cast("dict[str, str]", weak)
+            return told["StackName"], self.templates[told["StackName"]]["Outputs"][told["OutputName"]]["Value"]
+        strong = value.get("Fn::ImportValue")
+        return self._exports.get(strong) if isinstance(strong, str) else None
+
+    def taken(self, value: Any) -> Iterator[tuple[str, Any]]:
+        """Give the producer and the output's value of every reference across stacks within `value`."""
+        if isinstance(value, dict):
+            if (output := self.output(cast(Json, value))) is not None:
+                yield output
+                return
+            value = list(cast(Json, value).values())
+        if isinstance(value, list):
+            for one in cast("list[Any]", value):
+                yield from self.taken(one)
+
+    @cached_property
+    def _exports(self) -> Mapping[str, tuple[str, Any]]:
+        return {
+            str(output["Export"]["Name"]): (stack, output["Value"])
+            for stack, template in self.templates.items()
+            for output in template.get("Outputs", {}).values()
+            if "Export" in output
+        }
+
+    def _attribute(self, argument: Any, stack: str) -> str:
+        logical_id, attribute = argument.split(".", 1) if isinstance(argument, str) else argument
+        return f"{stack}.{logical_id}" if attribute == "GroupId" else f"{stack}.{logical_id}.{attribute}"
+
+
+_SAME_IN_ALL_STACKS = ("AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::URLSuffix")
+
+
+def _pseudo(name: str, stack: str) -> str:
+    return f"<{name}>" if name in _SAME_IN_ALL_STACKS else f"<{stack} {name}>"
+
+
+def _joined(glue: str, parts: Any) -> Any:
+    known = cast("list[Any]", parts)
+    if isinstance(parts, list) and all(isinstance(part, str) for part in known):
+        return glue.join(known)
+    return {"Fn::Join": [glue, known]}
