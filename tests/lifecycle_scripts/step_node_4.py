@@ -55,6 +55,7 @@ def file(root: Path, path: str, text: str, mode: int = 0o644) -> None:
     """A file on the node."""
     place = root / path.lstrip("/")
     place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)  # What is there may be read-only, which stops everyone but root.
     place.write_text(text)
     place.chmod(mode)
 

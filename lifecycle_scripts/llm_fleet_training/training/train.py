@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -165,13 +166,13 @@ class _Start:
         """Tell the result, or that it was stopped."""
         if ended.stopped_by:
             self._say(f"stopped by {ended.stopped_by} at step {ended.step}: it goes on from there when started again")
-            self._close(STOPPED_MIRROR_SECONDS)
+            self._close(ended.step, STOPPED_MIRROR_SECONDS)
             return STOPPED
         digest = self.backend.parameters_sha256()
         if self.backend.is_main:
             write_result(self.settings.run_folder, self._result(ended, digest, seconds))
         self._say(f"done: {ended.step} steps, parameters {digest}")
-        self._close(MIRROR_SECONDS)
+        self._close(ended.step, MIRROR_SECONDS)
         return 0
 
     def _result(self, ended: Position, digest: str, seconds: float) -> Dict[str, Any]:
@@ -188,11 +189,15 @@ class _Start:
             "seconds_of_last_start": round(seconds, 3),
         }
 
-    def _close(self, seconds: float) -> None:
+    def _close(self, step: int, seconds: float) -> None:
         if self.metrics is not None:
             self.metrics.close()
         if self.mirror is not None:
             self.mirror.close(seconds)
+            # A checkpoint that was being copied when the last one was saved has been spared until now. The next start
+            # would remove it, too: failing here must not make a failure of a run that has ended.
+            with contextlib.suppress(OSError):
+                self.checkpoints.prune(self.settings.checkpoints_kept, step, in_use=self.mirror.waiting())
 
     def _say(self, text: str) -> None:
         if self.backend.is_main:

@@ -1,14 +1,14 @@
-"""Whole Python environments in the lock, resolved by the real pip from indexes on this machine."""
+"""Whole Python environments in the lock, resolved by the real uv from indexes on this machine."""
 
+import hashlib
 import json
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.main import main
 from llm_fleet.cli.mirror import asked_wheels
 from tests.cli.mirror.web import Web
@@ -16,21 +16,7 @@ from tests.cli.mirror.wheels import publish, requirements, wheel
 
 SYSTEM = "ubuntu-22.04-amd64"
 ROOT = Path(__file__).parents[3]
-PIP = ROOT / ".tools/uv/bin/python"
-"""A Python of the project's own with a pip; `.venv` has none."""
 Capture = pytest.CaptureFixture[str]
-
-
-def _interpreter() -> str | None:
-    for candidate in (str(PIP), sys.executable, shutil.which("python3.11") or ""):
-        program = "import pip, sys; sys.exit(sys.version_info[:2] != (3, 11))"
-        if Path(candidate).is_file() and not subprocess.run([candidate, "-c", program], capture_output=True).returncode:
-            return candidate
-    return None
-
-
-PYTHON = _interpreter()
-needs_pip = pytest.mark.skipif(PYTHON is None, reason="no Python 3.11 with a pip on this machine")
 
 
 @pytest.fixture
@@ -39,15 +25,13 @@ def out(tmp_path: Path) -> Path:
 
 
 def command(out: Path, *arguments: str, system: str = SYSTEM) -> list[str]:
-    pip = ("--python", "3.11", "--interpreter", PYTHON or "")
-    return ["mirror", "lock", "--system", system, *pip, *arguments, "-o", str(out), "--force"]
+    return ["mirror", "lock", "--system", system, "--python", "3.11", *arguments, "-o", str(out), "--force"]
 
 
 def locked(out: Path) -> dict[str, dict[str, Any]]:
     return {file["name"]: file for file in json.loads(out.read_text())["files"]}
 
 
-@needs_pip
 def test_requirements_come_with_all_that_they_need_and_with_their_edges(vendor: Web, out: Path, tmp_path: Path) -> None:
     index = publish(
         vendor,
@@ -67,7 +51,6 @@ def test_requirements_come_with_all_that_they_need_and_with_their_edges(vendor: 
     assert all(file["sha256"] and file["size"] > 100 for file in files.values())
 
 
-@needs_pip
 def test_a_namesake_on_another_index_is_not_taken(
     vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +82,6 @@ def test_a_namesake_on_another_index_is_not_taken(
     assert not any(path.startswith("/pypi/torch-neuronx") for path in vendor.asked), "the name is not even told"
 
 
-@needs_pip
 def test_an_index_of_one_package_alone_answers_for_it(vendor: Web, out: Path, tmp_path: Path) -> None:
     cpu = publish(vendor, "cpu", wheel("torch", "2.13.0+cpu", "sympy"), wheel("sympy", "9.9"))
     index = publish(vendor, "simple", wheel("sympy", "1.14.0"), wheel("torch", "2.13.0"))
@@ -108,28 +90,90 @@ def test_an_index_of_one_package_alone_answers_for_it(vendor: Web, out: Path, tm
     assert {name: file["version"] for name, file in locked(out).items()} == {"torch": "2.13.0+cpu", "sympy": "1.14.0"}
 
 
-@needs_pip
+def test_conditions_are_those_of_the_nodes_python_which_need_not_be_here(
+    vendor: Web, out: Path, tmp_path: Path
+) -> None:
+    index = publish(
+        vendor,
+        "simple",
+        wheel("app", "1.0", "old ; python_version < '3.10'", "arm ; platform_machine == 'aarch64'"),
+        wheel("old", "1", tag="cp39-cp39-manylinux_2_17_aarch64"),
+        wheel("arm", "1"),
+    )
+    given = ("--requirements", requirements(tmp_path, "app"), "--index", index, "--python", "3.9")
+    assert main(command(out, *given, system="amzn-2023-aarch64")) == 0
+    assert locked(out)["app"]["requires"] == ["arm", "old"]
+
+
+def test_a_file_by_its_address_comes_with_what_it_needs(vendor: Web, out: Path, tmp_path: Path) -> None:
+    index = publish(vendor, "simple", wheel("base", "1"))
+    name, content = wheel("own_part", "1.2", "base")
+    publish(vendor, "elsewhere", (name, content))
+    address = f"{vendor.url}/files/elsewhere/{name}"
+    line = f"own-part @ {address}#sha256={hashlib.sha256(content).hexdigest()}"
+    assert main(command(out, "--requirements", requirements(tmp_path, line), "--index", index)) == 0
+    own = locked(out)["own-part"]
+    assert (own["url"], own["version"], own["size"]) == (address, "1.2", len(content))
+    assert own["requires"] == ["base"]
+
+
+@pytest.mark.parametrize("system", sorted(load("downloads")["glibc"]))
+def test_wheels_are_resolved_for_each_system_known(vendor: Web, out: Path, tmp_path: Path, system: str) -> None:
+    index = publish(vendor, "simple", wheel("app", "1", tag="cp38-abi3-manylinux_2_17_x86_64"))
+    given = ("--requirements", requirements(tmp_path, "app"), "--index", index)
+    assert main(command(out, *given, system=f"{system}-x86_64")) == 0
+    assert locked(out)["app"]["system"] == f"{system}-x86_64"
+
+
+def test_no_setting_of_this_machine_names_another_index(
+    vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = publish(vendor, "other", wheel("app", "9"))
+    index = publish(vendor, "simple", wheel("app", "1"))
+    (tmp_path / "uv.toml").write_text(f'[[index]]\nurl = "{other}"\n')
+    for name, value in (("UV_INDEX", other), ("UV_CONFIG_FILE", str(tmp_path / "uv.toml")), ("PIP_INDEX_URL", other)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    assert main(command(out, "--requirements", requirements(tmp_path, "app"), "--index", index)) == 0
+    assert locked(out)["app"]["version"] == "1"
+    assert not any(path.startswith("/other") for path in vendor.asked)
+
+
+def test_uv_that_is_not_installed_is_named(
+    vendor: Web, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setitem(sys.modules, "uv", None)
+    index = publish(vendor, "simple", wheel("app", "1"))
+    assert main(command(out, "--requirements", requirements(tmp_path, "app"), "--index", index)) == 1
+    assert "pip install 'llm-fleet[mirror]'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["missing"], "missing"),
-        (["app==2"], "app==2"),
-        (["unvouched"], "unvouched"),
-        (["app", "base-lib<1"], "base-lib"),
+        (["missing"], "missing was not found"),
+        (["app==2"], "there is no version of app==2"),
+        (["unvouched"], "there are no versions of unvouched"),
+        (["app", "base-lib<1"], "app depend on base-lib>=1"),
+        (["too-new"], "no wheels with a matching platform tag"),
+        (["no requirement!"], "parse requirement"),
     ],
     ids=lambda value: str(value),
 )
-def test_what_cannot_be_resolved_is_told_in_pip_s_words(
+def test_what_cannot_be_resolved_ends_in_a_sentence_with_the_cause(
     vendor: Web, out: Path, tmp_path: Path, capsys: Capture, lines: list[str], said: str
 ) -> None:
     index = publish(
         vendor, "simple", wheel("app", "1.0", "base-lib>=1"), wheel("base-lib", "1.5"), wheel("base-lib", "0.5")
     )
     publish(vendor, "simple", wheel("unvouched", "1"), checksum=False)
+    publish(vendor, "simple", wheel("too-new", "1", tag="cp311-cp311-manylinux_2_39_x86_64"))
     assert main(command(out, "--requirements", requirements(tmp_path, *lines), "--index", index)) == 1
     text = capsys.readouterr().err
     assert "[LF465]" in text
     assert said in text
+    assert "these requirements cannot be resolved for Python 3.11 on ubuntu-22.04-amd64: " in text
+    assert "Traceback" not in text
     assert not out.exists()
 
 
@@ -158,8 +202,6 @@ def test_requirements_that_would_go_around_the_indexes(
         (("--environment", "torchneuron", "--neuron", "2.33.0", "--python", "3.10"), "LF809"),
         (("--environment", "nxd", "--neuron", "2.28.1", "--python", "three"), "LF465"),
         (("--requirements", "nowhere.txt"), "LF465"),
-        (("--environment", "nxd", "--neuron", "2.28.1", "--interpreter", "/nowhere/python"), "LF465"),
-        (("--environment", "nxd", "--neuron", "2.28.1", "--python", "3.12", "--interpreter", sys.executable), "LF465"),
     ],
 )
 def test_what_is_asked_wrongly_is_told_before_anything_is_fetched(

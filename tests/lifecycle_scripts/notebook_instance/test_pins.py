@@ -1,7 +1,6 @@
 """The first cell of published notebooks, run by a real pip: with the pin it gets the SDK in which they run."""
 
 import base64
-import ensurepip
 import hashlib
 import os
 import subprocess
@@ -35,11 +34,10 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with pip itself, as Python brings it along."""
+    """A folder with pip itself, as `python -m venv` installs it: distributions keep its wheel in different places."""
     folder = tmp_path_factory.mktemp("pip")
-    with zipfile.ZipFile(next(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))) as wheel:
-        wheel.extractall(folder)
-    return folder
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    return next(folder.glob("lib/python*/site-packages"))
 
 
 def test_the_first_cell_brings_what_runs_only_with_the_pin_and_even_over_what_does_not(

@@ -11,13 +11,14 @@ from tests.llm_fleet_training.runs import Run
 
 AWS = '''#!/usr/bin/python3
 """Plays `aws s3`: a bucket is a folder; every call is noted. `s3 ls` of nothing ends with 1 and says nothing."""
-import fnmatch, os, shutil, sys
+import fnmatch, os, shutil, sys, time
 from pathlib import Path
 root = Path(__file__).parent.parent / "s3"
 words = sys.argv[1:]
 with open(root.parent / "calls", "a") as calls:
     calls.write(" ".join(words) + "\\n")
 if (root.parent / "denied").exists():
+    time.sleep(float((root.parent / "denied").read_text() or 0))
     sys.exit(print("An error occurred (AccessDenied) when calling ListObjectsV2", file=sys.stderr) or 254)
 place = lambda word: root / word[5:] if word.startswith("s3://") else Path(word)
 excluded = words[words.index("--exclude") + 1] if "--exclude" in words else ""
@@ -105,7 +106,7 @@ def test_a_cut_off_copy_is_not_restored(run: Run, bucket: Path):
 
 def test_a_mirror_that_fails_is_told_and_stops_nothing(run: Run, bucket: Path):
     assert run.train(steps=2, mirror=None).codes == [0]
-    (bucket.parents[2] / "denied").touch()
+    (bucket.parents[2] / "denied").write_text("1.0")  # Seconds: step 2 is still being copied when the run ends.
     said = started(run, bucket)
     assert "mirror: step 6 is not copied: aws s3 sync: An error occurred (AccessDenied)" in said
     assert run.steps() == [4, 6]

@@ -31,7 +31,6 @@ def add_to(verbs: Verbs) -> None:
     deed.add_argument(
         "--index-of", nargs=2, action="append", default=[], metavar=("NAME", "URL"), help="index of one package alone"
     )
-    deed.add_argument("--interpreter", metavar="PYTHON", help="Python whose pip resolves (default: pythonX.Y)")
     deed.add_argument("--python", default="3.12", metavar="X.Y", help="Python that the wheels are for (default: 3.12)")
     deed.add_argument(
         "--file", nargs=4, action="append", default=[], metavar=("NAME", "VERSION", "URL", "SHA256"), help="any file"

@@ -18,7 +18,7 @@ from llm_fleet.cli.mirror.apt_index import AptIndex, Wanted
 from llm_fleet.cli.mirror.asked_wheels import file_lines, indexes_of, stack_lines, with_stack
 from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.cli.mirror.named_file import named_file
-from llm_fleet.cli.mirror.pip_resolver import PipResolver
+from llm_fleet.cli.mirror.resolver import Resolver
 from llm_fleet.cli.mirror.wheel_index import find_wheel
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.neuron import check_neuron_name
@@ -44,7 +44,6 @@ class Request:
     environment: str | None
     requirements: Path | None
     own_indexes: Sequence[Sequence[str]]
-    interpreter: str | None
     files: Sequence[Sequence[str]]
 
     @classmethod
@@ -63,7 +62,6 @@ class Request:
             environment=arguments.environment,
             requirements=arguments.requirements,
             own_indexes=arguments.index_of,
-            interpreter=arguments.interpreter,
             files=arguments.file,
         )
 
@@ -77,7 +75,7 @@ def resolve(request: Request, scratch: Path) -> list[LockedFile]:
     """Return the files to pin. `scratch`: an empty folder. Raises `FleetError`."""
     _check(request)
     found = _packages(request, scratch) if request.asks_apt else []
-    found += _environment(request, scratch / "pip") if request.environment or request.requirements else []
+    found += _environment(request, scratch / "python") if request.environment or request.requirements else []
     found += [_wheel(request, wheel) for wheel in request.wheels]
     found += [named_file(*file, system=request.system) for file in request.files]
     return list({(file.name, file.version): file for file in found}.values())
@@ -133,11 +131,10 @@ def _environment(request: Request, scratch: Path) -> list[LockedFile]:
     _check_python(request)
     stack = stack_lines(request.environment, request.neuron, request.python) if request.environment else []
     own = file_lines(request.requirements) if request.requirements else []
-    resolver = PipResolver(
+    resolver = Resolver(
         python=request.python,
         system=request.system,
         indexes=indexes_of(request.indexes, request.own_indexes, neuron=bool(stack)),
-        interpreter=request.interpreter,
     )
     scratch.mkdir()
     return resolver.resolve(with_stack(stack, own), scratch)

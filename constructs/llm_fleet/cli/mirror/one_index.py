@@ -1,6 +1,7 @@
 """One package index on this machine that asks each real one only for what it may answer for.
 
-pip takes all indexes for equal: whoever puts a newer version of an index's own package onto PyPI has it installed.
+A resolver asks all indexes for each package: anyone who puts a newer version of a vendor's package onto PyPI could have
+it installed, and PyPI would learn names that only the vendor should.
 """
 
 import json
@@ -10,7 +11,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
-from urllib.parse import unquote
 
 from llm_fleet.cli.mirror.index_page import IndexedFile, read_page
 from llm_fleet.rules.problem import FleetError
@@ -35,10 +35,7 @@ class Indexes:
 
 
 class OneIndex(ThreadingHTTPServer):
-    """Answers for `indexes`, with wheels that they tell a SHA-256 of.
-
-    `files`: by URL without its quoting, which pip changes, those that it has told of.
-    """
+    """Answers for `indexes`, with wheels whose SHA-256 they publish."""
 
     daemon_threads = True
 
@@ -46,7 +43,8 @@ class OneIndex(ThreadingHTTPServer):
         """Listen on the loopback interface."""
         super().__init__(("127.0.0.1", 0), _Handler)
         self.indexes = indexes
-        self.files: dict[str, IndexedFile] = {}
+        self.wheels: dict[str, list[IndexedFile]] = {}
+        """What it has answered, by the name of the package."""
         self.failures: list[FleetError] = []
         """What went wrong when real indexes were asked."""
 
@@ -61,7 +59,7 @@ class OneIndex(ThreadingHTTPServer):
             found = read_page(index, plain(name))
             if found is not None:
                 wheels = [file for file in found if file.name.endswith(".whl") and file.sha256]
-                self.files.update({unquote(file.url): file for file in wheels})
+                self.wheels[plain(name)] = wheels
                 return wheels
         return None
 

@@ -20,24 +20,31 @@ def find_wheel(indexes: Iterable[str], name: str, version: str, *, python: str, 
 
     The first of `indexes` that has it wins, and of several wheels there the one that fits best. Raises `FleetError`.
     """
-    ranks = {tag: rank for rank, tag in enumerate(tags_of(python, system))}
     seen: list[str] = []
     for index in indexes:
-        fitting: list[tuple[int, IndexedFile]] = []
-        for file in read_page(index, plain(name)) or ():
-            if not _is_of(file, name, version):
-                continue
-            seen.append(file.name)
-            rank = min((ranks[tag] for tag in _tags(file) if tag in ranks), default=None)
-            if rank is not None and file.sha256:
-                fitting.append((rank, file))
-        if fitting:
-            return locked_wheel(min(fitting, key=lambda each: each[0])[1], name, version, system=system)
+        wheels = [file for file in read_page(index, plain(name)) or () if _is_of(file, name, version)]
+        seen += [file.name for file in wheels]
+        best = best_wheel(wheels, name, version, python=python, system=system)
+        if best:
+            return locked_wheel(best, name, version, system=system)
     message = f"no index has a wheel {name} {version} with a SHA-256 for Python {python} on {system}"
     remedy = (
         f"take another version or Python; of this version there is {', '.join(seen)}" if seen else "see its spelling"
     )
     refuse(Code.LOCK_WHEEL, message, remedy, value=f"{name}=={version}")
+
+
+def best_wheel(
+    files: Iterable[IndexedFile], name: str, version: str, *, python: str, system: str
+) -> IndexedFile | None:
+    """Return the wheel of `name` in exactly `version` that fits best, of those with a checksum. Raises `FleetError`."""
+    ranks = {tag: rank for rank, tag in enumerate(tags_of(python, system))}
+    fitting = [
+        (min(ranks[tag] for tag in tags), file)
+        for file in files
+        if file.sha256 and _is_of(file, name, version) and (tags := _tags(file) & ranks.keys())
+    ]
+    return min(fitting, key=lambda each: each[0])[1] if fitting else None
 
 
 def locked_wheel(
