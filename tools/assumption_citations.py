@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
-from tools.make_docs_markdown import GENERATED
 from tools.synth_environment import ROOT
 
 CODE = ("constructs", "stacks", "lifecycle_scripts", "local_aws", "drill", "local_serving")
 REGISTER = "constructs/llm_fleet/catalog/data/assumptions/"
-CITATION = re.compile(r"\bassumption:?\s+((?:[a-z0-9]+-)+[a-z0-9]+)\b")
-"""`assumption: <id>`, and `Source: assumption <id>`. An id has at least one hyphen."""
+CITATION = re.compile(r"\bassumption(?:\":?|:)?\s+\"?((?:[a-z0-9]+-)+[a-z0-9]+)\b")
+"""`assumption: <id>`, `Source: assumption <id>`, and the key `assumption` of data. An id has at least one hyphen."""
 DOUBT = re.compile(
     r"\bunverified\b|\bnot (?:been )?verified\b|\bundocumented\b|\bnot documented\b|\bdocumented nowhere\b"
     r"|\bno (?:other )?(?:document|page|source)s?(?: of AWS(?:'s)?)?(?: that we (?:found|could read))? "
@@ -27,6 +26,7 @@ DOUBT = re.compile(
 )
 """The words in which code and docs say that something is not proven."""
 _TEXT = (".py", ".sh", ".json", ".md", ".yaml", ".yml", ".conf", ".service", ".txt", "")
+_GENERATED = "is generated (`make golden`)"
 _COMMENT = re.compile(r"^\s*(?:#|//)\s?")
 
 
@@ -42,7 +42,7 @@ def texts() -> Mapping[str, str]:
         path = ROOT / name
         if path.suffix in _TEXT and not name.startswith(REGISTER) and path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
-            if GENERATED.strip() not in text[:2000]:
+            if _GENERATED not in " ".join(text[:2000].split()):
                 found[name] = text
     return found
 

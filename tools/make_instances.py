@@ -21,7 +21,7 @@ SOURCE = (
     "accelerators, efa_interfaces, network_cards and threads_per_core: EC2 DescribeInstanceTypes as bundled with moto; "
     "single facts corrected or added by tools/instance_overrides.json, which names the source of each. EFA counts "
     "agree with aws/sagemaker-hyperpod-cli where it has the type; that HyperPod attaches EFA to types that it lacks "
-    "(g4dn, g7, c6a, m6a, c7g, m7g, c8g, m8g) is unverified"
+    "(g4dn, g7, c6a, m6a, c7g, m7g, c8g, m8g): assumption: hyperpod-attaches-efa-to-small-types"
 )
 
 

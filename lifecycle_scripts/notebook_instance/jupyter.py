@@ -37,7 +37,7 @@ def servers(runtime: Path) -> list[Server]:
     """Return the servers that left a note below `runtime`, newest first, and at last the platform's own port.
 
     A note may be of a server that is gone. Those of the platform (8443, without a token) are as AWS's own samples for
-    notebook instances ask them; not verified on notebook-al2023-v1.
+    notebook instances ask them; assumption: notebook-al2023-platform
     """
     notes = [path for pattern in _PATTERNS for path in runtime.glob(pattern)]
     found = [_server(path) for path in sorted(notes, key=lambda path: path.stat().st_mtime, reverse=True)]

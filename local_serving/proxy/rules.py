@@ -38,8 +38,8 @@ def first_rule(listener: Listener, asked: Asked) -> Rule:
 def normalised(path: str) -> str:
     """Return `path` without dot segments and with one slash for several.
 
-    Whether the load balancer compares rules with the path as sent or with this one is documented nowhere. What must not
-    be reached may be reached by neither.
+    What must not be reached may be reached neither by the path as sent nor by this one.
+    assumption: load-balancer-compares-paths
     """
     path = re.sub("/{2,}", "/", path.replace("%2e", ".").replace("%2E", "."))
     while (shorter := _DOT_SEGMENTS.sub("", path, count=1)) != path:

@@ -61,7 +61,7 @@ def error(message: str, error_type: str) -> dict[str, str]:
 
 
 def chat_error_event(message: str) -> dict[str, Any]:
-    """An error in a chat's stream, whose status was sent before. Its exact form is not verified."""
+    """An error in a chat's stream, whose status was sent before. assumption: tgi-stream-error-form"""
     return {"error": {"message": message, "http_status_code": 422}}
 
 

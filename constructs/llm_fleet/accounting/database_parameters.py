@@ -12,6 +12,7 @@ def database_parameters(settings: SlurmDatabaseSettings, *, require_tls: bool) -
     capacity; a number of ours would only be smaller.
     """
     facts = slurm_database_facts()
+    # ParallelCluster's slurmdbd connects with TLS. HyperPod's: assumption: hyperpod-slurmdbd-connects-with-tls
     parameters = {
         "innodb_lock_wait_timeout": str(facts.lock_wait_seconds),
         "max_allowed_packet": str(facts.max_allowed_packet_bytes),

@@ -17,7 +17,7 @@ class SmpKey:
     name: str
     type: Literal["integer", "boolean"]
     default: int | bool | None
-    """What the library takes where the key is left out; `None` where no document tells."""
+    """What the library takes where the key is left out; `None` where the guide names none."""
     minimum: int | None = None
     up_to_world_size: bool = False
     """Whether its largest value is the number of processes."""

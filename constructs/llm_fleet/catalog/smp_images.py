@@ -21,7 +21,7 @@ class SmpImage:
     smddp: str
     """Version of the SageMaker distributed data parallel library in it."""
     transformers: str | None
-    """Version of Hugging Face Transformers in it; `None` where no document tells."""
+    """Version of Hugging Face Transformers in it; `None` where the guide names none."""
     enroot: bool
     """Whether AWS offers it as an Enroot file too, which saves the import."""
 
@@ -59,9 +59,9 @@ def documented_families() -> tuple[str, ...]:
     return tuple(load("smp_images")["families"]["documented"])
 
 
-def unverified_families() -> tuple[str, ...]:
-    """Return the families whose GPUs the images have kernels for, and of which no document says that they run."""
-    return tuple(load("smp_images")["families"]["unverified"])
+def derived_families() -> tuple[str, ...]:
+    """Return the families whose GPUs the images have kernels for. assumption: smp-v2-on-derived-families"""
+    return tuple(load("smp_images")["families"]["derived"])
 
 
 def smddp_instances() -> tuple[str, ...]:

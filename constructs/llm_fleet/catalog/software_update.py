@@ -17,8 +17,8 @@ class Effect:
     """Where it is, and what of it."""
     on: str
     """On which nodes."""
-    verified: bool
-    """Whether a document of AWS says so."""
+    assumption: str | None
+    """Id of the entry in the register of assumptions; `None` where a document of AWS or SchedMD proves it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,5 +54,6 @@ def software_update() -> SoftwareUpdate:
 
 def _effects(rows: list[Mapping[str, Any]]) -> tuple[Effect, ...]:
     return tuple(
-        Effect(what=row["what"], where=row["where"], on=row.get("on", ""), verified=row["verified"]) for row in rows
+        Effect(what=row["what"], where=row["where"], on=row.get("on", ""), assumption=row.get("assumption"))
+        for row in rows
     )

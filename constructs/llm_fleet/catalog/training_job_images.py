@@ -22,7 +22,7 @@ class TrainingImageVersion:
     tags: Mapping[str, str]
     """By processor: `gpu`, `cpu` or `neuron`."""
     until: str | None
-    """The ISO date until which AWS patches it; `None` where no document tells."""
+    """The ISO date until which AWS patches it; `None` where the lists name none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

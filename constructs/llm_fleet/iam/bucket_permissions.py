@@ -48,7 +48,7 @@ def write_only(sid: str, access: BucketAccess, *, reason: str) -> tuple[Permissi
 
 def _list(sid: str, access: BucketAccess, reason: str) -> Permission:
     # "IfExists": who asks whether the bucket is there (HeadBucket) names no prefix. AWS's managed policy for HyperPod
-    # has no such condition; which calls its agent makes is not documented.
+    # has no such condition. assumption: platform-agents-call-as-their-own-principals
     prefixes = {"s3:prefix": [access.prefix, f"{access.prefix}/*"]}
     conditions = {"StringLikeIfExists": prefixes} if access.prefix else {}
     return Permission(

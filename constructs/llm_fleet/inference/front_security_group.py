@@ -44,6 +44,7 @@ class FrontSecurityGroup(ec2.SecurityGroup):
                 "the load balancer",
                 "AwsSolutions-EC23",
             )
+        # A private load balancer: assumption: private-load-balancer-fetches-keys-by-nat
         if fetches_keys:
             self.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(_HTTPS), "the keys of the issuer of tokens")
 

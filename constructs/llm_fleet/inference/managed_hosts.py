@@ -12,7 +12,7 @@ class ManagedHosts:
     """ECS Managed Instances: AWS starts, patches and replaces them, and chooses their image and Neuron driver.
 
     Nothing of ours runs there: no model is mounted from S3, and whether the driver goes with the image's runtime only
-    the first start tells. AWS does not say which driver they have.
+    the first start tells. assumption: managed-instances-driver
     Raises `FleetError` (LF730 to LF738) for what hosts alone can tell.
     """
 

@@ -37,7 +37,7 @@ class SmpConfiguration:
     expert_parallel_degree: int | None = None
     """Over how many processes the experts of a mixture are spread; not beside tensor parallelism. Default: 1."""
     random_seed: int | None = None
-    """The seed of what parallel modules draw at random. Default: the library's own, which no document names."""
+    """The seed of what parallel modules draw at random. Default: the library's own."""
     tensor_parallel_seed: int | None = None
     """What the library's announcement called `random_seed`; written as that."""
     backend: str | None = None

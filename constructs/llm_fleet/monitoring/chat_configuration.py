@@ -1,4 +1,7 @@
-"""Tells a chat what a topic is told, by Amazon Q Developer in chat applications (once AWS Chatbot)."""
+"""Tells a chat what a topic is told, by Amazon Q Developer in chat applications (once AWS Chatbot).
+
+assumption: chats-and-mails-arrive
+"""
 
 from typing import cast
 

@@ -90,6 +90,7 @@ class ClusterObserver(Construct):
         )
 
     def _hear(self) -> None:
+        # assumption: hyperpod-event-before-first-log
         names = [name for name, kind in self._clusters.items() if kind == ClusterKind.HYPERPOD]
         self._make_rule(
             "States",

@@ -143,6 +143,7 @@ def _wait_in_vain(name: str) -> MetricMath:
 def _silent(name: str, thresholds: ClusterAlarmThresholds) -> AlarmPlan:
     minutes = thresholds.figure("silent_minutes")
     # Nodes that nobody counts ring nothing: a cluster that is gone, or scaled to nothing, is silent by right.
+    # A metric that was never published: assumption: cloudwatch-fill-without-values
     reporting = MetricMath(
         expression=f"IF(running > 0, FILL(reporting, 0), {_BUSY})",
         metrics={

@@ -38,8 +38,8 @@ class Endpoints(Construct):
         super().__init__(scope, id)
         self._service_prefix = f"com.amazonaws.{cdk.Stack.of(self).region}."
         self._account = cdk.Stack.of(self).account
-        # No policy here: nodes fetch container layers and the service's own files from AWS's buckets, whose list is
-        # not documented. What a node may read and write is for its role to say.
+        # No policy here: nodes fetch container layers and the service's own files from AWS's buckets, whose list
+        # AWS does not publish. What a node may read and write is for its role to say.
         self.s3 = ec2.CfnVPCEndpoint(
             self,
             "s3",

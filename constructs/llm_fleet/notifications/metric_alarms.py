@@ -63,6 +63,7 @@ def metric_alarm(scope: Construct, plan: AlarmPlan, *, name_prefix: str, topic: 
         treat_missing_data=plan.missing,
         metrics=_queries(plan.measure),
         alarm_actions=actions,
+        # Of an alarm's first minutes: assumption: first-ok-sends-a-message
         ok_actions=actions,
         insufficient_data_actions=actions if plan.tells_silence else None,
     )

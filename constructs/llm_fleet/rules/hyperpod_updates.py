@@ -1,6 +1,6 @@
 """How the software of a HyperPod group is updated and patched.
 
-No source says that a schedule and automatic patching exclude each other, so both may be given.
+A schedule and automatic patching may both be given: assumption: hyperpod-schedule-with-automatic-patching
 """
 
 from llm_fleet.catalog.hyperpod_limits import group_limit

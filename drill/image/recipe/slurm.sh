@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Shapes the distribution's Slurm as the HyperPod AMI has its own: below /opt/slurm-24.11, with /opt/slurm a link to it,
 # its units in /etc/systemd/system, and nothing of it running. Runs inside the root, with the recipe's folder as argument.
-# Source of the layout: AWS's public scripts for HyperPod. Not verified against a real AMI: the text of the units and
-# of slurmdbd.conf.template.
+# Source: assumption hyperpod-ami-slurm-layout
 set -euo pipefail
 recipe="$1"
 readonly slurm=/opt/slurm-24.11

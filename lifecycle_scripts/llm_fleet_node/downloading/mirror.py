@@ -18,7 +18,7 @@ _REFUSED = ("(403)", "AccessDenied", "Forbidden", "Unable to locate credentials"
 
 
 def fetch(node: Node, file: Download, part: Path) -> str:
-    """Put the file into `part`, unverified; return where it came from. Raises `Failure`."""
+    """Put the file into `part`, not yet compared; return where it came from. Raises `Failure`."""
     mirror = (node.manifest.downloads.mirror_s3_uri or "").rstrip("/")
     source = f"{mirror}/{file.sha256}/{file_name(file)}"
     aws = node.host.which("aws")
@@ -37,7 +37,7 @@ def fetch(node: Node, file: Download, part: Path) -> str:
 
 
 def fetch_together(node: Node, files: Sequence[Download], folder: Path) -> None:
-    """Put what the mirror has of `files` below `folder` as `<sha256>/<name>`, unverified. Raises `CommandFailed`.
+    """Put what the mirror has of `files` below `folder` as `<sha256>/<name>`, not yet compared. Raises `CommandFailed`.
 
     By one call: the AWS CLI takes most of a second of a processor to start, and fetches ten files side by side. One
     that the mirror lacks is passed over.

@@ -28,7 +28,7 @@ class _Unusable(Exception):
 
 
 def fetch(node: Node, file: Download, part: Path) -> str:
-    """Put the file into `part`, unverified; return where it came from. Raises `Failure`."""
+    """Put the file into `part`, not yet compared; return where it came from. Raises `Failure`."""
     deadline = time.monotonic() + _SECONDS + file.size / _BYTES_PER_SECOND
     for attempt in range(_ATTEMPTS):
         try:

@@ -13,6 +13,7 @@ from llm_fleet_node.metrics.machine import Machine, Unreadable
 from llm_fleet_node.metrics.signing import Credentials
 
 _METADATA = "http://169.254.169.254"
+"""On HyperPod: assumption: hyperpod-credentials-at-metadata-address"""
 _SECONDS = 3
 _EARLY = 300
 """Seconds before their end at which credentials are asked for anew."""

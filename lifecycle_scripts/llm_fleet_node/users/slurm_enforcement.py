@@ -81,7 +81,7 @@ def _have_read(host: Host, wanted: Mapping[str, Sequence[str]]) -> None:
     """Have slurmctld read its configuration anew, and start it anew where it does not run `wanted` by that."""
     host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
     if not _soon(host, wanted):
-        # 24.11 counts what is new at once (measured); whether all releases do is unverified.
+        # 24.11 counts what is new at once (measured). assumption: slurmctld-counts-new-resources-on-reconfigure
         host.run("systemctl", "restart", "slurmctld.service", timeout=110, changes="restarted slurmctld")
         _soon(host, wanted)
 

@@ -8,8 +8,8 @@ root: so every folder is opened without following links, and everything is done 
 
 When a graph was last used, the newest time of any kind in its folder tells: written, when it was compiled; read, where
 the file system keeps that (the fleet's own mounts have `noatime`, and do not); and of its lock file, which some
-versions of the compiler leave and open anew (not verified that all do). Where none of them moves, the age is that since
-it was compiled. A mistake costs one compilation, never a result.
+versions of the compiler leave and open anew (assumption: neuron-cache-lock-file-is-opened). Where none of them moves,
+the age is that since it was compiled. A mistake costs one compilation, never a result.
 
 A graph without `model.done` is being compiled, or its compilation has failed: it is let be until nothing in it has
 changed for a day. A lock file says nothing, as compilers leave it behind. One that was just finished is let be too.

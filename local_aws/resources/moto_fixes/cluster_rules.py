@@ -1,6 +1,6 @@
 """HyperPod's own rules across fields: what the service refuses although its model allows it.
 
-From the SageMaker developer guide and the service's errors; those that only documents say are refused all the same.
+From the SageMaker developer guide and the service's errors.
 """
 
 from collections.abc import Iterator

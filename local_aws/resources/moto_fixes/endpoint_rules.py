@@ -1,6 +1,6 @@
 """What SageMaker refuses of a model and of an endpoint configuration although its API model allows it.
 
-From the developer guide, the API's reference and the service's errors; those that only documents say are refused too.
+From the developer guide, the API's reference and the service's errors.
 """
 
 import re

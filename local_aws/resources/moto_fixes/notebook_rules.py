@@ -1,7 +1,7 @@
 """What SageMaker refuses of a notebook instance although its API model allows it.
 
 From the developer guide (platforms that ended, instances that AL2023 does not run), the API's reference and the
-service's errors; those that only documents say are refused too.
+service's errors.
 """
 
 import base64

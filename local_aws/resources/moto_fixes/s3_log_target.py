@@ -2,7 +2,7 @@
 
 The policy of a log bucket names the buckets that log to it, so CloudFormation, as the CDK writes it, always makes it
 after them. S3 accepts that where ACLs are off (Object Ownership `BucketOwnerEnforced`); moto wants the policy first.
-The widely deployed templates of the CDK's `serverAccessLogsUseBucketPolicy` are the source; no page says it outright.
+Source: assumption log-bucket-policy-after-target
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Operations of HyperPod clusters: those that a test says there are, listed and told by the API's own rules."""
+"""Operations of HyperPod clusters: those that a test says there are, listed and told by the API's own rules.
+
+Served of any cluster. Source: assumption hyperpod-operations-of-any-cluster
+"""
 
 from time import time
 from typing import Any

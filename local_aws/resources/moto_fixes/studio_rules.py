@@ -1,7 +1,6 @@
 """What SageMaker refuses of a domain or a user profile of Studio although its API model allows it.
 
-From the API's reference (CreateDomain, CreateUserProfile) and the developer guide (Studio in a VPC, FSx in Studio);
-those that only documents say are refused too.
+From the API's reference (CreateDomain, CreateUserProfile) and the developer guide (Studio in a VPC, FSx in Studio).
 """
 
 from collections.abc import Iterator, Mapping

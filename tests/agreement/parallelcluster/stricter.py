@@ -180,7 +180,8 @@ STRICTER = (
         name="root volume smaller than the image",
         cluster=Cluster(head_node=Head(root_volume=Root(size_gib=44))),
         code=Code.PC_ROOT_VOLUME,
-        why="ParallelCluster asks EC2 for the image's size; here it is that of the release notes (unverified on EC2)",
+        why="ParallelCluster asks EC2 for the image's size; here it is that of the release notes "
+        "(assumption: parallelcluster-root-volume-of-notes)",
     ),
     Stricter(
         name="address of the head node that is no Elastic IP",

@@ -50,7 +50,7 @@ def test_upgrade_tells_the_jobs_that_run_now(programs: SessionPrograms, capsys: 
     assert f"jobs now\n  {JOB}" in out
     assert "not asked" not in out
     assert programs.option("--target") == "sagemaker-cluster:0123456789ab_controller-group-i-00000000000000000"
-    assert "Slurm keeps its state on the root volume [no document says so]" in out
+    assert "Slurm keeps its state on the root volume [assumption: hyperpod-slurm-state-on-root-volume]" in out
 
 
 @pytest.mark.parametrize(

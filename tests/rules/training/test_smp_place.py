@@ -4,12 +4,12 @@ import pytest
 
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.smp_images import (
+    derived_families,
     documented_families,
     smddp_instances,
     smp_images,
     smp_regions,
     smp_versions,
-    unverified_families,
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.smp_place import (
@@ -90,5 +90,5 @@ def test_addresses_are_those_of_the_release_notes() -> None:
 
 def test_every_family_of_the_table_has_gpus() -> None:
     families = {instance.family for instance in instances().values() if instance.accelerator == "gpu"}
-    assert {*documented_families(), *unverified_families()} <= families
+    assert {*documented_families(), *derived_families()} <= families
     assert {f"ml.{name}" for name in smddp_instances()} <= set(instances())

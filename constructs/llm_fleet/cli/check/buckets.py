@@ -27,7 +27,7 @@ class NamedBucket:
     """What it does, to follow the word `which`."""
     same_region: bool
     """Whether it must be in the region of the fleet. So SageMaker's guides say of jobs and endpoints; of a data
-    repository of FSx it is unverified: no page of AWS's that we could read says it of associations."""
+    repository of FSx it is assumption: fsx-links-buckets-of-its-region"""
     path: tuple[PathPart, ...]
 
 

@@ -72,7 +72,7 @@ def _remarks(cost: FleetCost) -> list[Toned]:
         remarks.append(f"at the price of {where}, as none of {cost.region} is known: {_names(cost.of_another_region)}")
     if cost.unverified:
         oldest = min(line.price.read for line in cost.unverified if line.price is not None)
-        remarks.append(f"unverified: prices read since {oldest} at places other than AWS's own price list")
+        remarks.append(f"prices read since {oldest} at places other than AWS's own price list")
     if remarks:
         remarks.append("`llm-fleet plan --refresh-prices` asks AWS for what this fleet needs, in its region")
     return [Toned(remark, Tone.WARNING) for remark in remarks]

@@ -43,7 +43,7 @@ class DeployedStacks:
 
 
 def account_of(clients: AwsClients) -> str | None:
-    """Return the account that is asked; `None` where AWS does not say, which it will not say of stacks either."""
+    """Return the account that is asked; `None` where the call is refused, as that for stacks will be."""
     try:
         return clients.sts.get_caller_identity()["Account"]
     except Exception as error:

@@ -9,7 +9,8 @@ from llm_fleet.cli.plan.stack_template import StackTemplate
 _TYPE = "AWS::SageMaker::Cluster"
 _COUNT = "InstanceCount"
 _FIXED = ("OverrideVpcConfig", "SlurmConfig.NodeType")
-"""UpdateCluster refuses a change of them (API reference); that of the type is unverified."""
+"""UpdateCluster refuses a change of them (API reference); that of the type is
+assumption: hyperpod-refuses-change-of-instance-type"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) ->
                 yield GroupChange(cluster=cluster, group=name, what=what, refused=True)
         if _at(old[name], "InstanceType") != _at(group, "InstanceType"):
             one, two = _at(old[name], "InstanceType"), _at(group, "InstanceType")
-            what = f"type from {one} to {two}: no source says that HyperPod does so in place; another name is safe"
+            what = f"type from {one} to {two}: HyperPod may refuse it in place; another name is safe"
             yield GroupChange(cluster=cluster, group=name, what=what)
     for name in old:
         if name not in new:

@@ -128,7 +128,7 @@ def _steps(role: str | None, hook: str | None, script: str | None, config: "Hype
 
 def _told(effect: Effect) -> str:
     where = f"{effect.what} ({effect.on})" if effect.on else effect.what
-    return f"{where}: {effect.where}" + ("" if effect.verified else " [no document says so]")
+    return f"{where}: {effect.where}" + ("" if effect.assumption is None else f" [assumption: {effect.assumption}]")
 
 
 def _of_file(plan: UpgradePlan, fleet: "Fleet | None", config: "HyperPodConfig | None") -> None:

@@ -26,7 +26,8 @@ def ami_for(image: EndpointImageLike, instance: EndpointInstance) -> InferenceAm
     """Return the AMI with the oldest driver that knows all of the image's CUDA and boots on `instance`.
 
     `None` where SageMaker's own choice stays: without GPUs, for a CUDA that nobody told, on a family of which no
-    source tells, and where the instance's default driver is enough.
+    source tells, and where the instance's default driver is enough. On Neuron SageMaker's own choice stays:
+    assumption: neuron-endpoint-driver
     """
     cuda = cuda_of(image, instance)
     if accelerator_of(instance) != _GPU or cuda is None or not _CUDA.fullmatch(cuda):

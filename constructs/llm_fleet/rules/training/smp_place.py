@@ -2,11 +2,11 @@
 
 from llm_fleet.catalog.smp_images import (
     SmpImage,
+    derived_families,
     documented_families,
     smddp_instances,
     smp_images,
     smp_regions,
-    unverified_families,
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
@@ -73,16 +73,16 @@ def newest_smp_image() -> SmpImage:
 
 def place_remarks(instance_type: str) -> list[str]:
     """Return what a user should know of SMP v2 on `instance_type`, a sentence each."""
-    if is_unresolved(instance_type) or _family(instance_type) not in unverified_families():
+    if is_unresolved(instance_type) or _family(instance_type) not in derived_families():
         return []
     return [
-        f"no document says that SMP v2 runs on {instance_type}: its image has kernels for such a GPU, and that is all "
-        f"that is known; AWS writes of {', '.join(documented_families())}"
+        f"AWS does not name {instance_type} for SMP v2: its image has kernels for such a GPU, and that is all that is "
+        f"known; AWS names {', '.join(documented_families())}"
     ]
 
 
 def _check_instance(instance_type: str) -> list[Problem]:
-    if is_unresolved(instance_type) or _family(instance_type) in (*documented_families(), *unverified_families()):
+    if is_unresolved(instance_type) or _family(instance_type) in (*documented_families(), *derived_families()):
         return []
     return [
         Problem(
@@ -92,7 +92,7 @@ def _check_instance(instance_type: str) -> list[Problem]:
             "fsdp on other GPUs, neuron on Trainium",
             path=("instance_type",),
             value=str(instance_type),
-            allowed=", ".join((*documented_families(), *unverified_families())),
+            allowed=", ".join((*documented_families(), *derived_families())),
         )
     ]
 

@@ -108,7 +108,7 @@ def _network(place: Place) -> Sequence[Permission]:
 
 
 def _volume_key(key_arn: str) -> Sequence[Permission]:
-    """That SageMaker makes the grant with this role is not told for endpoints; it is for jobs (unverified)."""
+    """As documented for jobs, SageMaker makes the grant with this role. assumption: endpoint-role-makes-the-grant"""
     return (
         Permission(
             sid="VolumeKey",

@@ -67,7 +67,8 @@ class ReaperStatements:
                 }
             }
         )
-        # Its guide asks this of who deletes a target tracking policy, beside its own role (unverified that it is).
+        # Its guide asks this of the caller who deletes a target tracking policy, beside its own role.
+        # assumption: scaling-policy-delete-by-caller
         return [deregister, _allow("PolicyAlarms", ["cloudwatch:DeleteAlarms"], self._policy_alarms)]
 
     def _of_topic(self) -> list[iam.PolicyStatement]:

@@ -15,7 +15,8 @@ _CODE_COMMIT = re.compile(r"/v1/repos/(?P<name>[^/]+)/?")
 def itself(place: Place, name: str, *, stops: bool) -> tuple[Permission, ...]:
     """`stops`: whether it stops itself when it is idle."""
     actions = ("sagemaker:DescribeNotebookInstance", *(("sagemaker:StopNotebookInstance",) if stops else ()))
-    # SageMaker writes the name of an instance into its ARN in small letters, as those of endpoints (unverified).
+    # SageMaker writes the name of an instance into its ARN in small letters, as those of endpoints.
+    # assumption: sagemaker-arns-in-small-letters
     names = dict.fromkeys((name, name.lower()))
     group = place.arn("logs", f"log-group:{notebook_facts().log_group}")
     return (

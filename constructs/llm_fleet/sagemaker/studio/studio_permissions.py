@@ -2,7 +2,8 @@
 
 The statements are those for Studio of AmazonSageMakerFullAccess, narrowed to one domain: the web page acts with the
 person's execution role. `${aws:SourceIdentity}` is the profile's name too, since the domain hands it on; which of the
-two variables each call of the page fills is not documented, and one that is not filled matches nothing (unverified).
+two variables each call of the page fills is not published, and one that is not filled matches nothing.
+assumption: studio-fills-policy-variables
 """
 
 from collections.abc import Sequence
@@ -32,8 +33,8 @@ def lustre_permissions() -> tuple[Permission, ...]:
             sid="FileSystem",
             actions=("fsx:DescribeFileSystems",),
             resources=("*",),
-            reason="Studio looks the file system of a space up; whether with this role is not documented (unverified), "
-            "and the action knows no resource",
+            # With this role: assumption: studio-looks-up-file-systems
+            reason="Studio looks the file system of a space up; the action knows no resource",
         ),
     )
 

@@ -61,9 +61,9 @@ class JobGrants:
             grantee=grantee,
             actions=["sagemaker:DescribeTrainingJob", "sagemaker:StopTrainingJob"],
             resource_arns=[
-                self._stack.format_arn(
-                    service="sagemaker", resource="training-job", resource_name=f"{self._job.name.lower()}-*"
-                )
+                self._stack.format_arn(service="sagemaker", resource="training-job", resource_name=f"{name}-*")
+                # assumption: sagemaker-arns-in-small-letters
+                for name in dict.fromkeys((self._job.name, self._job.name.lower()))
             ],
         )
 
@@ -71,7 +71,7 @@ class JobGrants:
         """Let `grantee` open a shell in the containers of this job, and end it again.
 
         The session's target is limited by the condition of the guide on remote debugging; which resource the action is
-        asked on is documented as `*` only (unverified).
+        asked on is documented as `*` only. assumption: remote-debug-session-resource
         Raises `FleetError` (LF974) for a job whose description has no `remote_debug`.
         """
         if not self._job.remote_debug:

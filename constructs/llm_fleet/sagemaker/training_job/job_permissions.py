@@ -159,7 +159,7 @@ def _mlflow(arn: str | None) -> tuple[Permission, ...]:
     """Record an experiment, and delete none.
 
     Actions of the service `sagemaker-mlflow` (service authorization reference). An MLflow app is called through
-    `sagemaker:CallMlflowAppApi`, which only the documentation says (unverified).
+    `sagemaker:CallMlflowAppApi`. assumption: mlflow-app-action
     """
     if arn is None:
         return ()

@@ -102,6 +102,7 @@ def watch_permissions(place: Place, around: WatchSurroundings) -> tuple[Permissi
 def job_permissions(place: Place, job: JobScope) -> tuple[Permission, ...]:
     """Return what the function may do to the jobs of `job`."""
     # SageMaker writes a job's name in small letters into its ARN, and IAM tells letters by their case.
+    # assumption: sagemaker-arns-in-small-letters
     prefixes = tuple(dict.fromkeys([job.prefix, job.prefix.lower()]))
     return (
         Permission(
@@ -191,6 +192,7 @@ def _key_permissions(job: JobScope) -> Sequence[Permission]:
             actions=("kms:CreateGrant",),
             resources=keys,
             conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            # assumption: training-job-caller-creates-grant
             reason="who makes a job with an encrypted volume grants SageMaker the key of it",
         ),
     )

@@ -16,7 +16,10 @@ CLUSTER_EVENTS = (
     "SageMaker HyperPod Cluster Node Health Event",
     "SageMaker HyperPod Cluster Event",
 )
-"""docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html"""
+"""docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html
+
+Of Slurm clusters: assumption: hyperpod-slurm-sends-no-health-events
+"""
 
 
 class WatchRules(Construct):

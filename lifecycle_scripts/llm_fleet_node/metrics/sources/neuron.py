@@ -62,7 +62,7 @@ def of_document(document: Any, rates: Rates) -> Reading:
 
 
 def _cores_per_device(hardware: dict[str, Any], reports: list[dict[str, Any]], devices: int, physical: int) -> int:
-    """A logical NeuronCore is several physical ones; whether cores are told by the one or the other is unverified.
+    """A logical NeuronCore is several physical ones. assumption: neuron-monitor-core-numbers
 
     So logical ones are believed as long as no core has a number beyond them.
     """

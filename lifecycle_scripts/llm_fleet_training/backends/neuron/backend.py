@@ -2,7 +2,7 @@
 
 API: neuronx_distributed 0.8 to 0.16 (`trainer/trainer.py`, `parallel_layers/`), with its example
 `tp_zero1_llama_hf_pretrain`, and torch_xla's `ZeroRedundancyOptimizer`; that 0.17 (SDK 2.28) to 0.19 have changed
-nothing of it is unverified. What of this only a device proves is in docs/training/neuron.md.
+nothing of it: assumption: nxd-api-unchanged-from-017. What of this only a device proves is in docs/training/neuron.md.
 """
 
 # pyright: basic, reportMissingImports=false

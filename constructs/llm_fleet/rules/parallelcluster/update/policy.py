@@ -43,8 +43,8 @@ def replaced(where: str, around: Circumstances) -> Judgement:
     """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing where the fleet is stopped.
 
     The head node replaces nodes of queues with a change of the policy of that name (aws-parallelcluster-cookbook,
-    update_head_node.rb, of an earlier 3.x). Unverified: whether 3.16 does so for placement groups, subnets and storage
-    of its own as well, or leaves it to the next start of each node.
+    update_head_node.rb, of an earlier 3.x). Whether 3.16 does so for placement groups, subnets and storage of its own
+    as well, or leaves it to the next start of each node: assumption: parallelcluster-replaces-on-queue-update
     """
     if not around.fleet_runs:
         return Judgement(verdict=Verdict.FREE, reason="the fleet is stopped")
