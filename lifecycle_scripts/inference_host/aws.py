@@ -68,8 +68,8 @@ class Aws:
         now = int(time.time() * 1000)
         self._logs("PutLogEvents", {**where, "logEvents": [{"timestamp": now, "message": message}]})
 
-    def signal(self, instance: str, *, success: bool) -> None:
-        """Tell the auto scaling group's resource how this host came up."""
+    def signal(self, resource: str, instance: str, *, success: bool) -> None:
+        """Signal to `resource` of the stack how this host came up; refused when it does not wait for a signal."""
         self._post(
             "cloudformation",
             "application/x-www-form-urlencoded",
@@ -78,7 +78,7 @@ class Aws:
                     "Action": "SignalResource",
                     "Version": "2010-05-15",
                     "StackName": self._settings.stack,
-                    "LogicalResourceId": self._settings.signal_resource,
+                    "LogicalResourceId": resource,
                     "UniqueId": instance,
                     "Status": "SUCCESS" if success else "FAILURE",
                 }

@@ -77,8 +77,9 @@ def _tell(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> No
     aws = _or_none("the credentials of the host's role", lambda: Aws(told, metadata))
     if aws is not None:
         _or_none("the log", lambda: aws.log(f"host/{name}", line))
-        # Once the stack stands nobody waits for it, and CloudFormation refuses it.
-        _or_none("the signal", lambda: aws.signal(name, success=well))
+        for resource in told.signal_resources:
+            # CloudFormation refuses a signal to a resource that does not wait for one.
+            _or_none(f"the signal to {resource}", lambda to=resource: aws.signal(to, name, success=well))
 
 
 def _or_none(what: str, act: Any) -> Any:

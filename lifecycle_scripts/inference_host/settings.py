@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Optional
+from typing import List, Optional
 
 from inference_host.failures import Code, fail
 from inference_host.host import Host
@@ -36,7 +36,7 @@ class Settings:
     devices: Optional[int]
     log_group: str
     stack: str
-    signal_resource: str
+    signal_resources: List[str]
     mount: Optional[Mount]
 
 

@@ -173,6 +173,9 @@ class ApiResource:
         if found is None:
             raise ResourceFailed(f"{self._spec.type}: {at.ref} cannot be read back")
         at.found = found
+        steady = self._spec.steady
+        if steady and not search(steady.that, at.words()):
+            raise ResourceFailed(f"{self._spec.type}: {fill_text(steady.otherwise, at.words())}")
         at.notes += self._forgotten(at)
         words = at.words()
         values = {name: search(where, words) for name, where in self._spec.attributes.items()}

@@ -1,10 +1,12 @@
-"""Types that stand for nothing: the CDK's metadata and wait condition handles."""
+"""Types that stand for nothing: the CDK's metadata, and wait conditions, whose signals count as given."""
 
 import uuid
 
 from local_aws.resource_provider import Created, Level, Request
 
-NOTHING_TYPES = frozenset({"AWS::CDK::Metadata", "AWS::CloudFormation::WaitConditionHandle"})
+NOTHING_TYPES = frozenset(
+    {"AWS::CDK::Metadata", "AWS::CloudFormation::WaitCondition", "AWS::CloudFormation::WaitConditionHandle"}
+)
 
 
 class Nothing:

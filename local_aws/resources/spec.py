@@ -137,6 +137,8 @@ class TypeSpec:
     tags: TagCalls | None
     name: Name | None
     needs: tuple[Need, ...]
+    steady: Need | None
+    """What must be so of what was found after a creation or change, before CloudFormation calls it complete."""
     hook: str
     note: str
     """What is told of every resource of the type that was created or changed."""
@@ -182,7 +184,7 @@ def type_specs() -> Mapping[str, TypeSpec]:
 
 def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) -> TypeSpec:
     known = {"level", "ref", "create", "read", "update", "delete", "settings", "attributes", "tags", "name", "hook"}
-    _only(entry, known | {"service", "recorded", "replace", "needs", "note"}, name)
+    _only(entry, known | {"service", "recorded", "replace", "needs", "note", "steady"}, name)
     read = entry.get("read")
     return TypeSpec(
         type=name,
@@ -198,6 +200,7 @@ def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) ->
         tags=_tags(name, entry.get("tags", table.get("tags"))),
         name=Name(**entry["name"]) if "name" in entry else None,
         needs=tuple(_need(one) for one in entry.get("needs", ())),
+        steady=_need(entry["steady"]) if "steady" in entry else None,
         hook=entry.get("hook", ""),
         note=entry.get("note", ""),
         recorded=entry.get("recorded", _NOTHING),

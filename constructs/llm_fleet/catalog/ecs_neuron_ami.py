@@ -28,6 +28,9 @@ class HostFacts:
     """How many images the default root volume has room for."""
     throughput_mib_s: int
     boot_minutes: int
+    """How long CloudFormation waits for the signal of a host that replaces another."""
+    first_host_minutes: int
+    """How long it waits for the first host of all, which ECS's managed scaling has to start before it can boot."""
     warmup_seconds: int
     model_prefix_bytes: int
     """What user data has room for of the prefix of a model in S3, as JSON writes it."""

@@ -50,6 +50,7 @@ class Ec2Capacity(Construct):
         driver_version: str,
         log_group: logs.CfnLogGroup,
         image_gib: int,
+        waits: bool = False,
         mount: ModelMount | None = None,
         model_permissions: Sequence[Permission] = (),
     ) -> None:
@@ -58,6 +59,7 @@ class Ec2Capacity(Construct):
         - `driver_version`: `aws-neuronx-dkms` that hosts must have, unless `hosts` says another.
         - `log_group`: where hosts tell how their start went, in streams `host/<instance id>`.
         - `image_gib`: what the server's image takes unpacked, in GiB; the root volume follows from it.
+        - `waits`: whether the stack waits for the signal of the first host. Default: no, as no task may ask for one.
         - `mount`: the model in S3, mounted before the ECS agent starts. Default: nothing is mounted.
         - `model_permissions`: what reading the model needs, for the mount acts with the host's role. Default: none.
 
@@ -94,6 +96,9 @@ class Ec2Capacity(Construct):
             self, "Group", scaling=scaling, subnets=list(network.compute_subnets.values()), name=name
         )
         """The hosts."""
+        self.first_host: cdk.CfnWaitCondition | None = _first_host(self) if waits else None
+        """Complete when a host has signalled that it is well, failed when one has signalled that it is refused. Make it
+        depend on what the service depends on: no host starts before a task of the service asks for one."""
         settings = host_settings(
             self,
             hosts=hosts,
@@ -101,7 +106,9 @@ class Ec2Capacity(Construct):
             cluster_name=cluster_name,
             driver_version=driver,
             log_group_name=log_group.ref,
-            signal_resource=stack.get_logical_id(self.group.resource),
+            signal_resources=[
+                stack.get_logical_id(each) for each in (self.group.resource, self.first_host) if each is not None
+            ],
             mount=mount,
         )
         self.launch_template = HostLaunchTemplate(
@@ -157,7 +164,7 @@ class Ec2Capacity(Construct):
 
     @property
     def dependencies(self) -> IDependable:
-        """What a service must wait for: by then the first hosts have told that they are well."""
+        """What a service must wait for; the hosts come when its tasks ask for them."""
         return DependencyGroup(self.association)
 
     @property
@@ -184,3 +191,16 @@ class Ec2Capacity(Construct):
                 ),
             ),
         )
+
+
+def _first_host(scope: Construct) -> cdk.CfnWaitCondition:
+    """Return what ends a deployment in minutes when hosts are refused; ECS alone would let the tasks wait for hours.
+
+    One signal, not one of each host: managed scaling may start the others only when the first ones have warmed up.
+    assumption: ecs-managed-scaling-starts-from-zero
+    """
+    condition = cdk.CfnWaitCondition(scope, "FirstHost")
+    condition.cfn_options.creation_policy = cdk.CfnCreationPolicy(
+        resource_signal=cdk.CfnResourceSignal(count=1, timeout=f"PT{host_facts().first_host_minutes}M")
+    )
+    return condition

@@ -17,9 +17,12 @@ _SUSPENDED = ["AZRebalance", "AlarmNotification", "HealthCheck", "ReplaceUnhealt
 
 
 class HostGroup(Construct):
-    """Hosts that tell CloudFormation themselves how their start went, and are replaced one by one when it changes.
+    """Hosts that signal to CloudFormation how their start went, and are replaced one by one when it changes.
 
-    How many there are is not written down here once the stack stands: ECS's managed scaling says it.
+    The group is empty at first, and ECS's managed scaling decides how many hosts there are. A host that registers
+    before the capacity provider is associated with its cluster may not belong to it, and then gets no task of the
+    service; so AWS advises to create the group empty (ECS developer guide, Auto Scaling group capacity providers).
+    assumption: ecs-hosts-before-their-provider-are-not-used
     """
 
     def __init__(
@@ -35,7 +38,7 @@ class HostGroup(Construct):
         self.resource = autoscaling.CfnAutoScalingGroup(
             self,
             "Resource",
-            min_size=_text(least),
+            min_size="0",
             max_size=_text(most),
             vpc_zone_identifier=[subnet.subnet_id for subnet in subnets],
             health_check_type="EC2",
@@ -51,7 +54,7 @@ class HostGroup(Construct):
             ],
         )
         """The L1 itself."""
-        self._wait_for_signals(least)
+        self._replace_one_by_one(least)
         acknowledge(
             self,
             "hosts that are refused are told in the log group and by an alarm on it; that hosts come and go is "
@@ -65,13 +68,9 @@ class HostGroup(Construct):
             launch_template_id=template.ref, version=template.attr_latest_version_number
         )
 
-    def _wait_for_signals(self, least: int) -> None:
+    def _replace_one_by_one(self, least: int) -> None:
         options = self.resource.cfn_options
         timeout = f"PT{host_facts().boot_minutes}M"
-        if is_unresolved(least) or least > 0:
-            options.creation_policy = cdk.CfnCreationPolicy(
-                resource_signal=cdk.CfnResourceSignal(count=least, timeout=timeout)
-            )
         options.update_policy = cdk.CfnUpdatePolicy(
             auto_scaling_rolling_update=cdk.CfnAutoScalingRollingUpdate(
                 max_batch_size=1,

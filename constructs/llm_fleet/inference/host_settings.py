@@ -18,12 +18,13 @@ def host_settings(
     cluster_name: str,
     driver_version: str,
     log_group_name: str,
-    signal_resource: str,
+    signal_resources: list[str],
     mount: ModelMount | None,
 ) -> dict[str, Any]:
     """Return `settings.json` of `lifecycle_scripts/inference_host`.
 
-    `signal_resource`: logical id of the auto scaling group, which waits for the hosts' signals.
+    `signal_resources`: logical ids of what waits for the hosts' signals: the auto scaling group while it replaces hosts,
+    and the wait condition while the stack is created.
     """
     stack = cdk.Stack.of(scope)
     instance = neuron_instance(hosts.instance_type)
@@ -38,7 +39,7 @@ def host_settings(
         "devices": instance.devices if instance else None,
         "log_group": log_group_name,
         "stack": stack.stack_id,
-        "signal_resource": signal_resource,
+        "signal_resources": signal_resources,
         "mount": None
         if mount is None
         else {

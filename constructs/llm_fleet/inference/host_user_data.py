@@ -18,8 +18,7 @@ def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
 
     EC2 takes 16 KiB of it. The rule of a model's prefix (LF710) keeps it below that.
     """
-    script = (_folder() / _SCRIPT).read_text(encoding="utf-8")
-    return script.replace("@FILES@", packed_files()).replace(
+    return _script().replace("@FILES@", packed_files()).replace(
         "@SETTINGS@", cdk.Stack.of(scope).to_json_string(settings, 1)
     )
 
@@ -27,6 +26,12 @@ def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
 def packed_files() -> str:
     """Return the files of a host, packed: what EC2 takes would not hold them as they are."""
     return packed({file.path: file.data for file in read_folder(_folder()) if file.path != _SCRIPT})
+
+
+def _script() -> str:
+    """Return the script without its comments, for which EC2's 16 KiB have no room."""
+    first, *lines = (_folder() / _SCRIPT).read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join([first, *(line for line in lines if not line.startswith("#"))])
 
 
 def _folder() -> Path:

@@ -10,6 +10,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
+from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.front import Front
 from llm_fleet.inference.load_balancer_front import LoadBalancerFront
@@ -192,9 +193,11 @@ class InferenceService(ServiceBase):
         )
         # Gone before any of these goes, and not there before all of these are: a service without its capacity provider
         # or its listener is refused, and hosts that go first leave tasks behind that nobody can stop.
-        self.service.node.add_dependency(
-            self.capacity.dependencies, self.front.dependencies, self.task, network.connectivity
-        )
+        needed = [self.capacity.dependencies, self.front.dependencies, self.task, network.connectivity]
+        self.service.node.add_dependency(*needed)
+        if isinstance(self.capacity, Ec2Capacity) and self.capacity.first_host is not None:
+            # Its time begins when the service's tasks ask for hosts.
+            self.capacity.first_host.node.add_dependency(*needed)
         self.sight = ServiceSight(
             self,
             "Sight",

@@ -35,6 +35,7 @@ def add_capacity(
             # Mountpoint runs on the host, so it is the host that reads the model, and no container may.
             model_permissions=model_permissions(plan.model, partition=cdk.Stack.of(scope).partition),
             image_gib=image_gib,
+            waits=True,
         )
     return ManagedCapacity(
         scope,

@@ -11,6 +11,7 @@ from moto.autoscaling.models import FakeAutoScalingGroup, LifecycleHook
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.ec2.exceptions import EC2ClientError
 
+from local_aws.resources.moto_fixes.ecs_container_instances import register_host
 from local_aws.resources.moto_fixes.kept_members import after, before, keep_members, once
 
 _KEPT = (
@@ -157,6 +158,7 @@ def _spread(as_moto_does: Any) -> Any:
                 self.vpc_zone_identifier = subnets[len(self.instance_states) % len(subnets)] or None
                 as_moto_does(self, 1, propagated_tags)
                 _dress(self)
+                register_host(self, self.instance_states[-1].instance)
         finally:
             self.vpc_zone_identifier = whole
 

@@ -5,8 +5,6 @@ counts as registered is each instance whose user data names the cluster (`ECS_CL
 in what it hands to its own scripts), and what somebody registers by the API.
 """
 
-import base64
-import re
 from typing import Any
 
 from moto.autoscaling.models import autoscaling_backends
@@ -14,6 +12,7 @@ from moto.ecs.exceptions import ECSException
 from moto.ecs.models import Cluster
 from moto.ecs.responses import EC2ContainerServiceResponse
 
+from local_aws.resources.moto_fixes.ecs_container_instances import joins
 from local_aws.resources.moto_fixes.kept_members import before, once
 
 
@@ -55,12 +54,6 @@ def _hosts(response: Any, cluster: str) -> list[str]:
     return [
         str(state.instance.id)
         for group in groups.values()
-        if group.ec2_launch_template and _joins(group.user_data, cluster)
+        if joins(group, cluster)
         for state in group.instance_states
     ]
-
-
-def _joins(user_data: Any, cluster: str) -> bool:
-    text = base64.b64decode(str(user_data or "")).decode(errors="replace")
-    name = re.escape(cluster)
-    return re.search(rf"ECS_CLUSTER=['\"]?{name}(?![\w-])|\"cluster\":\s*\"{name}\"", text) is not None

@@ -2,8 +2,8 @@
 
 moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and looks at
 neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users tell them.
-A service counts as steady: its tasks are counted as running, and stand in its subnets as network interfaces, so that
-neither subnets nor security groups go before it.
+No task runs: those for which there is a host are counted as running, and stand in the service's subnets as network
+interfaces, so that neither subnets nor security groups go before it. The others stay pending.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from moto.ecs.exceptions import InvalidParameterException
 from moto.ecs.models import Service
 from moto.ecs.responses import EC2ContainerServiceResponse
 
+from local_aws.resources.moto_fixes.ecs_container_instances import hosts_for
 from local_aws.resources.moto_fixes.ecs_service_rules import service_problems
 from local_aws.resources.moto_fixes.kept_members import after, before, keep_members, once
 from local_aws.resources.moto_fixes.network_rules import NetworkOf
@@ -78,21 +79,23 @@ def _rebalancing(given: dict[str, Any]) -> str:
 
 
 def _settle(response: Any, given: dict[str, Any]) -> None:
-    """Count the tasks as running and put them into the network, as `services-stable` would have it."""
+    """Count the tasks that have a host as running and put them into the network."""
     service = _found(response, given)
     asked = {**getattr(service, _ASKED, {}), **given}
     setattr(service, _ASKED, asked)
     service.task_definition = response.ecs_backend.describe_task_definition(asked["taskDefinition"]).arn
     if "capacityProviderStrategy" in asked:
         service.launch_type = None
-    service.running_count, service.pending_count = service.desired_count, 0
+    service.running_count = _running(response, asked, service.desired_count)
+    service.pending_count = service.desired_count - service.running_count
+    steady = service.pending_count == 0
     for deployment in service.deployments[:1]:
         deployment |= {
             "desiredCount": service.desired_count,
             "runningCount": service.running_count,
-            "pendingCount": 0,
-            "rolloutState": "COMPLETED",
-            "rolloutStateReason": f"ECS deployment {deployment['id']} completed.",
+            "pendingCount": service.pending_count,
+            "rolloutState": "COMPLETED" if steady else "IN_PROGRESS",
+            "rolloutStateReason": f"ECS deployment {deployment['id']} {'completed' if steady else 'in progress'}.",
             "taskDefinition": service.task_definition,
             "networkConfiguration": asked.get("networkConfiguration"),
             "capacityProviderStrategy": asked.get("capacityProviderStrategy"),
@@ -102,6 +105,24 @@ def _settle(response: Any, given: dict[str, Any]) -> None:
     _stand(response, service, asked)
 
 
+def _running(response: Any, asked: dict[str, Any], wanted: int) -> int:
+    """Return how many of the tasks find a host: one each with `distinctInstance`, otherwise one is enough for all.
+
+    A strategy places tasks only on hosts that belong to its capacity providers.
+
+    Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/capacity-launch-type-comparison.html
+    """
+    found: list[int | None] = []
+    for one in asked.get("capacityProviderStrategy", ()):
+        provider = response.ecs_backend._get_provider(one["capacityProvider"])
+        found.append(None if provider is None else hosts_for(response, provider, wanted))
+    if not found or None in found:
+        return wanted
+    hosts = sum(one or 0 for one in found)
+    alone = any(one["type"] == "distinctInstance" for one in asked.get("placementConstraints", ()))
+    return min(wanted, hosts) if alone or not hosts else wanted
+
+
 def _stand(response: Any, service: Any, asked: dict[str, Any]) -> None:
     network = NetworkOf(response.current_account, response.region)
     network.detach(getattr(service, _INTERFACES, []))
@@ -109,7 +130,7 @@ def _stand(response: Any, service: Any, asked: dict[str, Any]) -> None:
     subnets: list[str] = place.get("subnets", [])
     interfaces = [
         network.attach(subnets[number % len(subnets)], place.get("securityGroups", []), f"ECS task of {service.name}")
-        for number in range(service.desired_count if subnets else 0)
+        for number in range(service.running_count if subnets else 0)
     ]
     setattr(service, _INTERFACES, interfaces)
 

@@ -70,6 +70,7 @@ def both() -> Both:
         driver_version="2.28.0.0",
         log_group=log_group,
         image_gib=30,
+        waits=True,
         mount=MOUNT,
         model_permissions=[READ],
     )

@@ -60,8 +60,15 @@ def test_hosts_stand_in_every_compute_subnet_and_wait_for_the_way_out(group: dic
     assert any("DefaultRoute" in each for each in group["DependsOn"])
 
 
-def test_a_deployment_waits_for_the_hosts_own_word(group: dict[str, Any]):
-    assert group["CreationPolicy"] == {"ResourceSignal": {"Count": 2, "Timeout": "PT20M"}}
+def test_no_host_is_started_before_its_provider_is_there(capacities: Both, group: dict[str, Any]):
+    """What registers before that may not belong to the provider, and the group has no room for others."""
+    assert (group["Properties"]["MinSize"], group["Properties"].get("DesiredCapacity")) == ("0", None)
+    assert "CreationPolicy" not in group, "an empty group sends no signal"
+    first = capacities.of("AWS::CloudFormation::WaitCondition")
+    assert first["CreationPolicy"] == {"ResourceSignal": {"Count": 1, "Timeout": "PT30M"}}
+
+
+def test_an_update_waits_for_the_signal_of_each_host(group: dict[str, Any]):
     rolling = group["UpdatePolicy"]["AutoScalingRollingUpdate"]
     assert (rolling["WaitOnResourceSignals"], rolling["MaxBatchSize"], rolling["MinInstancesInService"]) == (True, 1, 1)
     assert rolling["MinInstancesInService"] < int(group["Properties"]["MaxSize"]), "else CloudFormation refuses it"
@@ -76,7 +83,7 @@ def test_what_is_suspended_are_processes_of_auto_scaling(group: dict[str, Any]):
 
 def test_how_many_there_are_is_left_to_ecs(group: dict[str, Any]):
     properties = group["Properties"]
-    assert (properties["MinSize"], properties["MaxSize"]) == ("2", "4")
+    assert properties["MaxSize"] == "4"
     assert "DesiredCapacity" not in properties, "every update would put the group back to it"
     assert {"Key": "AmazonECSManaged", "Value": "", "PropagateAtLaunch": True} in properties["Tags"]
 
@@ -122,8 +129,9 @@ def test_user_data_names_group_cluster_and_log(capacities: Both, template: dict[
     pieces = template["UserData"]["Fn::Base64"]["Fn::Join"][1]
     text = "".join(each if isinstance(each, str) else json.dumps(each).replace('"', "") for each in pieces)
     settings = json.loads(text.split("<<'SETTINGS'\n")[1].split("\nSETTINGS")[0])
-    group = next(name for name, each in capacities.resources.items() if each["Type"].endswith("AutoScalingGroup"))
-    assert settings["signal_resource"] == group
+    kinds = ("AWS::AutoScaling::AutoScalingGroup", "AWS::CloudFormation::WaitCondition")
+    waiting = [name for kind in kinds for name, each in capacities.resources.items() if each["Type"] == kind]
+    assert settings["signal_resources"] == waiting
     assert settings["cluster"] == "{Ref: OwnCluster}"
     assert settings["log_group"] == "{Ref: Logs}"
     assert (settings["driver"], settings["devices"], settings["install_driver"]) == ("2.28.0.0", 1, True)
@@ -172,12 +180,8 @@ class Asleep:
     requests_per_minute_target = None
 
 
-def test_hosts_that_come_only_when_they_are_asked_for_are_not_waited_for():
-    made = capacity()
-    assert made.group.resource.cfn_options.creation_policy is not None
-    asleep = capacity(scaling=Asleep())
-    assert asleep.group.resource.min_size == "0"
-    assert asleep.group.resource.cfn_options.creation_policy is None
+def test_an_export_waits_for_no_host():
+    assert capacity(scaling=Asleep()).first_host is None
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_longest_of_all_names_together_fit(prefix: str):
         cluster_name=NAME,
         driver_version="2.28.10.10",
         log_group_name=f"/llm-fleet/inference/{NAME}",
-        signal_resource="L" * 255,  # the longest logical id
+        signal_resources=["L" * 255, "L" * 245 + "1234567890"],  # the longest logical ids, which begin alike
         mount=mount_of(prefix),
     )
     text = stack.resolve(host_user_data(stack, {**settings, "stack": STACK, "url_suffix": "amazonaws.com.cn"}))

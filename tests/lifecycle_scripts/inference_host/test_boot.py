@@ -249,7 +249,8 @@ def test_a_host_that_is_well_says_so_and_signals_success(host: ThrowawayHost, bo
     booted()
     (line,) = host.aws.told()
     assert (line["event"], line["instance"], line["service"]) == ("host-ready", INSTANCE, "chat")
-    (signal,) = host.aws.signals()
+    signal, other = host.aws.signals()
+    assert other == signal | {"LogicalResourceId": "FirstHost"}
     assert signal == {
         "Action": "SignalResource",
         "Version": "2010-05-15",
@@ -267,7 +268,7 @@ def test_a_refused_host_says_why_everywhere_and_fails_the_deployment(
     report = booted(install_driver=False)
     assert host.aws.told() == [report]
     assert json.dumps(report) in capfd.readouterr().out
-    assert host.aws.signals()[0]["Status"] == "FAILURE"
+    assert [signal["Status"] for signal in host.aws.signals()] == ["FAILURE", "FAILURE"]
     streams = [
         json.loads(body) for headers, body in host.aws.requests if "CreateLogStream" in headers.get("x-amz-target", "")
     ]
@@ -297,7 +298,7 @@ def test_what_aws_does_not_take_changes_nothing_about_the_host(
     assert booted()["event"] == "host-ready"
     tries = [headers["host"].split(".")[0] for headers, _ in host.aws.requests]
     expected = 3 if any(status >= 500 for status, _ in answers.values()) else 1
-    assert tries.count("cloudformation") == expected
+    assert tries.count("cloudformation") == expected * len(SETTINGS["signal_resources"])
 
 
 def test_a_host_without_metadata_is_not_refused_for_it(

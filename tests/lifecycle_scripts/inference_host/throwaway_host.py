@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
     "devices": 1,
     "log_group": "/llm-fleet/chat",
     "stack": "arn:aws:cloudformation:us-west-2:111122223333:stack/chat/1",
-    "signal_resource": "Group",
+    "signal_resources": ["Group", "FirstHost"],
     "mount": {"bucket": "my-models", "prefix": "tanuki-8b", "path": "/var/lib/llm-fleet/model", "cache_gib": 20},
 }
 

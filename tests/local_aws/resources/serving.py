@@ -82,7 +82,7 @@ class Serving:
         return {
             "MinSize": "0",
             "MaxSize": "3",
-            "DesiredCapacity": "2",
+            "DesiredCapacity": "0",
             "VPCZoneIdentifier": self.subnets,
             "LaunchTemplate": template,
             "DefaultInstanceWarmup": 60,

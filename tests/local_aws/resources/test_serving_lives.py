@@ -22,6 +22,7 @@ def test_life(deployer: Deployer, case: Case) -> None:
 
 def test_hosts(deployer: Deployer) -> None:
     serving, ec2, scaling = Serving(deployer), deployer.client("ec2"), deployer.client("autoscaling")
+    serving.hosts_properties |= {"DesiredCapacity": "2"}
     assert serving.hosts.notes == ("no instance boots here, so its user data does not run",)
     (group,) = scaling.describe_auto_scaling_groups()["AutoScalingGroups"]
     assert (group["DesiredCapacity"], group["DefaultInstanceWarmup"]) == (2, 60)
@@ -61,7 +62,7 @@ def test_hosts(deployer: Deployer) -> None:
 
 def test_a_services_life(deployer: Deployer) -> None:
     serving = Serving(deployer)
-    assert "counts as steady" in serving.service.notes[0]
+    assert "a task that has a host counts as running" in serving.service.notes[0]
     told = serving.told_of_service()
     assert (told["desiredCount"], told["runningCount"], told["availabilityZoneRebalancing"]) == (2, 2, "DISABLED")
     assert told["deploymentConfiguration"]["deploymentCircuitBreaker"] == {"enable": True, "rollback": True}

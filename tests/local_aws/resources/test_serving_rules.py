@@ -58,6 +58,26 @@ def test_a_service_waits_for_its_listener_and_its_provider(deployer: Deployer) -
         serving.create("ECS::Service", **properties)
 
 
+def test_hosts_that_were_there_before_their_provider_get_no_task(deployer: Deployer) -> None:
+    """`MaxSize` is reached by hosts that ECS does not count: nothing can start another one."""
+    serving = Serving(deployer)
+    serving.hosts_properties |= {"MinSize": "2", "MaxSize": "2", "DesiredCapacity": "2"}
+    with pytest.raises(ResourceFailed, match="NotStabilized: 0 of 2 tasks run"):
+        _ = serving.service
+    assert serving.told_of_service()["status"] == "INACTIVE"
+
+
+def test_managed_scaling_starts_hosts_for_tasks_up_to_the_groups_maximum(deployer: Deployer) -> None:
+    serving = Serving(deployer)
+    _ = serving.service
+    assert serving.told_of_service()["runningCount"] == 2
+    (group,) = deployer.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
+    assert len(group["Instances"]) == 2
+    more = serving.service_properties | {"DesiredCount": 4}
+    with pytest.raises(ResourceFailed, match="NotStabilized: 3 of 4 tasks run"):
+        deployer.update("AWS::ECS::Service", serving.service, serving.service_properties, more)
+
+
 def test_what_a_service_uses_does_not_go_before_it(deployer: Deployer) -> None:
     serving = Serving(deployer)
     _ = serving.service
