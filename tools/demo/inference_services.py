@@ -76,7 +76,8 @@ class InferenceServices:
             )["LaunchTemplateVersions"]
             kind = version["LaunchTemplateData"]["InstanceType"]
             self._console.print(
-                f"its hosts: {group['MinSize']} to {group['MaxSize']} {kind} of {group['AutoScalingGroupName']}\n",
+                f"its hosts: {len(group['Instances'])} of at most {group['MaxSize']} {kind} in "
+                f"{group['AutoScalingGroupName']}\n",
                 soft_wrap=True,
                 highlight=False,
             )

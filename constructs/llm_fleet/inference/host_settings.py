@@ -23,8 +23,8 @@ def host_settings(
 ) -> dict[str, Any]:
     """Return `settings.json` of `lifecycle_scripts/inference_host`.
 
-    `signal_resources`: logical ids of what waits for the hosts' signals: the auto scaling group while it replaces hosts,
-    and the wait condition while the stack is created.
+    `signal_resources`: logical ids of what waits for the hosts' signals: the auto scaling group while it replaces
+    hosts, and the wait condition while the stack is created.
     """
     stack = cdk.Stack.of(scope)
     instance = neuron_instance(hosts.instance_type)

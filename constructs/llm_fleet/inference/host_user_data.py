@@ -18,8 +18,10 @@ def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
 
     EC2 takes 16 KiB of it. The rule of a model's prefix (LF710) keeps it below that.
     """
-    return _script().replace("@FILES@", packed_files()).replace(
-        "@SETTINGS@", cdk.Stack.of(scope).to_json_string(settings, 1)
+    return (
+        _script()
+        .replace("@FILES@", packed_files())
+        .replace("@SETTINGS@", cdk.Stack.of(scope).to_json_string(settings, 1))
     )
 
 

@@ -52,8 +52,5 @@ def _hosts(response: Any, cluster: str) -> list[str]:
     """The instances of auto scaling groups whose launch template says that they join the cluster."""
     groups = autoscaling_backends[response.current_account][response.region].autoscaling_groups
     return [
-        str(state.instance.id)
-        for group in groups.values()
-        if joins(group, cluster)
-        for state in group.instance_states
+        str(state.instance.id) for group in groups.values() if joins(group, cluster) for state in group.instance_states
     ]

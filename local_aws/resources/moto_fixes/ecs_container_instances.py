@@ -38,7 +38,7 @@ def register_host(group: FakeAutoScalingGroup, instance: Any) -> None:
         for cluster in backend.clusters.values()
         if cluster.status == "ACTIVE" and joins(group, str(cluster.name))
         for name in cluster.capacity_providers or ()
-        if _group_arn(backend._get_provider(name)) == group.arn
+        if _group_arn(backend.capacity_providers.get(name)) == group.arn
     ]
     setattr(instance, _PROVIDER, names[0] if names else None)
 

@@ -125,5 +125,9 @@ def test_a_function_its_version_and_who_may_call_it(deployer: Deployer) -> None:
 
 
 def test_some_types_stand_for_nothing(deployer: Deployer) -> None:
-    for kind in ("AWS::CDK::Metadata", "AWS::CloudFormation::WaitCondition", "AWS::CloudFormation::WaitConditionHandle"):
+    for kind in (
+        "AWS::CDK::Metadata",
+        "AWS::CloudFormation::WaitCondition",
+        "AWS::CloudFormation::WaitConditionHandle",
+    ):
         assert deployer.create(kind).level is Level.NONE
