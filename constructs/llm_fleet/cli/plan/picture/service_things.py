@@ -48,8 +48,8 @@ def _balancer(view: View, balancer: Resource) -> Thing:
 def _service(view: View, service: Resource) -> Thing:
     name = view.references.told(service.properties.get("ServiceName", ""))
     network = service.properties.get("NetworkConfiguration")
-    hosts = tuple(line for one in view.body(service) for line in _hosts(view, one))
     desired = service.properties.get("DesiredCount", 1)
+    hosts = tuple(line for one in view.body(service) for line in _hosts(view, one, desired))
     tasks = f"{desired} {'task' if desired == 1 else 'tasks'}"
     return _card(service, f"ECS service {name}", (tasks, *hosts), view.places(service, network))
 
@@ -57,18 +57,18 @@ def _service(view: View, service: Resource) -> Thing:
 def _task(view: View, task: Resource) -> Thing:
     """Return the card of a task that somebody starts, on the hosts of the one ECS cluster of its stack."""
     hosts = [one for one in view.of_type("AWS::AutoScaling::AutoScalingGroup") if one.stack == task.stack]
-    lines = tuple(line for one in hosts for line in _hosts(view, one))
+    lines = tuple(line for one in hosts for line in _hosts(view, one, 0))
     places = tuple(key for one in hosts for key in view.places(one, one.properties.get("VPCZoneIdentifier")))
     return _card(task, f"ECS task {task.stack}", (*lines, "started by hand"), places)
 
 
-def _hosts(view: View, resource: Resource) -> Iterator[str]:
-    """Give the line of `resource` if it is what makes hosts."""
+def _hosts(view: View, resource: Resource, tasks: int) -> Iterator[str]:
+    """Give the line of `resource` if it is what makes hosts: its group has as many at least as it has tasks to run."""
     known = resource.properties
     if resource.type == "AWS::AutoScaling::AutoScalingGroup":
         templates = view.named(resource, known.get("LaunchTemplate"), "AWS::EC2::LaunchTemplate")
         types = [one.properties["LaunchTemplateData"]["InstanceType"] for one in templates]
-        yield short(count(known["MaxSize"], " or ".join(types), known["MinSize"]))
+        yield short(count(known["MaxSize"], " or ".join(types), tasks))
     elif managed := known.get("ManagedInstancesProvider"):
         allowed = managed["InstanceLaunchTemplate"]["InstanceRequirements"].get("AllowedInstanceTypes", ["any type"])
         yield short(f"Managed Instances: {' or '.join(allowed)}")
