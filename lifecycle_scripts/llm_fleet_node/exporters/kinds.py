@@ -1,4 +1,4 @@
-"""The exporters that images carry, and how each is started. What is marked unverified was not seen on an AMI."""
+"""The exporters that images carry, what each needs besides its program, and how it is started."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class Exporter:
     device: str = ""
     """A file pattern that must be there, e.g. of a driver's devices; empty when it runs on every node."""
 
+    module: str = ""
+    """A Python module that the program imports and no package of it is known to install; empty for none."""
+    needs: tuple[tuple[str, ...], ...] = ()
+    """Further files that it ends without: of each group of file patterns, one must match."""
     units: tuple[str, ...] = ()
     """Units that packages bring along for it. Two units would fight for the port, so one that is there is taken."""
 
@@ -43,10 +47,15 @@ class Exporter:
 
     def absent(self, host: Host) -> Optional[str]:
         """Say why this node needs none, or cannot have one; `None` when it can."""
-        if self.device and not any(host.root.glob(self.device.lstrip("/"))):
+        if self.device and not _matches(host, self.device):
             return f"no {self.device}"
         if self.program(host) is None:
             return f"the image carries no {' or '.join(self.programs)}"
+        missing = [group for group in self.needs if not any(_matches(host, pattern) for pattern in group)]
+        if missing:
+            return f"the image carries no {' or '.join(missing[0])}, which {self.programs[0]} needs"
+        if self.module and not self._imports(host):
+            return f"the Python of {self.program(host)} cannot import {self.module}, which it needs"
         return None
 
     def program(self, host: Host) -> Optional[str]:
@@ -54,10 +63,20 @@ class Exporter:
         found = next((path for path in map(host.which, self.programs) if path), None)
         return None if found is None else "/" + found[len(str(host.root)) :].lstrip("/")
 
+    def _imports(self, host: Host) -> bool:
+        """Return whether the interpreter that the program names in its first line can import the module."""
+        first = (host.read(self.program(host) or "") or "").partition("\n")[0]
+        interpreter = first[2:].split() if first.startswith("#!") else ["python3"]
+        return host.succeeds(*interpreter, "-c", f"import {self.module}", timeout=20)
+
     def unit_file(self, host: Host) -> str:
         """Return the text of its unit."""
         command = self.command.format(program=self.program(host), port=self.port)
         return _UNIT.format(name=self.name, command=command)
+
+
+def _matches(host: Host, pattern: str) -> bool:
+    return any(host.root.glob(pattern.lstrip("/")))
 
 
 EXPORTERS = (
@@ -69,24 +88,32 @@ EXPORTERS = (
         "{program} --web.listen-address=:{port}",
         units=("prometheus-node-exporter.service", "node_exporter.service"),
     ),
-    # https://github.com/NVIDIA/dcgm-exporter; unverified on an AMI.
+    # https://github.com/NVIDIA/dcgm-exporter: it reads its counters from that file unless told otherwise, and loads
+    # DCGM's library when it starts. assumption: ami-carries-exporters
     Exporter(
         "dcgm",
         ("dcgm-exporter",),
         9400,
         "{program} --address :{port}",
         device="/dev/nvidia[0-9]*",
+        needs=(
+            ("/etc/dcgm-exporter/default-counters.csv",),
+            ("/usr/lib/*-linux-gnu/libdcgm.so.*", "/usr/lib64/libdcgm.so.*", "/usr/local/lib*/libdcgm.so.*"),
+        ),
         units=("dcgm-exporter.service",),
     ),
-    # Neuron's tools: neuron-monitor writes JSON, its companion serves it, on 8000 unless told. Unverified on an AMI.
+    # Neuron's tools: neuron-monitor writes JSON, its companion serves it, on 8000 unless told. It "requires Python3 and
+    # the Prometheus client Python module" (neuron-monitor User Guide). assumption: ami-carries-exporters
     Exporter(
         "neuron",
         ("neuron-monitor-prometheus.py",),
         8000,
         "/bin/sh -c 'exec /opt/aws/neuron/bin/neuron-monitor | {program} --port {port}'",
         device="/dev/neuron[0-9]*",
+        module="prometheus_client",
     ),
-    # AWS's sample fork of node_exporter, built by whoever makes the image; the port is ours. Unverified on an AMI.
+    # AWS's sample fork of node_exporter, built by the maker of the image; the port is ours.
+    # assumption: ami-carries-exporters
     Exporter(
         "efa",
         ("node_exporter_efa",),

@@ -1,4 +1,7 @@
-"""Exporters: what the image carries of them runs, and Prometheus gets metrics from it. Nothing is downloaded."""
+"""Exporters: what the image carries of them runs, and Prometheus gets metrics from it. Nothing is downloaded.
+
+Jobs need none of them: a node whose exporter does not answer works, and is reported as degraded.
+"""
 
 from __future__ import annotations
 
@@ -79,4 +82,5 @@ STEP = Step(
     after=("neuron_devices", "gpu_devices", "efa_devices", "slurm_ready"),
     skip=_skip,
     timeout=120,
+    is_for_jobs=False,
 )

@@ -176,6 +176,7 @@ def test_devices_bring_their_exporters(tmp_path: Path) -> None:
         file(tmp_path, device, "")
         assert exporter.absent(node.host) == f"the image carries no {run}"
         program(tmp_path, run, "")
+        _carry_needs(tmp_path, exporter)
         assert exporter.absent(node.host) is None
         assert f"/usr/bin/{run}" in exporter.unit_file(node.host)
         assert str(exporter.port) in exporter.unit_file(node.host)
@@ -190,3 +191,43 @@ def test_it_is_skipped_when_the_image_carries_none(tmp_path: Path) -> None:
     reason = STEP.skip(make(tmp_path)) or ""
     assert "node: the image carries no node_exporter or prometheus-node-exporter" in reason
     assert STEP.skip(fresh(tmp_path)) is None
+
+
+def _carry_needs(root: Path, exporter: Exporter) -> None:
+    """Lay down what the program needs besides itself, as an image that is whole does."""
+    for group in exporter.needs:
+        file(root, group[0].replace("*", "1"), "")
+    if exporter.module:
+        for name in exporter.programs:
+            (root / "usr/bin" / name).write_text("#!/usr/bin/env python3\n")
+        program(root, "python3", f"sys.exit(a != ['-c', 'import {exporter.module}'])")
+
+
+def test_no_node_fails_for_an_exporter() -> None:
+    """Jobs need none of them: a node whose exporter fails is degraded, and its start ends with 0."""
+    assert not STEP.is_for_jobs
+
+
+def test_neurons_exporter_is_absent_where_its_python_lacks_the_client_module(tmp_path: Path) -> None:
+    """It would end with ModuleNotFoundError and be started again for ever."""
+    neuron = next(exporter for exporter in EXPORTERS if exporter.name == "neuron")
+    node = fresh(tmp_path)
+    file(tmp_path, "/dev/neuron0", "")
+    program(tmp_path, "neuron-monitor-prometheus.py", "import prometheus_client")  # with -S: standard library only
+    assert "cannot import prometheus_client" in (neuron.absent(node.host) or "")
+    _carry_needs(tmp_path, neuron)
+    assert neuron.absent(node.host) is None
+    (tmp_path / "usr/bin/python3").unlink()
+    assert "cannot import prometheus_client" in (neuron.absent(node.host) or "")
+
+
+def test_dcgms_exporter_is_absent_without_its_counters_or_library(tmp_path: Path) -> None:
+    dcgm = next(exporter for exporter in EXPORTERS if exporter.name == "dcgm")
+    node = fresh(tmp_path)
+    file(tmp_path, "/dev/nvidia0", "")
+    program(tmp_path, "dcgm-exporter", "")
+    assert "no /etc/dcgm-exporter/default-counters.csv" in (dcgm.absent(node.host) or "")
+    file(tmp_path, "/etc/dcgm-exporter/default-counters.csv", "")
+    assert "libdcgm.so" in (dcgm.absent(node.host) or "")
+    file(tmp_path, "/usr/lib/x86_64-linux-gnu/libdcgm.so.4", "")
+    assert dcgm.absent(node.host) is None
