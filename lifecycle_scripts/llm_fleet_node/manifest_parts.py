@@ -19,6 +19,8 @@ class InstanceType:
     """`gpu`, `neuron`, or `None`."""
     accelerators: Optional[int]
     efa_interfaces: Optional[int]
+    lustre_efa_interfaces: Optional[int] = None
+    """How many of them Lustre's network takes; 0 where FSx serves this type over TCP only."""
 
 
 @dataclass(frozen=True)

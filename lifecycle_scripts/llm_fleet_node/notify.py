@@ -21,7 +21,7 @@ from llm_fleet_node.places import Places
 
 _SOURCE = "llm-fleet.node"
 _FAILED, _DEGRADED = "LLM Fleet Node Failed", "LLM Fleet Node Degraded"
-_METRIC = "NodeStartFailures"
+_METRIC, _DEGRADED_METRIC = "NodeStartFailures", "NodeStartsDegraded"
 _HASH = re.compile("-[0-9a-f]{8}$")
 _PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
 Say = Callable[[str], None]
@@ -41,8 +41,12 @@ def notify(told: Manifest, story: dict[str, Any], name: str, places: Places, *, 
             commands["metric"] = _metric(told, told.reports.metric_namespace, story)
         if told.reports.event_bus:
             commands["event"] = _event(told, told.reports.event_bus, story, name, commands["report"][-1])
-    elif story.get("degraded") and told.reports.event_bus:
-        commands["event"] = _event(told, told.reports.event_bus, _as_degraded(story), name, commands["report"][-1])
+    elif story.get("degraded"):
+        degraded = _as_degraded(story)
+        if told.reports.metric_namespace:
+            commands["metric"] = _metric(told, told.reports.metric_namespace, degraded)
+        if told.reports.event_bus:
+            commands["event"] = _event(told, told.reports.event_bus, degraded, name, commands["report"][-1])
     # The node is at work by now: its jobs, and the starts of others on the same machine, go before the AWS CLI's 0.6 s.
     behind = ["nice", "-n", "19"] if story["code"] == "OK" and shutil.which("nice") else []
     base = [*behind, aws, "--region", told.region, "--output", "json"]
@@ -67,13 +71,14 @@ def _copy(s3_uri: str, name: str, started: str, places: Places) -> list[str]:
 def _metric(told: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
     """Counted twice: by what it was, and by the cluster alone, since an alarm cannot look for groups and codes."""
     whole = {"Cluster": told.cluster or told.fleet, "Group": _group(story), "Code": story["code"]}
-    data = [_datum(whole), _datum({"Cluster": _lasting_name(told)})]
+    metric = _DEGRADED_METRIC if story.get("is_degraded") else _METRIC
+    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(told)})]
     return ["cloudwatch", "put-metric-data", "--namespace", namespace, "--metric-data", json.dumps(data)]
 
 
-def _datum(dimensions: dict[str, str]) -> dict[str, Any]:
+def _datum(metric: str, dimensions: dict[str, str]) -> dict[str, Any]:
     named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
-    return {"MetricName": _METRIC, "Value": 1, "Unit": "Count", "Dimensions": named}
+    return {"MetricName": metric, "Value": 1, "Unit": "Count", "Dimensions": named}
 
 
 def _lasting_name(told: Manifest) -> str:

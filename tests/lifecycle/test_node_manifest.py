@@ -17,6 +17,7 @@ from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_accounting import NodeAccounting
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
 from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.lifecycle.render_parts import render_instance_type
 from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.rules.problem import FleetError
@@ -63,9 +64,31 @@ def test_rendered_manifest_meets_the_schema_and_tells_what_nodes_must_find() -> 
         "hook": "OnInitComplete",
         "partition": "trn1",
         "instance_types": [
-            {"name": "ml.trn1.32xlarge", "accelerator": "neuron", "accelerators": 16, "efa_interfaces": 8}
+            {
+                "name": "ml.trn1.32xlarge",
+                "accelerator": "neuron",
+                "accelerators": 16,
+                "efa_interfaces": 8,
+                "lustre_efa_interfaces": 2,
+            }
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "platform", "efa", "told"),
+    [
+        ("ml.trn2.48xlarge", NodePlatform.HYPERPOD, True, (16, 0)),
+        ("p5.48xlarge", NodePlatform.PARALLELCLUSTER, True, (32, 8)),
+        ("p5.48xlarge", NodePlatform.PARALLELCLUSTER, False, (0, 0)),
+        ("ml.unheard-of.48xlarge", NodePlatform.HYPERPOD, True, (None, None)),
+    ],
+)
+def test_nodes_know_how_many_efa_interfaces_they_have_and_how_many_lustre_takes(
+    name: str, platform: NodePlatform, efa: bool, told: tuple[int | None, int | None]
+) -> None:
+    rendered = render_instance_type(name, platform, efa=efa)
+    assert (rendered["efa_interfaces"], rendered["lustre_efa_interfaces"]) == told
 
 
 def test_whatever_nodes_can_be_told_is_rendered_as_the_schema_has_it(stack: cdk.Stack, tmp_path: Path) -> None:
@@ -147,6 +170,7 @@ def test_a_type_newer_than_the_catalog_is_rendered_with_what_its_user_told() -> 
     rendered = render(_manifest(groups=[CONTROLLER, workers]), content_hash="a" * 64, scripts_sha256="b" * 64)
     check(rendered, SCHEMA)
     expected = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
+    expected["lustre_efa_interfaces"] = 2
     assert rendered["groups"][1]["instance_types"] == [expected]
 
 

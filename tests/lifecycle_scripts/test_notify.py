@@ -59,7 +59,11 @@ def test_what_jobs_do_not_need_may_fail_and_is_told_as_degraded(worker: Node, aw
     assert (ended.code, ended.report["code"], ended.report["failures"]) == (0, "OK", [])
     assert ended.report["degraded"] == [{"step": "broken", "code": "LFN152", "cause": "nobody takes them"}]
     sent = calls(aws)
-    assert set(sent) == {"s3", "events"}
+    assert set(sent) == {"s3", "cloudwatch", "events"}
+    assert {datum["MetricName"] for datum in sent["cloudwatch"]["metric_data"]} == {"NodeStartsDegraded"}
+    by_code, by_cluster = map(dimensions, sent["cloudwatch"]["metric_data"])
+    assert by_code == {"Cluster": "train", "Group": "trn", "Code": "LFN152"}
+    assert by_cluster == {"Cluster": "train"}
     (entry,) = sent["events"]["entries"]
     assert entry["DetailType"] == "LLM Fleet Node Degraded"
     detail = json.loads(entry["Detail"])

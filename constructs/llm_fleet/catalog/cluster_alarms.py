@@ -99,6 +99,11 @@ def start_failures_metric() -> str:
     return _facts()["start_failures"]
 
 
+def starts_degraded_metric() -> str:
+    """Return the metric by which nodes tell that they work without something that jobs do not need."""
+    return _facts()["starts_degraded"]
+
+
 def cluster_log_group() -> str:
     """Return what the names of HyperPod's log groups begin with, before `/<cluster>/<id>`."""
     return _facts()["log_group"]

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.instances import Instance
 from llm_fleet.catalog.steps import Steps, frozen
 
 
@@ -83,6 +84,22 @@ class LustreLimits:
     """MB/s per TiB."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LustreEfa:
+    """What FSx says of clients over EFA, which it serves whatever the deployment type."""
+
+    connections: int
+    """Most EFA connections of one file system; each EFA interface that a client's LNet takes is one."""
+    families_over_tcp: tuple[str, ...]
+    """Families of instances with EFA that reach a file system over TCP all the same: trn2, and those below Nitro v4.
+    assumption: fsx-efa-nitro-v3-families"""
+    interfaces: Mapping[str, int]
+    """How many interfaces FSx's own script gives to LNet, by EC2's name of the type."""
+    interfaces_of_several_cards: int
+    """The same for another type with several network cards."""
+    interfaces_of_one_card: int
+
+
 @cache
 def lustre_variants() -> tuple[LustreVariant, ...]:
     """Return everything that the service sells, as a user guide would list it."""
@@ -100,6 +117,27 @@ def lustre_limits() -> LustreLimits:
     """Return what holds for every deployment type."""
     facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["limits"].items()}
     return LustreLimits(**facts)
+
+
+@cache
+def lustre_efa() -> LustreEfa:
+    """Return what FSx says of clients over EFA."""
+    facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["efa"].items()}
+    return LustreEfa(**facts)
+
+
+def lustre_efa_interfaces(instance: Instance) -> int | None:
+    """Return how many EFA interfaces a node of this type gives to LNet; `None` where no source tells.
+
+    0: it has none, or FSx serves it over TCP only.
+    """
+    facts = lustre_efa()
+    if instance.efa_interfaces == 0 or instance.family in facts.families_over_tcp:
+        return 0
+    listed = facts.interfaces.get(instance.name.removeprefix("ml."))
+    if listed is not None or instance.network_cards is None:
+        return listed
+    return facts.interfaces_of_several_cards if instance.network_cards > 1 else facts.interfaces_of_one_card
 
 
 def _variant(facts: Mapping[str, Any]) -> LustreVariant:

@@ -15,6 +15,7 @@ from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_accounting import NodeAccounting
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
 from llm_fleet.lifecycle.report_place import ReportPlace
+from llm_fleet.rules.lustre_efa import EfaClients
 from llm_fleet.rules.terms import LifecycleHook, NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -41,6 +42,17 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         skip_steps=lifecycle.skip_steps,
         own_steps=lifecycle.own_steps,
     )
+
+
+def efa_clients(plan: ClusterPlan) -> list[EfaClients]:
+    """Return the nodes of `plan` that mount its Lustre file system, which has EFA."""
+    return [
+        EfaClients(
+            name=group.name, instance_types=group.instance_types or [group.instance_type or ""], nodes=group.count
+        )
+        for group in plan.shape.groups
+        if group.mount_lustre
+    ]
 
 
 def hook_of(group: InstanceGroup) -> LifecycleHook | None:

@@ -16,6 +16,7 @@ from llm_fleet.hyperpod.cluster import Cluster
 from llm_fleet.hyperpod.cluster_arn import cluster_arn_problems
 from llm_fleet.hyperpod.cluster_base import ClusterBase
 from llm_fleet.hyperpod.cluster_bundle import add_bundle
+from llm_fleet.hyperpod.cluster_manifest import efa_clients
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_role import add_node_role
 from llm_fleet.hyperpod.cluster_wiring import open_ports, security_groups_of, wait_for
@@ -29,6 +30,7 @@ from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.lustre_clients import count_efa_clients
 from llm_fleet.lifecycle.metrics_log import MetricsLog
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup, known_users
@@ -166,6 +168,8 @@ class HyperPodCluster(ClusterBase):
             tags=tags or {},
         )
         claim_ids(self, users, (lustre, open_zfs))
+        if lustre is not None and lustre.efa_enabled:
+            count_efa_clients(self, lustre, efa_clients(plan))
         self.cluster_name: str = plan.cluster_name
         """Its name; part of its log group `/aws/sagemaker/Clusters/<name>/<id>`."""
         self.groups: tuple[InstanceGroup, ...] = tuple(plan.shape.groups)

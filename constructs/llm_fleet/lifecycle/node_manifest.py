@@ -51,6 +51,8 @@ class NodeGroup:
     """The `ml.` names that it may be made of, by priority; on ParallelCluster EC2's own, without `ml.`."""
     partition: str | None = None
     """Slurm partition; `None` on controller and login groups."""
+    efa: bool = True
+    """Whether the platform attaches the EFA interfaces that its types have."""
     hook: LifecycleHook | ParallelClusterHook | None = LifecycleHook.ON_INIT_COMPLETE
     """When its nodes run the bundle; `None` when the AMI does all and they never do."""
     script: str | None = None
@@ -175,7 +177,7 @@ def _render_group(group: NodeGroup, platform: NodePlatform) -> dict[str, Any]:
         "role": group.role.value,
         "hook": group.hook.value if group.hook else None,
         "partition": group.partition,
-        "instance_types": [render_instance_type(name, platform) for name in group.instance_types],
+        "instance_types": [render_instance_type(name, platform, efa=group.efa) for name in group.instance_types],
     }
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.catalog.instances import Instance
+from llm_fleet.catalog.lustre import lustre_efa_interfaces
 from llm_fleet.catalog.neuron_release import (
     NeuronPackage,
     alternative_packages,
@@ -21,10 +23,11 @@ from llm_fleet.lifecycle.s3_mount import S3Mount
 from llm_fleet.rules.terms import NodePlatform
 
 
-def render_instance_type(name: str, platform: NodePlatform) -> dict[str, Any]:
+def render_instance_type(name: str, platform: NodePlatform, *, efa: bool = True) -> dict[str, Any]:
     """What a node of this type is expected to have; `None` for what nobody told.
 
-    It is called as the catalog calls it, with `ml.`, on every platform: the node adds that to what its firmware says.
+    `efa`: whether the platform attaches the type's EFA interfaces. The type is called as the catalog calls it, with
+    `ml.`, on every platform: the node adds that to what its firmware says.
     """
     if platform is NodePlatform.PARALLELCLUSTER and not name.startswith("ml."):
         name = f"ml.{name}"
@@ -33,7 +36,14 @@ def render_instance_type(name: str, platform: NodePlatform) -> dict[str, Any]:
         "name": str(name),
         "accelerator": instance.accelerator if instance else None,
         "accelerators": instance.accelerators if instance else None,
+        **(_efa(instance) if efa else {"efa_interfaces": 0, "lustre_efa_interfaces": 0}),
+    }
+
+
+def _efa(instance: Instance | None) -> dict[str, int | None]:
+    return {
         "efa_interfaces": instance.efa_interfaces if instance else None,
+        "lustre_efa_interfaces": lustre_efa_interfaces(instance) if instance else None,
     }
 
 

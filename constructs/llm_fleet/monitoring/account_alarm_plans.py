@@ -2,7 +2,13 @@
 
 from llm_fleet.catalog.cluster_alarms import parallelcluster_metrics
 from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
-from llm_fleet.monitoring.cluster_measures import PERIOD, account_metric, failed_starts, parallelcluster_metric
+from llm_fleet.monitoring.cluster_measures import (
+    PERIOD,
+    account_metric,
+    degraded_starts,
+    failed_starts,
+    parallelcluster_metric,
+)
 from llm_fleet.monitoring.monitored_cluster import ClusterKind, MonitoredCluster
 from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.metric import Measure, MetricMath
@@ -14,7 +20,7 @@ QUIET = "notBreaching"
 def account_alarm_plans(cluster: MonitoredCluster, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...]:
     """Return the alarms that every cluster of its kind has."""
     own = _hyperpod if cluster.kind == ClusterKind.HYPERPOD else _parallelcluster
-    return (*own(cluster.name, thresholds), _lifecycle(cluster.nodes_name))
+    return (*own(cluster.name, thresholds), _lifecycle(cluster.nodes_name), _degraded(cluster.nodes_name))
 
 
 def lasting(minutes: float) -> int:
@@ -111,4 +117,17 @@ def _lifecycle(name: str) -> AlarmPlan:
         missing=QUIET,
         meaning=f"A node of {name} has failed in a step of its configuration, and was not let in half configured. "
         f"`llm-fleet logs {name}` names the step, its code and the remedy.",
+    )
+
+
+def _degraded(name: str) -> AlarmPlan:
+    return AlarmPlan(
+        id="NodesDegraded",
+        measure=degraded_starts(name),
+        threshold=1,
+        periods=1,
+        ringing=1,
+        missing=QUIET,
+        meaning=f"A node of {name} takes jobs, but without something that makes them faster or seen, e.g. Lustre over "
+        f"EFA or its metrics. `llm-fleet logs {name}` names the step, its code and the remedy.",
     )

@@ -2,7 +2,12 @@
 
 from types import MappingProxyType
 
-from llm_fleet.catalog.cluster_alarms import account_metrics, parallelcluster_metrics, start_failures_metric
+from llm_fleet.catalog.cluster_alarms import (
+    account_metrics,
+    parallelcluster_metrics,
+    start_failures_metric,
+    starts_degraded_metric,
+)
 from llm_fleet.catalog.cluster_metrics import cluster_metrics, metrics_namespace
 from llm_fleet.notifications.metric import ServiceMetric
 
@@ -36,6 +41,11 @@ def node_metric(key: str, cluster: str, *, statistic: str = _STATISTIC, label: s
 def failed_starts(cluster: str) -> ServiceMetric:
     """Return how many starts of nodes of `cluster` have failed in a step of their configuration."""
     return _of_nodes(start_failures_metric(), cluster, "Sum", "failed starts")
+
+
+def degraded_starts(cluster: str) -> ServiceMetric:
+    """Return how many nodes of `cluster` have started without something that jobs do not need, e.g. Lustre over EFA."""
+    return _of_nodes(starts_degraded_metric(), cluster, "Sum", "degraded starts")
 
 
 def parallelcluster_metric(name: str, cluster: str, *, label: str = "") -> ServiceMetric:

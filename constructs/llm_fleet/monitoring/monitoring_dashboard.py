@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from llm_fleet.catalog.cluster_alarms import parallelcluster_metrics
-from llm_fleet.monitoring.cluster_measures import account_metric, failed_starts, node_metric, parallelcluster_metric
+from llm_fleet.monitoring.cluster_measures import (
+    account_metric,
+    degraded_starts,
+    failed_starts,
+    node_metric,
+    parallelcluster_metric,
+)
 from llm_fleet.monitoring.monitored_cluster import ClusterKind, MonitoredCluster
 from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.dashboard_page import alarm_lines, alarm_widget, graph, page, text_widget
@@ -51,7 +57,7 @@ def _hyperpod(name: str) -> Row:
             account_metric("nodes_missing", name, label="missing"),
             account_metric("nodes_failed", name, label="in Failure"),
         ),
-        graph(f"{name}: starts that failed", failed_starts(name)),
+        graph(f"{name}: starts that failed", failed_starts(name), degraded_starts(name)),
     ]
 
 
@@ -63,7 +69,11 @@ def _parallelcluster(cluster: MonitoredCluster) -> Row:
             account_metric("head_node_impaired", name, label="head node impaired"),
             parallelcluster_metric(parallelcluster_metrics().no_capacity, name, label="no capacity"),
         ),
-        graph(f"{name}: starts that failed", failed_starts(cluster.nodes_name)),
+        graph(
+            f"{name}: starts that failed",
+            failed_starts(cluster.nodes_name),
+            degraded_starts(cluster.nodes_name),
+        ),
     ]
 
 

@@ -3,6 +3,8 @@
 from llm_fleet.lifecycle.node_manifest import NodeGroup
 from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.rules.lustre_efa import EfaClients
+from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.terms import NodeType, ParallelClusterHook
 
 HEAD_NODE = "HeadNode"
@@ -22,6 +24,7 @@ def node_groups(shape: ClusterShape) -> list[NodeGroup]:
             NodeType.COMPUTE,
             list(dict.fromkeys(name for resource in queue.compute_resources for name in resource.instance_types)),
             partition=queue.name,
+            efa=any(efa_of(resource) for resource in queue.compute_resources),
         )
         for queue in shape.queues
     ]
@@ -29,11 +32,28 @@ def node_groups(shape: ClusterShape) -> list[NodeGroup]:
     return [head, *queues, *pools]
 
 
-def _group(name: str, role: NodeType, instance_types: list[str], *, partition: str | None = None) -> NodeGroup:
+def efa_clients(shape: ClusterShape) -> list[EfaClients]:
+    """Return the nodes of queues, by compute resource; head and login nodes have no EFA."""
+    return [
+        EfaClients(
+            name=f"{queue.name}/{resource.name}",
+            instance_types=resource.instance_types,
+            nodes=resource.max_count,
+            efa=efa_of(resource),
+        )
+        for queue in shape.queues
+        for resource in queue.compute_resources
+    ]
+
+
+def _group(
+    name: str, role: NodeType, instance_types: list[str], *, partition: str | None = None, efa: bool = False
+) -> NodeGroup:
     return NodeGroup(
         name=name,
         role=role,
         instance_types=instance_types,
         partition=partition,
+        efa=efa,
         hook=ParallelClusterHook.ON_NODE_CONFIGURED,
     )

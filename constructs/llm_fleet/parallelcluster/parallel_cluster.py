@@ -18,6 +18,7 @@ from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.downloads import Downloads
+from llm_fleet.lifecycle.lustre_clients import count_efa_clients
 from llm_fleet.lifecycle.metrics_log import MetricsLog
 from llm_fleet.lifecycle.neuron_host import NeuronHost
 from llm_fleet.lifecycle.node_setup import NodeSetup, known_users
@@ -37,6 +38,7 @@ from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.iam_settings import iam_overrides
 from llm_fleet.parallelcluster.imported_cluster import ImportedCluster
 from llm_fleet.parallelcluster.login_pool import LoginPool
+from llm_fleet.parallelcluster.node_groups import efa_clients
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.nodes_principal import NodesPrincipal
 from llm_fleet.parallelcluster.people import directory_overrides, with_limits
@@ -207,6 +209,8 @@ class ParallelCluster(ClusterBase):
             iam_resource_prefix=iam_resource_prefix,
         )
         claim_ids(self, users, (lustre, open_zfs))
+        if lustre is not None and lustre.efa_enabled:
+            count_efa_clients(self, lustre, efa_clients(plan.shape))
         identity = ClusterIdentity.of(self, plan)
         claim_name(self, identity.cluster_name)
         resources = ClusterResources(

@@ -1,46 +1,98 @@
 """Lustre over EFA, set up as FSx asks for.
 
 Source: FSx for Lustre User Guide, "Configuring EFA clients"; not tried on an instance with EFA by us.
+assumption: lnet-over-efa-after-the-platforms-mount, lnet-efa-interfaces-chosen
+
+Nothing here fails a node: Lustre works over TCP too, and slower. The step `lustre_efa` proves what was reached.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Optional
+
 from llm_fleet_node.devices.efa import interfaces
-from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
-from llm_fleet_node.mounts.table import mounted
+from llm_fleet_node.mounts.table import mounted, mounted_at
 from llm_fleet_node.node import Node
 from llm_fleet_node.services import reload_units, run_unit
 
 UNIT = "llm-fleet-lnet.service"
 
 
-def expects_efa(node: Node) -> bool:
-    """Return whether this node has, or should have, EFA."""
+_SECONDS = 90.0
+_FEW = 2
+"""EFA interfaces that FSx's own script takes on a type with several network cards that its table does not name."""
+
+
+def why_tcp(node: Node) -> Optional[str]:
+    """Return why Lustre is right over TCP on this node; `None` when EFA should carry it."""
+    kinds = [node.instance_type] if node.instance_type else list(node.group.instance_types)
+    if kinds and all(kind.lustre_efa_interfaces == 0 for kind in kinds):
+        names = " or ".join(kind.name for kind in kinds)
+        return f"{names} has no EFA, or FSx for Lustre serves it over TCP only"
     kind = node.instance_type
-    return bool(interfaces(node.host)) or bool(kind and kind.efa_interfaces)
+    if interfaces(node.host) or (kind and (kind.lustre_efa_interfaces or kind.efa_interfaces)):
+        return None
+    return "the node has no EFA interface"
 
 
-def configure(host: Host) -> None:
-    """Make LNet use every EFA device, now and at each boot before Lustre is mounted.
+def set_up(node: Node, paths: Sequence[str]) -> None:
+    """Make LNet use EFA before the file systems at `paths` are mounted, now and at each boot.
 
-    Nothing is done where the image has done it, nor over a mounted Lustre, whose network cannot be changed.
+    What the platform has mounted there over TCP is unmounted where nothing uses it, and is to be mounted again. Nothing
+    is done where LNet uses EFA already. What stands in the way is written to the log.
     """
-    devices = interfaces(host)
-    if not devices or any(there.kind == "lustre" for there in mounted(host)) or show_efa(host):
+    host = node.host
+    devices = _chosen(interfaces(host), node.instance_type.lustre_efa_interfaces if node.instance_type else None)
+    if not devices or show_efa(host):
         return
-    host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices))
+    for path in reversed(paths):
+        if mounted_at(host, path) is not None and not _unmount(node, path):
+            return
+    others = [there.path for there in mounted(host) if there.kind == "lustre"]
+    if others:
+        node.say(f"LNet stays on TCP: Lustre is mounted at {', '.join(others)}, and LNet is not changed under it")
+        return
+    _configure(node, devices)
+
+
+def _chosen(names: Sequence[str], count: Optional[int]) -> list[str]:
+    """Return which of the sorted EFA interfaces LNet takes; `count`: how many, `None` where nobody told.
+
+    As FSx's own script does: two are the first and the last, more are spread evenly, e.g. every fourth of the 32 of a
+    p5.48xlarge, one of each PCI bus.
+    """
+    wanted = min(_FEW if count is None else count, len(names))
+    if wanted == _FEW:
+        return [names[0], names[-1]]
+    return list(names[:: len(names) // wanted][:wanted]) if wanted else []
+
+
+def _unmount(node: Node, path: str) -> bool:
+    try:
+        node.host.run("umount", path, timeout=_SECONDS, changes=f"unmounted {path}, which was mounted over TCP")
+    except CommandFailed as error:
+        node.say(f"{path} stays on TCP: it is mounted and in use: {error.output.strip()}")
+        return False
+    return True
+
+
+def _configure(node: Node, devices: Sequence[str]) -> None:
+    host = node.host
+    interface = _default_interface(host)
+    if interface is None:
+        node.say("LNet stays on TCP: there is no default route, so its interface is not known")
+        return
+    host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices, interface))
     reload_units(host)  # also after a run that was killed here
     try:
         run_unit(host, UNIT)
     except CommandFailed as error:
-        fail(
-            Code.LUSTRE_TCP, f"LNet could not be set up over {', '.join(devices)} (see `journalctl -u {UNIT}`): {error}"
-        )
+        node.say(f"LNet could not be set up over {', '.join(devices)} (see `journalctl -u {UNIT}`): {error}")
 
 
-def _unit(host: Host, devices: list[str]) -> str:
-    interface = _default_interface(host)
+def _unit(host: Host, devices: Sequence[str], interface: str) -> str:
     modprobe, lnetctl = host.which("modprobe") or "/sbin/modprobe", host.which("lnetctl") or "/usr/sbin/lnetctl"
     commands = [
         f"{modprobe} lnet",
@@ -74,12 +126,12 @@ def _unit(host: Host, devices: list[str]) -> str:
     )
 
 
-def _default_interface(host: Host) -> str:
+def _default_interface(host: Host) -> Optional[str]:
     for line in (host.read("/proc/net/route") or "").splitlines()[1:]:
         words = line.split()
         if words[1] == "00000000":
             return words[0]
-    fail(Code.LUSTRE_TCP, "there is no default route, so LNet cannot be told its interface")
+    return None
 
 
 def show_efa(host: Host) -> str:

@@ -1,4 +1,4 @@
-"""FSx for Lustre is mounted, writable, and carried by EFA where the fleet says so."""
+"""FSx for Lustre is mounted and writable. Whether EFA carries it is for the step `lustre_efa` to prove."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Optional
 
 from llm_fleet_node.manifest_parts import Mount
 from llm_fleet_node.mounts import lustre_efa
-from llm_fleet_node.mounts.efa_proof import prove_efa
 from llm_fleet_node.mounts.identity import is_mounted
 from llm_fleet_node.mounts.lustre_tuning import tune, write_module_options
 from llm_fleet_node.mounts.mounting import ensure_mounted
 from llm_fleet_node.mounts.of_group import mounts_of
-from llm_fleet_node.mounts.parallelcluster import carry_by_efa, check_was_mounted
+from llm_fleet_node.mounts.parallelcluster import check_was_mounted, mount_again
 from llm_fleet_node.mounts.proof import prove_writable
 from llm_fleet_node.mounts.remote import Remote
 from llm_fleet_node.node import Node
@@ -28,13 +27,14 @@ _DEADLINE = 120.0
 def _apply(node: Node) -> None:
     write_module_options(node.host)
     mounts = mounts_of(node, "lustre")
-    if node.on_parallelcluster:
-        carry_by_efa(node.host, [mount.mount_path for mount in mounts if _over_efa(node, mount)])
-    else:
-        for mount in mounts:
-            if _over_efa(node, mount):
-                lustre_efa.configure(node.host)
+    over_efa = [mount.mount_path for mount in mounts if mount.efa and lustre_efa.why_tcp(node) is None]
+    if over_efa:
+        lustre_efa.set_up(node, over_efa)
+    for mount in mounts:
+        if not node.on_parallelcluster:
             ensure_mounted(node.host, _remote(mount), seconds=_DEADLINE)
+        elif mount.mount_path in over_efa:
+            mount_again(node.host, mount.mount_path)
     tune(node)
 
 
@@ -44,8 +44,6 @@ def _verify(node: Node) -> None:
             check_was_mounted(node.host, mount.mount_path)
         is_mounted(node.host, _remote(mount))
         prove_writable(node.host, mount.mount_path)
-        if _over_efa(node, mount):
-            node.say(f"{mount.mount_path} is carried by EFA: {prove_efa(node.host, mount.mount_path)}")
 
 
 def _remote(mount: Mount) -> Remote:
@@ -59,18 +57,13 @@ def _remote(mount: Mount) -> Remote:
     )
 
 
-def _over_efa(node: Node, mount: Mount) -> bool:
-    """Return whether EFA must carry it here. A node without EFA, such as the controller, mounts it over TCP."""
-    return bool(mount.efa) and lustre_efa.expects_efa(node)
-
-
 def _skip(node: Node) -> Optional[str]:
     return None if mounts_of(node, "lustre") else f"group {node.group.name} has no Lustre file system"
 
 
 STEP = Step(
     name="mount_lustre",
-    summary="Lustre file systems are mounted and writable, over EFA where they should be",
+    summary="Lustre file systems are mounted and writable",
     roles=EVERY_ROLE,
     needs=("hosts",),
     skip=_skip,

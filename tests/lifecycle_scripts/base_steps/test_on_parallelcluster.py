@@ -13,10 +13,10 @@ from llm_fleet_node.failures import Failure
 from llm_fleet_node.mounts.lustre_efa import UNIT
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps import disks as disks_step
-from llm_fleet_node.steps import mount_lustre, mount_open_zfs
+from llm_fleet_node.steps import lustre_efa, mount_lustre, mount_open_zfs
 from tests.lifecycle_scripts.base_steps.disk_fixtures import EBS, array, disk, makers
 from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, lustre, mount_line, open_zfs
-from tests.lifecycle_scripts.base_steps.test_lustre_efa import with_efa
+from tests.lifecycle_scripts.base_steps.test_lustre_efa import UMOUNT, with_efa
 from tests.lifecycle_scripts.convergence import applied, converges
 from tests.lifecycle_scripts.moved_node import TRN1, file, program
 
@@ -119,18 +119,6 @@ def test_any_volume_of_the_right_open_zfs_is_right(
         mount_open_zfs.STEP.verify(node)
 
 
-_UMOUNT = """
-import pathlib
-table = pathlib.Path(root, 'proc/self/mountinfo')
-if pathlib.Path(root, 'busy').exists():
-    sys.exit(f'umount: {a[0]}: target is busy.')
-lines = table.read_text().splitlines(keepends=True)
-kept = [line for line in lines if f' {a[0]} ' not in line]
-assert len(a) == 1 and len(kept) == len(lines) - 1, a
-table.write_text(''.join(kept))
-"""
-
-
 def over_tcp(root: Path) -> Node:
     """A node with EFA on which ParallelCluster has mounted Lustre over TCP, as it does."""
     with_efa(root)
@@ -138,7 +126,7 @@ def over_tcp(root: Path) -> Node:
     file(root, "/etc/fstab", FSTAB)
     (root / "fsx").mkdir()
     file(root, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/fsx", DEVICE, "lustre", options="rw"))
-    program(root, "umount", _UMOUNT)
+    program(root, "umount", UMOUNT)
     return node
 
 
@@ -156,8 +144,9 @@ def test_moving_to_efa_converges_killed_anywhere(tmp_path: Path) -> None:
     assert converges(mount_lustre.STEP, over_tcp, tmp_path, ignore=["/lnet-looks"]) >= 4
 
 
-def test_lustre_in_use_is_not_torn_away(tmp_path: Path) -> None:
+def test_lustre_in_use_is_not_torn_away_and_the_node_is_degraded(tmp_path: Path) -> None:
     node = over_tcp(tmp_path)
     file(tmp_path, "/busy", "")
-    with pytest.raises(Failure, match=r"LFN52  /fsx is mounted over TCP and in use: umount: /fsx: target is busy"):
-        mount_lustre.STEP.apply(node)
+    assert applied(mount_lustre.STEP, node) == []
+    with pytest.raises(Failure, match="LFN52  LNet has no network over EFA"):
+        lustre_efa.STEP.verify(node)

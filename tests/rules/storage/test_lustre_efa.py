@@ -1,0 +1,106 @@
+"""Which nodes reach a Lustre file system over EFA, with how many connections, and what is said of it at synth."""
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk.assertions import Annotations, Match
+
+from llm_fleet import FleetNetwork, HeadNode, HyperPodCluster, InstanceGroup, LustreFileSystem, ParallelCluster, Queue
+from llm_fleet.catalog.instance_type import InstanceType
+from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
+from llm_fleet.rules.lustre_efa import EfaClients, connections, why_efa_is_unused, why_too_many_connections
+
+CONTROLLER = EfaClients(name="controller", instance_types=["ml.m5.xlarge"], nodes=1)
+UNUSED, CONNECTIONS = "no node of the cluster can use it", "which takes 1024"
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("ml.trn2.48xlarge", 0),
+        ("ml.trn2.3xlarge", 0),
+        ("ml.p4d.24xlarge", 0),
+        ("ml.g5.48xlarge", 0),
+        ("ml.m5.xlarge", 0),
+        ("ml.p5.48xlarge", 8),
+        ("ml.p5.4xlarge", 1),
+        ("ml.p5en.48xlarge", 8),
+        ("ml.p6-b300.48xlarge", 16),
+        ("ml.p6e-gb200.36xlarge", 8),
+        ("ml.trn1.32xlarge", 2),
+        ("ml.trn1n.32xlarge", 2),
+        ("ml.g6.48xlarge", 1),
+    ],
+)
+def test_a_node_gives_lnet_as_many_interfaces_as_the_fsx_guide_says(name: str, number: int) -> None:
+    assert lustre_efa_interfaces(instances()[name]) == number
+
+
+def test_no_type_gives_more_than_it_has() -> None:
+    for instance in instances().values():
+        number = lustre_efa_interfaces(instance)
+        assert instance.efa_interfaces is None or (number or 0) <= instance.efa_interfaces, instance.name
+
+
+def test_a_type_that_is_newer_than_the_catalog_is_taken_for_one_that_efa_serves() -> None:
+    newer = InstanceType.of("ml.trn9.48xlarge", network_cards=8, efa_interfaces=8).facts
+    assert newer is not None
+    assert lustre_efa_interfaces(newer) == 2
+
+
+def workers(name: str, nodes: int, *, efa: bool = True) -> EfaClients:
+    return EfaClients(name="workers", instance_types=[name], nodes=nodes, efa=efa)
+
+
+@pytest.mark.parametrize(
+    ("group", "unused"),
+    [
+        (workers("ml.trn2.48xlarge", 4), True),
+        (workers("trn2.48xlarge", 4), True),
+        (workers("ml.trn1.32xlarge", 4), False),
+        (workers("trn1.32xlarge", 4, efa=False), True),
+        (workers("ml.trn9.48xlarge", 4), False),  # nobody knows
+        (workers(cdk.Fn.ref("Type"), 4), False),
+    ],
+)
+def test_efa_that_no_node_can_use_is_told(group: EfaClients, unused: bool) -> None:
+    assert (UNUSED in (why_efa_is_unused([CONTROLLER, group]) or "")) is unused
+
+
+def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
+    most = lustre_efa().connections
+    assert connections([CONTROLLER, workers("ml.p5.48xlarge", 128)]) == most
+    assert why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=0) is None
+    told = why_too_many_connections([workers("ml.p5.48xlarge", 128)], elsewhere=2) or ""
+    assert "up to 1024 EFA connections" in told
+    assert "besides 2 of other clusters" in told
+    assert "workers 8 on each of 128 nodes" in told
+    assert connections([workers("ml.p5.48xlarge", cdk.Token.as_number(cdk.Fn.ref("Count")))]) == 0
+
+
+def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+
+    def cluster(id: str, kind: str, count: int) -> None:
+        groups = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("w", kind, count=count)]
+        HyperPodCluster(stack, id, groups=groups, network=network, lustre=lustre)
+
+    cluster("First", "ml.trn1.32xlarge", 400)
+    Annotations.from_stack(stack).has_no_warning("*", Match.string_like_regexp("EFA"))
+    cluster("Second", "ml.trn1.32xlarge", 200)
+    cluster("Third", "ml.trn2.48xlarge", 4)
+    annotations = Annotations.from_stack(stack)
+    annotations.has_warning(
+        "/Test/Second", Match.string_like_regexp("up to 400 EFA connections.* besides 800 of other")
+    )
+    annotations.has_warning("/Test/Third", Match.string_like_regexp(UNUSED))
+
+
+def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    head = HeadNode(instance_type="m5.2xlarge")
+    queues = [Queue.trainium("trn1", max_count=550)]
+    ParallelCluster(stack, "Train", network=network, head_node=head, queues=queues, lustre=lustre)
+    Annotations.from_stack(stack).has_warning("/Test/Train", Match.string_like_regexp("up to 1100 EFA connections"))
