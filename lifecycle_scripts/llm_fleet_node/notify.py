@@ -21,7 +21,8 @@ from llm_fleet_node.places import Places
 
 _SOURCE = "llm-fleet.node"
 _FAILED, _DEGRADED = "LLM Fleet Node Failed", "LLM Fleet Node Degraded"
-_METRIC, _DEGRADED_METRIC = "NodeStartFailures", "NodeStartsDegraded"
+_METRIC = "NodeStartFailures"
+_DEGRADED_METRIC = "NodeStartsDegraded"
 _HASH = re.compile("-[0-9a-f]{8}$")
 _PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
 Say = Callable[[str], None]

@@ -17,4 +17,5 @@ def test_facts_reach_the_nodes(make: Callable[..., HyperPodCluster], stack: cdk.
     manifest = told_manifest(stack)
     (group,) = (group for group in manifest["groups"] if group["name"] == "new")
     told = {"name": "ml.trn9.48xlarge", "accelerator": "neuron", "accelerators": 64, "efa_interfaces": 16}
+    told["lustre_efa_interfaces"] = 2
     assert group["instance_types"] == [told]

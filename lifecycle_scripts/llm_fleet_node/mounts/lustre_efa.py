@@ -1,7 +1,8 @@
 """Lustre over EFA, set up as FSx asks for.
 
 Source: FSx for Lustre User Guide, "Configuring EFA clients"; not tried on an instance with EFA by us.
-assumption: lnet-over-efa-after-the-platforms-mount, lnet-efa-interfaces-chosen
+assumption: lnet-over-efa-after-the-platforms-mount
+assumption: lnet-efa-interfaces-chosen
 
 Nothing here fails a node: Lustre works over TCP too, and slower. The step `lustre_efa` proves what was reached.
 """
