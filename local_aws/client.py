@@ -236,17 +236,21 @@ class LocalAws:
         quotas: Mapping[str, Mapping[str, float]] | None = None,
         training_plans: Sequence[Mapping[str, Any]] = (),
         capacity_reservations: Sequence[Mapping[str, Any]] = (),
+        without_endpoints: Mapping[str, Sequence[str]] | None = None,
         region: str | None = None,
     ) -> None:
-        """Let the account have been granted and sold what nothing here sells.
+        """Let the account have been granted and sold what nothing here sells, and let AZs lack services.
 
         `quotas`: by service and name, e.g. `{"sagemaker": {"ml.trn1.32xlarge for cluster usage": 4}}`. Plans and
         reservations are what DescribeTrainingPlan and DescribeCapacityReservations say, times in ISO 8601.
+        `without_endpoints`: by AZ id, the services that AWS offers no interface endpoint of there, as named after
+        `com.amazonaws.<region>.`; what was said before is taken back.
         """
         given = {
             "quotas": quotas or {},
             "training_plans": list(training_plans),
             "capacity_reservations": list(capacity_reservations),
+            "without_endpoints": without_endpoints or {},
         }
         self._steer({"given": given, "region": region or self.region})
 

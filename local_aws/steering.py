@@ -5,6 +5,7 @@ from typing import Any
 
 from local_aws.resources.moto_fixes.capacity_reservations import give_capacity_reservation
 from local_aws.resources.moto_fixes.cluster_nodes import steer_nodes
+from local_aws.resources.moto_fixes.endpoint_services import take_endpoint_services
 from local_aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
 from local_aws.resources.moto_fixes.sagemaker_cluster_operations import tell_cluster_operation
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
@@ -44,6 +45,7 @@ class Steering:
 
     def _give(self, region: str, given: dict[str, Any]) -> dict[str, Any]:
         give_quotas(self._account, region, given["quotas"])
+        take_endpoint_services(self._account, region, given["without_endpoints"])
         for plan in given["training_plans"]:
             give_training_plan(self._account, region, plan)
         for reservation in given["capacity_reservations"]:

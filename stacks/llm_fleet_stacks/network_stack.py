@@ -49,6 +49,7 @@ class NetworkStack(cdk.Stack):
             encryption_key=self.key,
             interface_quota=config.interface_quota,
             load_balancer_zone_ids=config.load_balancer_zone_ids,
+            without_endpoints=config.without_endpoints,
         )
         """The network, for the stacks that stand in it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")

@@ -108,3 +108,17 @@ def test_features_and_further_endpoints_are_added(make: Make):
 def test_s3_is_reached_without_internet(closed: Template):
     (gateway,) = (one for one in properties(closed, ENDPOINT) if one["VpcEndpointType"] == "Gateway")
     assert {table["Ref"] for table in gateway["RouteTableIds"]} == set(all_of(closed, "AWS::EC2::RouteTable"))
+
+
+def test_an_az_that_lacks_a_service_has_no_interface_of_its_endpoint(make: Make):
+    gaps = {"usw2-az4": ["ec2messages"]}
+    template = make(availability_zone_ids=TWO_ZONES, internet=InternetAccess.NONE, without_endpoints=gaps)
+    subnets = {name: len(one["SubnetIds"]) for name, one in interface_endpoints_in(template).items()}
+    assert (subnets["ec2messages"], subnets["ssm"]) == (1, 2)
+    other = {"Ref": id_of(template, "AWS::EC2::Subnet", "usw2az1PrivateSubnet")}
+    assert interface_endpoints_in(template)["ec2messages"]["SubnetIds"] == [other]
+
+
+def test_beside_nat_an_endpoint_that_no_az_is_left_for_is_not_made(make: Make):
+    template = make(without_endpoints={"usw2-az4": ["ec2messages"]})
+    assert set(interface_endpoints_in(template)) == {"ssm", "ssmmessages", "logs"}

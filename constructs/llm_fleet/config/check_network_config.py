@@ -90,6 +90,7 @@ def _check_made(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
         interface_quota=network.interface_quota,
         region=fleet.region,
         load_balancer_zone_ids=network.load_balancer_zone_ids,
+        without_endpoints=network.without_endpoints,
     ):
         zones = problem.path[:1] == ("availability_zone_ids",)
         yield replace(problem, path=zone_path(network, *problem.path[1:])) if zones else problem

@@ -21,7 +21,7 @@ from llm_fleet.rules.hyperpod_network import zone_of
 from llm_fleet.rules.inference.address_claims import address_claims as service_address_claims
 from llm_fleet.rules.lustre_addresses import lustre_addresses
 from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_endpoints import interface_endpoints
+from llm_fleet.rules.network_endpoints import other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
@@ -64,11 +64,12 @@ def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
     zones = network.availability_zone_ids
     if network.vpc is not None:
         return plan_addresses(_claims(fleet), subnet_cidrs={z: network.vpc.compute_cidrs.get(z) for z in zones})
-    endpoints = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
     return plan_addresses(
         _claims(fleet),
         subnet_cidrs=compute_subnet_cidrs(network.compute_cidr, zones),
-        other_interfaces=dict.fromkeys(zones, len(endpoints)),
+        other_interfaces=other_interfaces(
+            zones, network.internet, endpoint_features(fleet), network.endpoints, network.without_endpoints
+        ),
         interface_quota=network.interface_quota,
     )
 

@@ -1,5 +1,7 @@
 """The network that a fleet stands in."""
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from llm_fleet.config.existing_network import ExistingNetworkConfig
@@ -26,6 +28,9 @@ class NetworkConfig(FleetModel):
     """`nat`, `shared-nat` (one gateway for all AZs), or `none`: a closed network with endpoints. Default: `nat`."""
     endpoints: tuple[str, ...] = ()
     """Interface endpoints next to those that the fleet needs, e.g. `bedrock-runtime`. Default: none."""
+    without_endpoints: Mapping[str, tuple[str, ...]] = Field(default={}, examples=[{"usw2-az4": ["ec2messages"]}])
+    """Endpoints that an AZ has no interface of, by AZ id, because AWS does not offer the service there, which
+    `llm-fleet check` finds out: those in the other AZs answer for it. Default: none."""
     flow_log_days: Days = Field(default=90, alias="flow_logs")
     """How long flow logs are kept. Default: `90 days`."""
     interface_quota: int | None = None

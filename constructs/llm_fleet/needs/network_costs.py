@@ -7,7 +7,7 @@ from llm_fleet.catalog.prices import PriceTable
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.cost_line import CostLine
-from llm_fleet.rules.network_endpoints import interface_endpoints, nat_gateways
+from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints, nat_gateways
 
 _SERVICES = ("network",)
 
@@ -47,4 +47,5 @@ def _endpoints(fleet: Fleet) -> int:
     if network is None or network.vpc is not None:
         return 0
     names = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
-    return len(names) * len(network.availability_zone_ids)
+    placed = endpoint_zones(names, network.availability_zone_ids, network.without_endpoints)
+    return sum(map(len, placed.values()))

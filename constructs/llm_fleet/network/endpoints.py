@@ -1,6 +1,6 @@
 """The endpoints through which a VPC reaches AWS's services without the internet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
@@ -22,16 +22,15 @@ class Endpoints(Construct):
         *,
         vpc_id: str,
         cidrs: Sequence[str],
-        names: Sequence[str],
-        subnet_ids: Sequence[str],
+        subnet_ids: Mapping[str, Sequence[str]],
         route_table_ids: Sequence[str],
         name: str,
     ) -> None:
         """Make them.
 
         - `cidrs`: who may call the interface endpoints: the blocks of the VPC.
-        - `names`: the interface endpoints, as they stand after `com.amazonaws.<region>.`.
-        - `subnet_ids`: where each has an interface: one subnet an AZ.
+        - `subnet_ids`: of each interface endpoint, by its name after `com.amazonaws.<region>.`, the subnets that it has
+          an interface in: one an AZ.
         - `route_table_ids`: the tables that lead to S3.
         - `name`: what Name tags begin with.
         """
@@ -50,11 +49,11 @@ class Endpoints(Construct):
             tags=[cdk.CfnTag(key="Name", value=f"{name}/s3")],
         )
         self.interfaces: dict[str, ec2.CfnVPCEndpoint] = {}
-        if not names:
+        if not subnet_ids:
             return
         group = self._security_group(vpc_id, cidrs, name)
         own_only = {endpoint.name for endpoint in node_endpoints() if endpoint.own_principals_only}
-        for service in names:
+        for service, subnets in subnet_ids.items():
             self.interfaces[service] = ec2.CfnVPCEndpoint(
                 self,
                 service,
@@ -62,7 +61,7 @@ class Endpoints(Construct):
                 service_name=f"{self._service_prefix}{service}",
                 vpc_endpoint_type="Interface",
                 private_dns_enabled=True,
-                subnet_ids=list(subnet_ids),
+                subnet_ids=list(subnets),
                 security_group_ids=[group.ref],
                 policy_document=self._own_principals_policy() if service in own_only else None,
                 tags=[cdk.CfnTag(key="Name", value=f"{name}/{service}")],

@@ -25,7 +25,7 @@ from llm_fleet.network.zones import lead_out, make_zones
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.network import check_network
 from llm_fleet.rules.network_claim import AddressClaim
-from llm_fleet.rules.network_endpoints import interface_endpoints, other_interfaces
+from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints, other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.network_load_balancers import check_load_balancer_room
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -57,6 +57,7 @@ class FleetNetwork(Construct):
         encryption_key: IKeyRef | None = None,
         interface_quota: int | None = None,
         load_balancer_zone_ids: Sequence[str] = (),
+        without_endpoints: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222, LF758).
 
@@ -81,6 +82,9 @@ class FleetNetwork(Construct):
         - `load_balancer_zone_ids`: further AZs, for load balancers alone, which need two: a private and a public subnet
           in each, and no compute subnet. One that is added moves nothing. Default: none, load balancers stand in
           `availability_zone_ids`.
+        - `without_endpoints`: by AZ id, the interface endpoints that it has no interface of, because AWS does not offer
+          the service there (`llm-fleet check` asks): those in the other AZs answer for it. With a way to the internet,
+          an endpoint that no AZ is left for is not made. Default: none.
         """
         region = cdk.Stack.of(scope).region
         raise_problems(
@@ -95,6 +99,7 @@ class FleetNetwork(Construct):
                 interface_quota=interface_quota,
                 region=None if is_unresolved(region) else region,
                 load_balancer_zone_ids=load_balancer_zone_ids,
+                without_endpoints=without_endpoints,
             ),
             subject=f"{scope.node.path}/{id}",
         )
@@ -108,13 +113,16 @@ class FleetNetwork(Construct):
         self.cfn_vpc, self.cfn_compute_block = make_vpc(self, cidr=cidr, compute_cidr=compute_cidr, name=self._name)
         self._make_zones(cidr, compute_cidr, load_balancer_zone_ids)
         names = interface_endpoints(internet, endpoint_features, endpoints)
+        private = {zone_id: zone.private.ref for zone_id, zone in zip(self._zone_ids, self.zones, strict=True)}
         self.endpoints = Endpoints(
             self,
             "Endpoints",
             vpc_id=self.cfn_vpc.ref,
             cidrs=(cidr, compute_cidr),
-            names=names,
-            subnet_ids=[zone.private.ref for zone in self.zones],
+            subnet_ids={
+                name: [private[zone] for zone in zones]
+                for name, zones in endpoint_zones(names, self._zone_ids, without_endpoints).items()
+            },
             route_table_ids=[zone.route_table.ref for zone in self.zones],
             name=self._name,
         )
@@ -133,7 +141,9 @@ class FleetNetwork(Construct):
         )
         self._book = AddressBook(
             subnet_cidrs=compute_subnet_cidrs(compute_cidr, self._zone_ids),
-            other_interfaces=other_interfaces(self._zone_ids, internet, endpoint_features, endpoints),
+            other_interfaces=other_interfaces(
+                self._zone_ids, internet, endpoint_features, endpoints, without_endpoints
+            ),
             interface_quota=interface_quota,
             region=region,
         )

@@ -63,6 +63,8 @@ class Code(AnyCode):
     INTERNET_ACCESS = "LF214", "no such way out to the internet"
     EXISTING_ID = "LF215", "text that is no id of an existing VPC, subnet or security group"
     FLOW_LOG_DAYS = "LF216", "a number of days for which CloudWatch Logs keeps nothing"
+    ENDPOINT_WITHOUT_ZONE = "LF217", "an endpoint that nodes need and that no AZ of the network is left for"
+
     SUBNET_TOO_SMALL = "LF220", "a compute subnet too small for the clusters in it"
     INTERFACE_QUOTA = "LF221", "more network interfaces than the quota allows"
     INTERFACE_QUOTA_VALUE = "LF222", "a quota that is no positive number"

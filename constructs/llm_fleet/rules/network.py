@@ -10,7 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.network_cidrs import check_cidrs, check_vpc_cidrs
-from llm_fleet.rules.network_endpoints import check_endpoints, interface_endpoints
+from llm_fleet.rules.network_endpoints import check_endpoints, check_without_endpoints, interface_endpoints
 from llm_fleet.rules.network_layout import compute_slots, primary_slots
 from llm_fleet.rules.network_load_balancers import check_load_balancer_zones
 from llm_fleet.rules.network_zones import check_zones
@@ -33,6 +33,7 @@ def check_network(
     interface_quota: int | None = None,
     region: str | None = None,
     load_balancer_zone_ids: Sequence[str] = (),
+    without_endpoints: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[Problem]:
     """Return all that is wrong with a network to be made. Paths are the parameters' names."""
     problems = [
@@ -46,6 +47,9 @@ def check_network(
     ]
     if not problems:
         names = interface_endpoints(internet, endpoint_features, endpoints)
+        problems += check_without_endpoints(
+            without_endpoints, availability_zone_ids=availability_zone_ids, internet=internet, names=names
+        )
         problems += _check_primary_split(cidr, len(names))
         problems += _check_compute_split(compute_cidr, len(availability_zone_ids))
     return problems

@@ -1,6 +1,7 @@
 """Which interface endpoints and NAT gateways a network has."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from llm_fleet.catalog.endpoints import endpoint_names, node_endpoints
 from llm_fleet.rules.codes import Code
@@ -38,19 +39,69 @@ def other_interfaces(
     internet: str,
     features: Collection[EndpointFeature] = (),
     extra: Sequence[str] = (),
+    without: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, int]:
     """Return how many network interfaces each AZ has outside its compute subnet: endpoints and NAT gateways."""
-    endpoints = len(interface_endpoints(internet, features, extra))
+    placed = endpoint_zones(interface_endpoints(internet, features, extra), availability_zone_ids, without)
     gateways = nat_gateways(internet, len(availability_zone_ids))
-    return {zone: endpoints + (index < gateways) for index, zone in enumerate(availability_zone_ids)}
+    return {
+        zone: sum(zone in zones for zones in placed.values()) + (index < gateways)
+        for index, zone in enumerate(availability_zone_ids)
+    }
 
 
-def check_endpoints(endpoints: Sequence[str]) -> list[Problem]:
+def endpoint_zones(
+    names: Sequence[str], availability_zone_ids: Sequence[str], without: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the AZs in which each endpoint of `names` has an interface; one that no AZ is left for is left out.
+
+    `without`: for an AZ id, the endpoints whose service AWS does not offer there. Interfaces in the other AZs answer
+    for it: private DNS names lead to all of them, and the route tables of the VPC reach every subnet of it.
+    """
+    left = {name: tuple(one for one in availability_zone_ids if name not in without.get(one, ())) for name in names}
+    return {name: zones for name, zones in left.items() if zones}
+
+
+def check_without_endpoints(
+    without: Mapping[str, Sequence[str]], *, availability_zone_ids: Sequence[str], internet: str, names: Sequence[str]
+) -> list[Problem]:
+    """Return what is wrong with the endpoints that AZs are to be without; `names`: all endpoints of the network."""
+    problems = [
+        Problem(
+            code=Code.ZONE_WITHOUT_SUBNET,
+            path=("without_endpoints", zone),
+            message=f"the network has no AZ {zone}",
+            value=zone,
+            allowed=", ".join(availability_zone_ids),
+            remedy=did_you_mean(zone, availability_zone_ids, otherwise="name an AZ of the network, or remove the line"),
+        )
+        for zone in without
+        if not is_unresolved(zone) and zone not in availability_zone_ids
+    ]
+    for zone, left_out in without.items():
+        problems += check_endpoints(left_out, path=("without_endpoints", zone))
+    needed = names if internet == InternetAccess.NONE else ()
+    homeless = sorted(set(needed) - set(endpoint_zones(needed, availability_zone_ids, without)))
+    return [*problems, *(_homeless(name, availability_zone_ids) for name in homeless if not problems)]
+
+
+def _homeless(name: str, availability_zone_ids: Sequence[str]) -> Problem:
+    return Problem(
+        code=Code.ENDPOINT_WITHOUT_ZONE,
+        path=("without_endpoints",),
+        message=f"no AZ is left for the endpoint {name}, and nodes of a closed network have no other way to it",
+        value=", ".join(availability_zone_ids),
+        allowed="an AZ at least that is not listed with it",
+        remedy="add an AZ to `azs` in which AWS offers it: interfaces there answer for all AZs of the network",
+    )
+
+
+def check_endpoints(endpoints: Sequence[str], *, path: tuple[str, ...] = ("endpoints",)) -> list[Problem]:
     """Return which of the names, as they stand after `com.amazonaws.<region>.`, AWS offers no endpoint for."""
     return [
         Problem(
             code=Code.ENDPOINT_UNKNOWN,
-            path=("endpoints", index),
+            path=(*path, index),
             message=f"AWS offers no interface endpoint {name!r}",
             value=name,
             allowed="what follows `com.amazonaws.<region>.` in the name of an endpoint service",

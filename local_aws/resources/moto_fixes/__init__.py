@@ -30,6 +30,7 @@ FIXES = (
     "logs_filter_events",
     "state_machine_runs",
     "ec2_in_use",
+    "endpoint_services",
     "lambda_settings",
     "event_delivery",
     "event_access",

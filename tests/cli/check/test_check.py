@@ -16,7 +16,7 @@ def test_an_account_that_has_all_is_fine(check: Check):
     checked = check(TRN1)
     assert checked.code == 0, checked.out
     assert "quota ml.trn1.32xlarge for cluster usage" in checked.out
-    assert "post in us-west-2, account 123456789012: 13 checked; 13 good" in checked.out
+    assert "post in us-west-2, account 123456789012: 14 checked; 14 good" in checked.out
     assert checked.err == ""
     assert "\x1b" not in checked.out
     rows = [line for line in checked.out.splitlines() if line.startswith("ml.trn1.32xlarge in usw2-az4")]
@@ -61,6 +61,21 @@ def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
     assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
     assert "this is an indication" in problem["message"]
     assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
+
+
+def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(check: Check, aws: LocalAws):
+    aws.give_account(without_endpoints={"usw2-az4": ["ec2messages", "logs"]})
+    try:
+        problem = check(TRN1, "--json", "--only", "offerings").only("interface endpoints in usw2-az4")
+        assert problem["code"] == "LF1058"
+        assert "does not offer the endpoint services ec2messages, logs in usw2-az4" in problem["message"]
+        key = problem["remedy"].split("`")[1]
+        assert key == "without_endpoints: {usw2-az4: [ec2messages, logs]}"
+        mended = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
+        rows = check(mended, "--json", "--only", "offerings").rows
+        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are offered there"
+    finally:
+        aws.give_account()
 
 
 def test_another_region_is_asked_when_it_is_named(check: Check):

@@ -14,7 +14,7 @@ def test_a_denied_call_is_told_and_the_rest_goes_on(check: Check, aws: LocalAws)
     assert checked.code == 3
     assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials may not make the call") == 2
     assert checked.out.count("remedy:  ask for ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
-    assert "13 checked; 11 good, 2 not asked" in checked.out
+    assert "14 checked; 12 good, 2 not asked" in checked.out
     row = as_data.rows["ml.trn1.32xlarge in usw2-az4"]
     assert (row["verdict"], row["action"]) == ("not asked", "ec2:DescribeInstanceTypeOfferings")
     assert row["problems"][0]["code"] == "LF1004"

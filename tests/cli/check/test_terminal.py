@@ -60,7 +60,7 @@ def test_ctrl_c_in_the_middle_ends_at_once_and_quietly(aws: LocalAws, fleet: str
         "check",
         fleet,
         environment={**aws.environment, "AWS_ENDPOINT_URL_EC2": silence, "AWS_ENDPOINT_URL_SERVICE_QUOTAS": silence},
-        interrupt_at=r"1/14",
+        interrupt_at=r"1/15",
     )
     assert ran.code == 130
     assert "Traceback" not in ran.raw

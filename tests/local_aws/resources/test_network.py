@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from local_aws.resource_provider import ResourceFailed
+from local_aws.resources.moto_fixes.endpoint_services import take_endpoint_services
 from tests.local_aws.resources.support import Deployer, Network, trust
 
 
@@ -106,6 +107,27 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
     assert [group["GroupId"] for group in groups] == [network.group]
     with pytest.raises(ResourceFailed, match=r"DependencyViolation.*VPC Endpoint Interface"):
         deployer.delete("AWS::EC2::Subnet", network.subnet_created)
+
+
+def test_an_endpoint_in_an_az_that_lacks_the_service_is_refused(deployer: Deployer, network: Network) -> None:
+    zone = one(deployer.client("ec2").describe_subnets(SubnetIds=[network.subnet]))["AvailabilityZoneId"]
+    asked: dict[str, Any] = {
+        "VpcId": network.vpc,
+        "ServiceName": "com.amazonaws.us-west-2.sqs",
+        "VpcEndpointType": "Interface",
+        "SecurityGroupIds": [network.group],
+    }
+    account = deployer.client("sts").get_caller_identity()["Account"]
+    take_endpoint_services(account, "us-west-2", {zone: ["sqs"]})
+    refused = r"com.amazonaws.us-west-2.sqs does not support the availability zone of the subnet: subnet-"
+    try:
+        with pytest.raises(ResourceFailed, match=refused):
+            deployer.create("AWS::EC2::VPCEndpoint", **asked, SubnetIds=[network.subnet])
+        other = deployer.create("AWS::EC2::VPCEndpoint", **asked, SubnetIds=[])
+        with pytest.raises(ResourceFailed, match=refused):
+            deployer.update("AWS::EC2::VPCEndpoint", other, asked, {**asked, "SubnetIds": [network.subnet]})
+    finally:
+        take_endpoint_services(account, "us-west-2", {})
 
 
 def test_rules_inside_a_group_come_and_go(deployer: Deployer, network: Network) -> None:

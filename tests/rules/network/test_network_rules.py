@@ -44,6 +44,12 @@ def check(**changes: Any) -> list[Problem]:
         {"internet": "shared-nat"},
         {"internet": TOKEN},
         {"endpoints": ["bedrock-runtime", "elasticfilesystem", TOKEN]},
+        {"without_endpoints": {"usw2-az4": ["ssm", "ssmmessages", "ec2messages", "logs"], TOKEN: [TOKEN]}},
+        {
+            "internet": "none",
+            "availability_zone_ids": ["usw2-az4", "usw2-az1"],
+            "without_endpoints": {"usw2-az4": ["ec2messages"]},
+        },
         {"flow_log_days": 365, "interface_quota": 10_000},
         {"flow_log_days": NUMBER_TOKEN, "interface_quota": NUMBER_TOKEN},
     ],
@@ -214,3 +220,21 @@ def test_every_size_that_is_allowed_can_be_written():
     facts = address_facts()
     for prefix in range(facts.largest_block_prefix, facts.smallest_block_prefix + 1):
         assert check(compute_cidr=f"10.1.0.0/{prefix}") == []
+
+
+def test_an_az_that_is_to_be_without_endpoints_is_one_of_the_network():
+    wrong = {"usw2-az5": ["ssm"]}
+    problem = only(check(without_endpoints=wrong), Code.ZONE_WITHOUT_SUBNET, "without_endpoints", "usw2-az5")
+    assert problem.remedy == "write 'usw2-az4'"
+    wrong = {"usw2-az4": ["smm"]}
+    problem = only(check(without_endpoints=wrong), Code.ENDPOINT_UNKNOWN, "without_endpoints", "usw2-az4", 0)
+    assert problem.remedy == "write 'ssm'"
+
+
+def test_a_closed_network_keeps_every_endpoint_in_some_az():
+    gaps = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
+    zones = ["usw2-az4", "usw2-az1"]
+    found = check(internet="none", availability_zone_ids=zones, without_endpoints=gaps)
+    problem = only(found, Code.ENDPOINT_WITHOUT_ZONE, "without_endpoints")
+    assert "no AZ is left for the endpoint ec2messages" in problem.message
+    assert "add an AZ to `azs`" in problem.remedy

@@ -1,6 +1,6 @@
-"""Whether instances are offered where a fleet wants them."""
+"""Whether instances and endpoint services are offered where a fleet wants them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from llm_fleet.rules.day_two.check_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem
@@ -55,4 +55,36 @@ def check_zones_of_account(zones: Sequence[str], *, there: Collection[str], regi
         )
         for zone in zones
         if zone not in there
+    ]
+
+
+def check_endpoint_zones(
+    placed: Mapping[str, Sequence[str]],
+    *,
+    offered: Mapping[str, Collection[str]],
+    without: Mapping[str, Sequence[str]],
+    region: str,
+) -> list[Problem]:
+    """Return a problem for each AZ that is to have interfaces of endpoints whose service is not offered there.
+
+    `placed`: the AZ ids in which each endpoint is to have one. `offered`: those in which its service is offered.
+    `without`: what the fleet file leaves out already. EC2 refuses such an endpoint ("does not support the availability
+    zone of the subnet", aws/aws-cdk#4912), and the network is rolled back.
+    """
+    lacking: dict[str, list[str]] = {}
+    for name, zones in placed.items():
+        for zone in zones:
+            if zone not in offered.get(name, ()):
+                lacking.setdefault(zone, []).append(name)
+    return [
+        Problem(
+            code=CheckCode.ENDPOINT_NOT_OFFERED,
+            path=("network",),
+            message=f"AWS does not offer the endpoint services {', '.join(names)} in {zone} of {region}",
+            value=", ".join(names),
+            allowed="services that `aws ec2 describe-vpc-endpoint-services` lists with the AZ",
+            remedy=f"write `without_endpoints: {{{zone}: [{', '.join([*without.get(zone, ()), *names])}]}}`; "
+            "interfaces in another AZ of the network answer for this one",
+        )
+        for zone, names in lacking.items()
     ]

@@ -50,3 +50,5 @@ class CheckCode(AnyCode):
     TOKEN_SECRET = "LF1053", "a secret with the Hub's token that does not exist"
     GATED = "LF1054", "a model of the Hub that this token may not download"
     CERTIFICATE = "LF1055", "a certificate that cannot be used"
+
+    ENDPOINT_NOT_OFFERED = "LF1058", "an interface endpoint whose service AWS does not offer in the AZ"
