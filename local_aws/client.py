@@ -1,7 +1,7 @@
 """The emulation as a Python object: start it, deploy to it, ask it."""
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -100,9 +100,9 @@ class LocalAws:
         )
         cloudformation.get_waiter("stack_create_complete").wait(StackName="CDKToolkit", WaiterConfig={"Delay": 1})
 
-    def deploy(self, assembly: Path) -> DeploymentReport:
-        """Deploy what `cdk synth` wrote into `assembly`, without the CDK CLI."""
-        return self._deployer().deploy(assembly)
+    def deploy(self, assembly: Path, *, only: Collection[str] | None = None) -> DeploymentReport:
+        """Deploy what `cdk synth` wrote into `assembly`, without the CDK CLI. `only`: the stacks of these names."""
+        return self._deployer().deploy(assembly, only=only)
 
     def destroy(self, assembly: Path) -> DeploymentReport:
         """Delete the stacks of `assembly`, the last deployed first."""

@@ -20,7 +20,9 @@ class StackReport:
     @property
     def succeeded(self) -> bool:
         """Whether the stack is as it was asked to be."""
-        return self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE")
+        done = self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE")
+        # One that was rolled back to what is asked for now, and so was passed over.
+        return done or (self.status == "UPDATE_ROLLBACK_COMPLETE" and not self.changed and not self.failures)
 
     def __str__(self) -> str:
         what = self.status if self.changed else f"{self.status} (no changes)"

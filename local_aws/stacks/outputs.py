@@ -28,7 +28,12 @@ def evaluate_outputs(target: Definition, scope: StackScope) -> tuple[Output, ...
 
 
 def check_exports(stack: Stack, after: tuple[Output, ...], registry: Registry) -> None:
-    """Raise `TemplateError` when an export is another stack's already, or one in use would change or go."""
+    """Raise `TemplateError` when an export is another stack's already, or one in use would change or go.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html:
+    names are unique in an account and Region; "you can't delete a stack if another stack references one of its
+    outputs", and "you can't modify or remove an output value that is referenced by another stack"
+    """
     offered = registry.exports(stack.region)
     new = {output.export_name: output.value for output in after if output.export_name}
     for name in new:

@@ -77,7 +77,10 @@ class StackScope:
         return export.value
 
     def stack_output(self, stack_name: str, output_name: str, region: str | None) -> Any:
-        """Return another stack's output. Nothing is noted: a weak reference does not hold the other stack."""
+        """Return another stack's output. Nothing is noted: a weak reference does not hold the other stack.
+
+        Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
+        """
         where = region or self.stack.region
         other = self.registry.find(where, stack_name)
         if other is None:

@@ -12,10 +12,11 @@ from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 from llm_fleet.network.network import Network
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.imported import imported_key, imported_subnet
 
 
-class DatabaseStack(cdk.Stack):
+class DatabaseStack(FleetStack):
     """A database for Slurm's accounting, and the key that encrypts it and its secrets.
 
     The key is not that of the storage: controllers use it to read their password, and need not read data with it.
@@ -36,14 +37,7 @@ class DatabaseStack(cdk.Stack):
         `network`: one that another stack has made, or the description of an existing one. `env`: default, the one that
         the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope,
-            id,
-            env=env,
-            tags=tags,
-            description="Slurm accounting database of an LLM fleet (llm-fleet)",
-            stack_name=id,
-        )
+        super().__init__(scope, id, description="Slurm accounting database of an LLM fleet", env=env, tags=tags)
         here = network_for(self, network)
         if here is None:
             raise TypeError("a database stands in a network; the fleet file has been refused without one")
@@ -73,3 +67,10 @@ class DatabaseStack(cdk.Stack):
             value=self.database.credentials_secret.secret_arn,
             description="ARN of the secret with its user name and password",
         )
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        database = self.database
+        self.offer(self.key.key_arn, database.endpoint, database.resource.ref)
+        self.offer(database.credentials_secret.secret_arn, database.password_secret.secret_arn)
+        self.offer(database.security_group.security_group_id)

@@ -14,10 +14,11 @@ from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoi
 from llm_fleet_stacks.endpoint_operations import operations_of
 from llm_fleet_stacks.endpoint_values import endpoint_image_from, endpoint_model_from, neuron_settings_from
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
-class EndpointStack(cdk.Stack):
+class EndpointStack(FleetStack):
     """A model behind an endpoint of SageMaker, in the network of its fleet where that has one."""
 
     def __init__(
@@ -38,9 +39,7 @@ class EndpointStack(cdk.Stack):
         description of an existing one, or none. `env`: default, the one that the CDK CLI is called with. `tags`:
         default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Endpoint of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Endpoint of an LLM fleet", env=env, tags=tags)
         view = ConfiguredEndpoint(config=config, fleet=fleet)
         self.endpoint = HuggingFaceEndpoint(
             self,

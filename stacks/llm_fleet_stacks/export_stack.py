@@ -18,12 +18,13 @@ from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.model_export import ModelExport
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.inference_values import model_from
 from llm_fleet_stacks.model_servers import server_from
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
-class ExportStack(cdk.Stack):
+class ExportStack(FleetStack):
     """A task, run by hand, that compiles the model of a service and writes it where the service looks for it."""
 
     def __init__(
@@ -43,9 +44,7 @@ class ExportStack(cdk.Stack):
 
         The other parameters are those of `InferenceStack`.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Export of a model of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Export of a model of an LLM fleet", env=env, tags=tags)
         here = network_for(self, network)
         assert here is not None
         model = model_from(config.model, own=own_bucket(config.model, fleet), buckets=storage.buckets)

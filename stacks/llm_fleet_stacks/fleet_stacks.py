@@ -103,7 +103,7 @@ class FleetStacks:
             tags=fleet.tags,
         )
         exports, services = _services(scope, fleet, storage=storage, network=network, env=env)
-        return cls(
+        made = cls(
             network=network_stack,
             storage=storage,
             database=database_stack,
@@ -116,6 +116,16 @@ class FleetStacks:
                 scope, fleet, storage=storage, network=network, clusters=clusters, monitoring=monitoring, env=env
             ),
         )
+        made._offer_values()
+        return made
+
+    def _offer_values(self) -> None:
+        """Export what stacks offer to one another. It comes last: some is made only when another stack asks for it."""
+        offering = (self.network, self.storage, self.database, self.metrics, self.monitoring, self.sagemaker.watch)
+        clusters = [stack for stack in self.clusters.values() if isinstance(stack, HyperPodStack)]
+        for stack in (*offering, *clusters):
+            if stack is not None:
+                stack.offer_values()
 
 
 def _is_without_nodes(fleet: Fleet) -> bool:

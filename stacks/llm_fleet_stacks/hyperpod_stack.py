@@ -14,6 +14,7 @@ from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.imported import imported_role
 from llm_fleet_stacks.instance_groups import instance_group_from
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
@@ -24,7 +25,7 @@ from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training import training_from
 
 
-class HyperPodStack(cdk.Stack):
+class HyperPodStack(FleetStack):
     """A HyperPod cluster on the network and the storage of its fleet."""
 
     def __init__(
@@ -49,9 +50,7 @@ class HyperPodStack(cdk.Stack):
         fleet's own for accounting; default, none. `metrics`: where what nodes measure goes; default, nowhere. `env`:
         default, the one that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="HyperPod cluster of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="HyperPod cluster of an LLM fleet", env=env, tags=tags)
         self.cluster = HyperPodCluster(
             self,
             "Cluster",
@@ -90,3 +89,7 @@ class HyperPodStack(cdk.Stack):
         )
         """The cluster."""
         self.cluster.add_outputs()
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        self.offer(self.cluster.cluster_arn)

@@ -15,12 +15,13 @@ from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.inference_service import InferenceService
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.inference_values import front_from, hosts_from, model_from, scaling_from, sidecar_images_from
 from llm_fleet_stacks.model_servers import server_from
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
-class InferenceStack(cdk.Stack):
+class InferenceStack(FleetStack):
     """A model behind an OpenAI-compatible endpoint, on the network of its fleet."""
 
     def __init__(
@@ -41,9 +42,7 @@ class InferenceStack(cdk.Stack):
         made, or the description of an existing one. `env`: default, the one that the CDK CLI is called with. `tags`:
         default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Inference service of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Inference service of an LLM fleet", env=env, tags=tags)
         here = network_for(self, network)
         assert here is not None
         alarms = config.alarms

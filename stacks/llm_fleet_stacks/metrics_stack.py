@@ -11,9 +11,10 @@ from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.monitoring.grafana_workspace import GrafanaWorkspace
 from llm_fleet.monitoring.prometheus_workspace import PrometheusWorkspace
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
+from llm_fleet_stacks.fleet_stack import FleetStack
 
 
-class MetricsStack(cdk.Stack):
+class MetricsStack(FleetStack):
     """A workspace of Amazon Managed Service for Prometheus, which is retained, and one of Amazon Managed Grafana."""
 
     def __init__(
@@ -27,9 +28,7 @@ class MetricsStack(cdk.Stack):
         tags: Mapping[str, str] | None = None,
     ) -> None:
         """Make what `config` asks for and does not name as there already."""
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Metrics of an LLM fleet's nodes (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Metrics of an LLM fleet's nodes", env=env, tags=tags)
         if config.workspace_arn is not None:
             self.metrics = ClusterMetrics.prometheus(workspace_arn=config.workspace_arn)
         else:
@@ -39,6 +38,10 @@ class MetricsStack(cdk.Stack):
         if config.grafana:
             arn = self.metrics.workspace_arn or ""
             GrafanaWorkspace(self, "Grafana", name=fleet_name, prometheus_arn=arn).add_outputs()
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        self.offer(self.metrics.workspace_arn)
 
 
 def metrics_of(

@@ -10,6 +10,8 @@ from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.monitoring.monitoring import MonitoringConfig
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
+from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.monitoring_values import (
     budget_from,
@@ -22,7 +24,7 @@ from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
-class MonitoringStack(cdk.Stack):
+class MonitoringStack(FleetStack):
     """Alarms on clusters, file systems and accounting, who is told, a dashboard, and a budget.
 
     It knows clusters by their names alone, and is deployed before them: a log group has its retention before a node
@@ -47,14 +49,7 @@ class MonitoringStack(cdk.Stack):
         `storage` has the fleet's file systems, `database` is its own for accounting. `clusters`: those of the fleet, by
         their keys. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope,
-            id,
-            env=env,
-            tags=tags,
-            description="Alarms, dashboard and budget of an LLM fleet (llm-fleet)",
-            stack_name=id,
-        )
+        super().__init__(scope, id, description="Alarms, dashboard and budget of an LLM fleet", env=env, tags=tags)
         alarms = config.alarms
         self.monitoring = ClusterMonitoring(
             self,
@@ -82,3 +77,8 @@ class MonitoringStack(cdk.Stack):
         if self.monitoring.observer is not None:
             function = self.monitoring.observer.function.function.ref
             cdk.CfnOutput(self, "Observer", value=function, description="The function that looks at clusters")
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        topic = self.monitoring.topic
+        self.offer(topic.topic_arn, topic.key_arn if isinstance(topic, AlarmTopic) else None)

@@ -9,9 +9,10 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import EndpointFeature
 from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet_stacks.fleet_stack import FleetStack
 
 
-class NetworkStack(cdk.Stack):
+class NetworkStack(FleetStack):
     """A VPC for a fleet, and the key of its flow logs.
 
     The key is not that of the storage: who may read flow logs need not be able to read data.
@@ -31,9 +32,7 @@ class NetworkStack(cdk.Stack):
 
         `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Network of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Network of an LLM fleet", env=env, tags=tags)
         self.key = FleetKey(self, "Key", description="Encrypts the flow logs of an LLM fleet")
         """Encrypts the flow logs."""
         self.network = FleetNetwork(
@@ -53,3 +52,8 @@ class NetworkStack(cdk.Stack):
         )
         """The network, for the stacks that stand in it."""
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id, description="Id of the fleet's VPC")
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        network = self.network
+        self.offer(network.vpc.vpc_id, network.security_group.security_group_id, *network.subnet_ids)

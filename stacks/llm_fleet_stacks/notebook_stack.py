@@ -13,6 +13,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.notebook.git_repository import GitRepository
 from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.imported import imported_key
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
@@ -20,7 +21,7 @@ from llm_fleet_stacks.reached_clusters import reached_clusters
 from llm_fleet_stacks.storage_stack import StorageStack
 
 
-class NotebookStack(cdk.Stack):
+class NotebookStack(FleetStack):
     """A notebook instance of SageMaker."""
 
     def __init__(
@@ -42,9 +43,7 @@ class NotebookStack(cdk.Stack):
         description of an existing one, or none. `clusters`: those of the fleet, by their keys. `env`: default, the one
         that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Notebook instance of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Notebook instance of an LLM fleet", env=env, tags=tags)
         self.notebook = TrainingNotebook(
             self,
             "Notebook",

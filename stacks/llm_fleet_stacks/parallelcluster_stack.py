@@ -20,6 +20,7 @@ from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.imported import imported_policy
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
@@ -30,7 +31,7 @@ from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training import training_from
 
 
-class ParallelClusterStack(cdk.Stack):
+class ParallelClusterStack(FleetStack):
     """A ParallelCluster on the network and the storage of its fleet."""
 
     def __init__(
@@ -55,9 +56,7 @@ class ParallelClusterStack(cdk.Stack):
         default, none. `metrics`: where what nodes measure goes; default, nowhere. `env`: default, the one that the CDK
         CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="ParallelCluster of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="ParallelCluster of an LLM fleet", env=env, tags=tags)
         here = network_for(self, network)
         assert here is not None
         self.cluster = ParallelCluster(

@@ -20,10 +20,11 @@ from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
 from llm_fleet.storage.open_zfs_volume import OpenZfsVolume
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.file_systems import lustre_from, open_zfs_from, volumes_from
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.imported import imported_key
 
 
-class StorageStack(cdk.Stack):
+class StorageStack(FleetStack):
     """File systems, buckets, that of clusters' lifecycle bundles, and the key that encrypts them. All is retained."""
 
     def __init__(
@@ -44,9 +45,7 @@ class StorageStack(cdk.Stack):
         system. `lifecycle_bucket`: whether there is a bucket for what clusters' nodes run; hosts of services take
         nothing from one. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
         """
-        super().__init__(
-            scope, id, env=env, tags=tags, description="Storage of an LLM fleet (llm-fleet)", stack_name=id
-        )
+        super().__init__(scope, id, description="Storage of an LLM fleet", env=env, tags=tags)
         self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
         """Encrypts all that has no key of its own."""
@@ -116,3 +115,17 @@ class StorageStack(cdk.Stack):
             cdk.CfnOutput(self, f"VolumeId-{name}", value=volume.volume_id, description=f"Id of OpenZFS volume {name}")
         for name, bucket in self.buckets.items():
             cdk.CfnOutput(self, f"BucketName-{name}", value=bucket.bucket_name, description=f"Name of bucket {name}")
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        self.offer(self.key.key_arn)
+        own = [self._lifecycle_bucket.bucket] if self._lifecycle_bucket else []
+        for bucket in (*self.buckets.values(), *own):
+            self.offer(bucket.bucket_arn, bucket.bucket_name)
+        if isinstance(self.lustre, LustreFileSystem):
+            self.offer(self.lustre.file_system_id, self.lustre.dns_name, self.lustre.mount_name)
+            self.offer(self.lustre.security_group.security_group_id)
+        if isinstance(self.open_zfs, OpenZfsFileSystem):
+            self.offer(self.open_zfs.file_system_id, self.open_zfs.dns_name, self.open_zfs.volume_id)
+            self.offer(self.open_zfs.security_group.security_group_id)
+        self.offer(*(volume.volume_id for volume in self.volumes.values()))

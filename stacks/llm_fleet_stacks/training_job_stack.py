@@ -14,6 +14,7 @@ from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.training_job.training_job import TrainingJob
 from llm_fleet_stacks.existing_network import network_for
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training_job_spec import spec_of
 from llm_fleet_stacks.training_job_values import capacity_retries_from, schedule_from
@@ -21,7 +22,7 @@ from llm_fleet_stacks.watch_stack import WatchStack
 from llm_fleet_stacks.watch_values import job_watch_from
 
 
-class TrainingJobStack(cdk.Stack):
+class TrainingJobStack(FleetStack):
     """A training job that can be started again and again. Deploying it starts none."""
 
     def __init__(
@@ -44,12 +45,7 @@ class TrainingJobStack(cdk.Stack):
         CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(
-            scope,
-            id,
-            env=env,
-            tags=tags,
-            description="A training job of SageMaker that can be started again and again (llm-fleet)",
-            stack_name=id,
+            scope, id, description="A training job of SageMaker that can be started again and again", env=env, tags=tags
         )
         followed = watch.watch if watch and config.watched else None
         self.job = TrainingJob(

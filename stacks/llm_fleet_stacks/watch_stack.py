@@ -12,13 +12,14 @@ from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.watch.followed_cluster import FollowedCluster
 from llm_fleet.sagemaker.watch.training_watch import TrainingWatch
+from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.watch_values import conditions_from, layout_from, restart_from, watched_jobs_from
 
 
-class WatchStack(cdk.Stack):
+class WatchStack(FleetStack):
     """Who starts training jobs again that failed, and tells what happens to clusters.
 
     It comes before the training jobs, which bring it the right to restart them, and after the clusters. Its record and
@@ -46,12 +47,7 @@ class WatchStack(cdk.Stack):
         that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(
-            scope,
-            id,
-            env=env,
-            tags=tags,
-            description="Watch over the training jobs and clusters of an LLM fleet (llm-fleet)",
-            stack_name=id,
+            scope, id, description="Watch over the training jobs and clusters of an LLM fleet", env=env, tags=tags
         )
         told = sns.Topic.from_topic_arn(self, "Told", config.topic_arn) if config.topic_arn else topic
         self.watch = TrainingWatch(
@@ -80,6 +76,11 @@ class WatchStack(cdk.Stack):
             value=self.watch.queue.dead_letters.queue_url,
             description="Events that could not be handled",
         )
+
+    def offer_values(self) -> None:
+        """Export what other stacks may take; see `FleetStack.offer`."""
+        watch = self.watch
+        self.offer(watch.record_table_name, watch.record_table_arn, watch.record_key_arn, watch.role.role_name)
 
 
 def watch_of(fleet: Fleet) -> WatchConfig | None:

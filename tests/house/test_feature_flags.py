@@ -13,8 +13,14 @@ from tools.synth_environment import ROOT, cdk_context
 RECOMMENDED = ROOT / "node_modules" / "aws-cdk" / "lib" / "init-templates" / ".recommended-feature-flags.json"
 
 
+DECIDED_BY_STACKS = "@aws-cdk/core:defaultCrossStackReferences"
+"""Stacks and constructs ask for strong references by themselves, as an app of others may have any flag."""
+
+
 def test_cdk_json_sets_every_recommended_flag():
     recommended = json.loads(RECOMMENDED.read_text())
+    assert recommended.pop(DECIDED_BY_STACKS) == "weak"
+    assert DECIDED_BY_STACKS not in cdk_context()
     assert {flag: cdk_context().get(flag) for flag in recommended} == recommended
 
 

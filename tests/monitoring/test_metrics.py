@@ -118,7 +118,7 @@ def test_a_prometheus_workspace_is_kept_and_nodes_may_write_to_it_alone(app: cdk
     statements = [one for policy in policies for one in policy["Properties"]["PolicyDocument"]["Statement"]]
     (statement,) = [one for one in statements if one.get("Sid") == "Metrics"]
     assert statement["Action"] == "aps:RemoteWrite"
-    assert statement["Resource"]["Fn::GetStackOutput"]["StackName"] == "sight-metrics"
+    assert statement["Resource"]["Fn::ImportValue"].startswith("sight-metrics:")
     cluster.resource_properties_count_is("AWS::Logs::LogGroup", {"LogGroupName": "/llm-fleet/metrics/train"}, 0)
 
 

@@ -7,6 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
+from llm_fleet.held import hold
 from llm_fleet.network.naming import rule_description
 from llm_fleet.network.network import Network
 
@@ -35,6 +36,7 @@ class DatabasePlace(Construct):
             allow_all_outbound=False,
         )
         group.apply_removal_policy(removal_policy)
+        hold(group)
         self.security_group: ec2.ISecurityGroup = group
         self.subnet_group = rds.CfnDBSubnetGroup(
             self,

@@ -10,6 +10,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.held import hold
 
 _NOT_ROTATED = (
     "slurmdbd reads its password when it starts, and each service brings a new one to it in a way of its own: a "
@@ -51,6 +52,7 @@ class DatabaseSecrets(Construct):
             encryption_key=encryption_key,
             removal_policy=removal_policy,
         )
+        hold(credentials)
         self.master_password: str = credentials.secret_value_from_json("password").unsafe_unwrap()
         """A dynamic reference."""
         password = secretsmanager.Secret(
@@ -61,6 +63,7 @@ class DatabaseSecrets(Construct):
             encryption_key=encryption_key,
             removal_policy=removal_policy,
         )
+        hold(password)
         self.credentials = cast(secretsmanager.ISecret, credentials)
         """JSON of `username` and `password`."""
         self.password = cast(secretsmanager.ISecret, password)

@@ -22,6 +22,7 @@ from llm_fleet.accounting.for_hyperpod import for_hyperpod
 from llm_fleet.accounting.imported_slurm_database import ImportedSlurmDatabase
 from llm_fleet.accounting.rds_instance import rds_instance
 from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.held import hold
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.slurm_database import (
@@ -128,6 +129,7 @@ class SlurmDatabase(Construct):
         )
         self.resource: rds.CfnDBCluster | rds.CfnDBInstance = self._server.resource
         """The L1 beneath."""
+        hold(self.resource)
         self._security_group = place.security_group
         self._connections = ec2.Connections(
             security_groups=[place.security_group], default_port=ec2.Port.tcp(settings.port)

@@ -11,6 +11,7 @@ from constructs import Construct
 from llm_fleet.access_logging import log_access
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.data_file import load
+from llm_fleet.held import hold
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.tokens import is_unresolved
@@ -64,6 +65,7 @@ class LifecycleBucket(Construct):
             removal_policy=removal_policy,
             versioned=True,
         )
+        hold(bucket)
         if access_log_bucket is not None:
             log_access(bucket, to=access_log_bucket, prefix="lifecycle-bucket/")
         self.bucket = cast(s3.IBucket, bucket)

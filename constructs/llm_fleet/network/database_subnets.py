@@ -4,6 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from llm_fleet.held import hold
 from llm_fleet.network.zone_cidrs import database_cidrs
 
 
@@ -39,6 +40,7 @@ class DatabaseSubnets(Construct):
             ec2.CfnSubnetRouteTableAssociation(
                 self, f"RouteTableAssociation{index + 1}", subnet_id=subnet.ref, route_table_id=table.ref
             )
+            hold(subnet)
             self._made.append(subnet)
             self.subnets.append(
                 ec2.Subnet.from_subnet_attributes(

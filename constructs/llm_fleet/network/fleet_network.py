@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
+from llm_fleet.held import hold
 from llm_fleet.network.address_book import AddressBook
 from llm_fleet.network.cluster_vpc import make_vpc
 from llm_fleet.network.database_subnets import DatabaseSubnets
@@ -111,6 +112,7 @@ class FleetNetwork(Construct):
         self._cidrs = (cidr, compute_cidr)
         self._database_subnets: DatabaseSubnets | None = None
         self.cfn_vpc, self.cfn_compute_block = make_vpc(self, cidr=cidr, compute_cidr=compute_cidr, name=self._name)
+        hold(self.cfn_vpc)
         self._make_zones(cidr, compute_cidr, load_balancer_zone_ids)
         names = interface_endpoints(internet, endpoint_features, endpoints)
         private = {zone_id: zone.private.ref for zone_id, zone in zip(self._zone_ids, self.zones, strict=True)}
@@ -289,6 +291,21 @@ class FleetNetwork(Construct):
     def cidrs(self) -> tuple[str, ...]:
         """The blocks of the VPC."""
         return self._cidrs
+
+    @property
+    def subnet_ids(self) -> tuple[str, ...]:
+        """The ids of all its subnets, those for load balancers and databases too, as far as they are made by now."""
+        zones = [
+            (zone.compute.ref, zone.private.ref, *([zone.public.subnet_id] if zone.public else []))
+            for zone in self.zones
+        ]
+        further = self._load_balancer_subnets
+        others = [
+            *(further.private.values() if further else ()),
+            *(further.public.values() if further else ()),
+            *(self._database_subnets.subnets if self._database_subnets else ()),
+        ]
+        return (*(id for ids in zones for id in ids), *(subnet.subnet_id for subnet in others))
 
     def keep(self) -> None:
         """Keep, when the stack is deleted, all that a retained file system or database still stands in. Idempotent.

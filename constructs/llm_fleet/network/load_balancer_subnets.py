@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
+from llm_fleet.held import hold
 from llm_fleet.network.gateways import InternetExit
 from llm_fleet.network.naming import zone_construct_id
 from llm_fleet.network.zone_cidrs import load_balancer_cidrs
@@ -74,6 +75,7 @@ class LoadBalancerSubnets(Construct):
             map_public_ip_on_launch=False,
             tags=_name(f"{tag}/{kind.lower()}"),
         )
+        hold(subnet)
         association = ec2.CfnSubnetRouteTableAssociation(
             zone, f"{kind}RouteTableAssociation", subnet_id=subnet.ref, route_table_id=route_table_id
         )

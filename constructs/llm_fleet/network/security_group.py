@@ -4,6 +4,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
+from llm_fleet.held import hold
+
 _ALL_PROTOCOLS = "-1"
 _ANYWHERE = "0.0.0.0/0"
 
@@ -37,6 +39,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
           the VPC, but S3 keeps its public ones behind a gateway endpoint.
         """
         super().__init__(scope, id, vpc=vpc, description=description, allow_all_outbound=False)
+        hold(self)
         group_id = self.security_group_id
         resource = self.node.default_child
         if isinstance(resource, ec2.CfnSecurityGroup):

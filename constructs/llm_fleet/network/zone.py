@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from llm_fleet.held import hold
 from llm_fleet.network.gateways import InternetExit
 
 _ANYWHERE = "0.0.0.0/0"
@@ -91,7 +92,7 @@ class Zone(Construct):
         )
 
     def _subnet(self, kind: str, cidr: str) -> ec2.CfnSubnet:
-        return ec2.CfnSubnet(
+        subnet = ec2.CfnSubnet(
             self,
             f"{kind}Subnet",
             vpc_id=self._vpc_id,
@@ -100,6 +101,8 @@ class Zone(Construct):
             map_public_ip_on_launch=False,
             tags=self._tags(kind.lower()),
         )
+        hold(subnet)
+        return subnet
 
     def _associate(
         self, kind: str, subnet: ec2.CfnSubnet, table: ec2.CfnRouteTable

@@ -38,6 +38,8 @@ class AlarmTopic(sns.Topic):
         key = cast(kms.IKey, key)
         super().__init__(scope, id, master_key=key, enforce_ssl=True)
         self._key = key
+        self.key_arn: str = key.key_arn
+        """ARN of the key that encrypts it."""
         self.allow(_CLOUDWATCH, sid="AlarmsOfThisAccount")
 
     def allow(self, service: str, *, sid: str) -> None:

@@ -7,6 +7,7 @@ from constructs import Construct
 
 from llm_fleet.access_logging import log_access
 from llm_fleet.acknowledge import acknowledge
+from llm_fleet.held import hold
 from llm_fleet.rules.buckets import check_bucket_lifecycle, check_bucket_name
 from llm_fleet.rules.problem import raise_problems
 
@@ -80,6 +81,7 @@ class DataBucket(s3.Bucket):
             ],
             removal_policy=removal_policy,
         )
+        hold(self)
         if event_bridge_enabled:
             self._send_events()
         acknowledge(self, _NO_REPLICA, "NIST.800.53.R5-S3BucketReplicationEnabled")

@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
+from llm_fleet.held import hold
 from llm_fleet.network.naming import rule_description
 from llm_fleet.network.network import Network
 from llm_fleet.storage.file_system_ports import FileSystemPorts, PortRange
@@ -46,6 +47,7 @@ class FileSystemAccess(Construct):
             allow_all_outbound=False,
         )
         group.apply_removal_policy(removal_policy)
+        hold(group)
         self.security_group: ec2.ISecurityGroup = group
         """The file system's own group."""
         self.connections = ec2.Connections(security_groups=[group], default_port=_default_port(ports))
@@ -69,6 +71,7 @@ class FileSystemAccess(Construct):
     def carry(self, file_system: cdk.CfnResource) -> None:
         """Have `file_system` wait for every rule, and be retained, or not, together with what it stands on."""
         file_system.apply_removal_policy(self._removal_policy)
+        hold(file_system)
         file_system.node.add_dependency(self._network.security_group_rules, *self._rules)
         for rule in _resources(self._rules):
             rule.apply_removal_policy(self._removal_policy)

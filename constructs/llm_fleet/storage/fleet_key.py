@@ -7,6 +7,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from llm_fleet.held import hold
+
 _LOG_GROUPS = "*"
 
 
@@ -38,6 +40,7 @@ class FleetKey(kms.Key):
             pending_window=pending_window or cdk.Duration.days(30),
             removal_policy=removal_policy,
         )
+        hold(self)
         stack = cdk.Stack.of(self)
         log_groups = stack.format_arn(
             service="logs",

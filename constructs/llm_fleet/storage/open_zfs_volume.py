@@ -4,6 +4,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_fsx as fsx
 from constructs import Construct
 
+from llm_fleet.held import hold
+
 # Lifecycle scripts make home directories as root and hand them to their users: with root squashed they could not.
 # `crossmnt` shows snapshots, and `sync` (which the service adds) keeps what was said to be written.
 EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
@@ -53,6 +55,7 @@ class OpenZfsVolume(Construct):
         )
         """The L1 beneath."""
         self.resource.apply_removal_policy(removal_policy)
+        hold(self.resource)
         self.dns_name: str = dns_name
         """The name that clients mount, its file system's."""
         self.export_path: str = export_path

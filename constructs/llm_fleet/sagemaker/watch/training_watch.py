@@ -203,7 +203,7 @@ class TrainingWatch(Construct):
         self.rules.bring_jobs(self._prefixes)
         attach_job_policy(
             scope,
-            self._role,
+            self.role,
             JobScope(
                 sid=statement_suffix(name),
                 prefix=prefix,
@@ -216,7 +216,8 @@ class TrainingWatch(Construct):
         return self.job_tags
 
     @property
-    def _role(self) -> iam.IRole:
+    def role(self) -> iam.IRole:
+        """What the watch's function runs as; each job brings it the right to itself."""
         return cast(iam.IRole, self.function.role)
 
     def _prefixes(self) -> list[str]:
@@ -260,7 +261,7 @@ class TrainingWatch(Construct):
             self.rules.bring_jobs(self._prefixes)
             attach_job_policy(
                 Construct(self, f"Jobs-{jobs.prefix}"),
-                self._role,
+                self.role,
                 JobScope(
                     sid=statement_suffix(jobs.prefix),
                     prefix=jobs.prefix,

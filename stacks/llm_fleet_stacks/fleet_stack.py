@@ -1,0 +1,50 @@
+"""What all stacks of a fleet have in common."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from constructs import Construct
+
+
+class FleetStack(cdk.Stack):
+    """A stack that is named by its id, and that holds what it takes from other stacks.
+
+    What crosses stacks is an export in use, whatever an app's feature flag
+    `@aws-cdk/core:defaultCrossStackReferences` says: CloudFormation then refuses to change or delete a value that
+    another stack relies on. A weak reference (`Fn::GetStackOutput`) would be read again only when its own template
+    changes, so that a replaced file system, VPC or key would never reach the clusters.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        description: str,
+        env: cdk.Environment | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make an empty stack. `env`: default, the one that the CDK CLI is called with. `tags`: default, none."""
+        super().__init__(scope, id, env=env, tags=tags, description=f"{description} (llm-fleet)", stack_name=id)
+        cdk.CrossStackReferences.of(self).consume(cdk.ReferenceStrength.STRONG)
+
+    def offer(self, *values: str | None) -> None:
+        """Export `values`, attributes of this stack's own resources, whether another stack uses them now or not.
+
+        The CDK makes an export of a value when a stack refers to it, and leaves it out again with the last reference.
+        Stacks are deployed in the order of their dependencies, this one first: CloudFormation would refuse to delete
+        the export while the other stack, not yet updated, still imports it. An export that is always there can gain
+        and lose importers freely. `None` and values of other stacks are passed over.
+        """
+        for value in values:
+            if value is not None and self._is_own(value):
+                self.export_value(value)
+
+    def _is_own(self, value: str) -> bool:
+        """Return whether `value` refers to a resource of this stack; text, and what was imported, does not."""
+        for token in cdk.Tokenization.reverse_string(value).tokens:
+            if not cdk.Reference.is_reference(token):
+                return False
+            reference: cdk.Reference = token  # pyright: ignore[reportAssignmentType]
+            return cdk.Stack.of(reference.target) is self
+        return False

@@ -1,0 +1,95 @@
+"""Stacks that hold one another, deployed to a local emulation in the order of the CDK CLI."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.config.load import parse_fleet
+from llm_fleet_stacks.fleet_stacks import FleetStacks
+from local_aws.client import LocalAws
+from tools.synth_environment import cdk_context
+
+TRAIN = """
+  train:
+    kind: hyperpod
+    groups:
+      controller: {role: controller, type: ml.m5.xlarge, count: 1}
+      workers: {role: compute, type: ml.trn1.32xlarge, count: 1, partition: trn1}
+"""
+FLEET = (
+    """
+fleet: held
+region: us-west-2
+network: {az: usw2-az4}
+storage: {fsx: {size: 1200 GiB}, buckets: {data: {}}}
+clusters:
+"""
+    + TRAIN
+)
+FURTHER = TRAIN.replace("train:", "probe:")
+NOTEBOOK = "notebooks: {desk: {instance: ml.t3.medium, buckets: [data]}}\n"
+
+
+@pytest.fixture(scope="module")
+def aws() -> Generator[LocalAws]:
+    with LocalAws(region="us-west-2") as aws:
+        aws.bootstrap()
+        yield aws
+
+
+def assembly(folder: Path, text: str) -> Path:
+    app = cdk.App(context=cdk_context(), outdir=str(folder))
+    FleetStacks.make(app, parse_fleet(text), account="123456789012")
+    app.synth()
+    return folder
+
+
+def file_systems(aws: LocalAws) -> list[str]:
+    return [one["FileSystemId"] for one in aws.client("fsx").describe_file_systems()["FileSystems"]]
+
+
+def test_who_takes_a_value_comes_and_goes_and_who_offers_it_is_held(aws: LocalAws, tmp_path: Path) -> None:
+    plain = assembly(tmp_path / "plain", FLEET)
+    assert aws.deploy(plain).succeeded
+    report = aws.deploy(assembly(tmp_path / "more", FLEET + FURTHER + NOTEBOOK))
+    assert report.succeeded, report
+    assert {stack.name for stack in report.stacks if stack.changed} == {"held-probe", "held-desk"}
+    # Taken out of the file, their stacks stay until they are destroyed: nothing of what they stand on goes meanwhile.
+    assert not aws.deploy(plain).changed
+    for name in ("held-desk", "held-probe"):
+        aws.client("cloudformation").delete_stack(StackName=name)
+        aws.client("cloudformation").get_waiter("stack_delete_complete").wait(StackName=name, WaiterConfig={"Delay": 1})
+    assert not aws.deploy(plain).changed
+
+
+def test_a_file_system_in_use_is_not_replaced_under_a_cluster(aws: LocalAws, tmp_path: Path) -> None:
+    """`KmsKeyId` is create-only. With weak references the cluster would go on with the old one, which is kept."""
+    assert aws.deploy(assembly(tmp_path / "plain", FLEET)).succeeded
+    (before,) = file_systems(aws)
+    key = aws.client("kms").create_key()["KeyMetadata"]["Arn"]
+    report = aws.deploy(assembly(tmp_path / "key", FLEET.replace("size: 1200 GiB", f"size: 1200 GiB, key: '{key}'")))
+    (failed,) = [stack for stack in report.stacks if not stack.succeeded]
+    assert (failed.name, failed.status) == ("held-storage", "UPDATE_ROLLBACK_COMPLETE")
+    events = aws.client("cloudformation").describe_stack_events(StackName="held-storage")["StackEvents"]
+    assert "in use by held-train" in "".join(event.get("ResourceStatusReason", "") for event in events)
+    assert file_systems(aws) == [before], "the new one goes with the roll-back"
+
+
+def test_a_file_system_is_taken_out_from_its_users_first(aws: LocalAws, tmp_path: Path) -> None:
+    assert aws.deploy(assembly(tmp_path / "plain", FLEET)).succeeded
+    without = assembly(tmp_path / "without", FLEET.replace("fsx: {size: 1200 GiB}, ", ""))
+    assert [stack.name for stack in aws.deploy(without).stacks if not stack.succeeded] == ["held-storage"]
+    assert aws.deploy(without, only=["held-train"]).succeeded
+    assert aws.deploy(without).succeeded
+    assert len(file_systems(aws)) == 1, "it is kept"
+
+
+def test_a_stack_that_others_stand_on_cannot_be_deleted(aws: LocalAws, tmp_path: Path) -> None:
+    assert aws.deploy(assembly(tmp_path / "plain", FLEET)).succeeded
+    client = aws.client("cloudformation")
+    client.delete_stack(StackName="held-network")
+    while (found := client.describe_stacks(StackName="held-network")["Stacks"][0])["StackStatus"] != "DELETE_FAILED":
+        pass
+    assert "as it is in use by" in found["StackStatusReason"]

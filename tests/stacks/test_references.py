@@ -1,0 +1,93 @@
+"""What stacks take from one another: held by CloudFormation, and offered whether it is taken now or not."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import aws_cdk as cdk
+import pytest
+
+from llm_fleet.accounting.slurm_database import SlurmDatabase
+from llm_fleet.config.load import parse_fleet
+from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.fleet_key import FleetKey
+from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet_stacks.fleet_stacks import FleetStacks
+from tests.conftest import ENVIRONMENT
+from tests.stacks.test_database_stack import FLEET as WITH_DATABASE
+from tools.synth_environment import ROOT, cdk_context
+
+FLAG = "@aws-cdk/core:defaultCrossStackReferences"
+EXAMPLES = [pytest.param(path.read_text(), id=path.stem) for path in sorted((ROOT / "examples").glob("*.yaml"))]
+WITH_PROMETHEUS = """
+fleet: sight
+region: us-west-2
+network: {az: usw2-az4}
+monitoring: {metrics: {to: prometheus}}
+clusters:
+  train:
+    kind: hyperpod
+    groups:
+      controller: {role: controller, type: ml.m5.xlarge, count: 1}
+      workers: {role: compute, type: ml.trn1.32xlarge, count: 1, partition: trn1}
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [*EXAMPLES, pytest.param(WITH_DATABASE, id="database"), pytest.param(WITH_PROMETHEUS, id="prometheus")]
+)
+def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp_path: Path) -> None:
+    """An app whose flag asks for weak references gets strong ones, of values that are exported in any case."""
+    app = cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(tmp_path))
+    FleetStacks.make(app, parse_fleet(text, directory=ROOT / "examples"), account="111122223333")
+    stacks = [cast(cdk.Stack, child) for child in app.node.children if cdk.Stack.is_stack(child)]
+    offered = {stack.stack_name: _exported(stack) for stack in stacks}
+    assembly = app.synth()
+    for stack in stacks:
+        template = assembly.get_stack_by_name(stack.stack_name).template
+        assert "Fn::GetStackOutput" not in json.dumps(template)
+        assert _exported(stack) == offered[stack.stack_name], "another stack takes more: add it to offer_values"
+
+
+def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_path: Path) -> None:
+    """`cdk init` writes the flag `weak` into a new app."""
+    app = cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(tmp_path))
+    lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
+    network = FleetNetwork(lasting, "Network", availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az2"])
+    key = FleetKey(lasting, "Key")
+    lustre = LustreFileSystem(lasting, "Lustre", network=network, storage_capacity_gib=1200)
+    home = OpenZfsFileSystem(lasting, "Home", network=network)
+    database = SlurmDatabase(lasting, "Database", network=network)
+    data = DataBucket(lasting, "Data", encryption_key=key)
+    scripts = LifecycleBucket(lasting, "Scripts", name_part="mine", encryption_key=key)
+    taken = [
+        network.vpc.vpc_id,
+        network.security_group.security_group_id,
+        *network.subnet_ids,
+        key.key_arn,
+        lustre.dns_name,
+        lustre.mount_name,
+        lustre.security_group.security_group_id,
+        home.dns_name,
+        home.security_group.security_group_id,
+        home.add_volume("apps").volume_id,
+        database.endpoint,
+        database.security_group.security_group_id,
+        database.credentials_secret.secret_arn,
+        database.password_secret.secret_arn,
+        data.bucket_name,
+        scripts.bucket.bucket_arn,
+    ]
+    for number, value in enumerate(taken):
+        cdk.CfnOutput(user, f"Taken{number}", value=value)
+    outputs = app.synth().get_stack_by_name("User").template["Outputs"]
+    assert len(outputs) == len(taken)
+    assert [name for name, output in outputs.items() if "Fn::ImportValue" not in output["Value"]] == []
+
+
+def _exported(stack: cdk.Stack) -> set[str]:
+    made = stack.node.try_find_child("Exports")
+    return {child.node.id for child in made.node.children} if made is not None else set()
