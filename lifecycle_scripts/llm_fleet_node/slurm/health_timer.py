@@ -8,7 +8,7 @@ from llm_fleet_node.slurm.node_programs import HEALTH_CHECK
 
 NAME = "llm-fleet-health-check"
 _FOLDER = "/etc/systemd/system"
-_SERVICE = f"""\
+_SERVICE = """\
 # Written by llm-fleet.
 [Unit]
 Description=llm-fleet: is this node fit for jobs
@@ -16,7 +16,7 @@ After=slurmd.service
 
 [Service]
 Type=oneshot
-ExecStart={HEALTH_CHECK}
+ExecStart={command}
 TimeoutStartSec=60
 Nice=10
 """
@@ -35,9 +35,13 @@ WantedBy=timers.target
 """
 
 
-def put(host: Host) -> None:
-    """Make sure that the timer runs as its files say, now and after a reboot."""
-    for kind, text in (("service", _SERVICE), ("timer", _TIMER)):
+def put(host: Host, *, drains: bool = True) -> None:
+    """Make sure that the timer runs as its files say, now and after a reboot.
+
+    Not `drains`: a sick node, such as a controller, is only reported: the unit has failed, and its journal says why.
+    """
+    service = _SERVICE.format(command=HEALTH_CHECK if drains else f"{HEALTH_CHECK} --report")
+    for kind, text in (("service", service), ("timer", _TIMER)):
         host.write(f"{_FOLDER}/{NAME}.{kind}", text)
     host.link(f"{_FOLDER}/timers.target.wants/{NAME}.timer", f"{_FOLDER}/{NAME}.timer")
     if needs_reload(host, f"{NAME}.service", f"{NAME}.timer"):  # as systemd says, also after a run that was killed here

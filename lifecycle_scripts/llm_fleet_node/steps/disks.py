@@ -9,7 +9,7 @@ from llm_fleet_node.disks.build import build, can_build, mount, own_array
 from llm_fleet_node.disks.device import Device, devices
 from llm_fleet_node.disks.layout import Layout
 from llm_fleet_node.disks.plan import DLAMI_NVME, OWN_NVME, Plan, instance_store, plan
-from llm_fleet_node.disks.space import prove_space
+from llm_fleet_node.disks.space import LEAST_FREE_ON_ROOT, prove_space
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.mounts.proof import prove_writable
@@ -86,6 +86,7 @@ def _verify(node: Node) -> None:
         if path.stat().st_mode & 0o7777 != mode:
             fail(Code.DISK_MISSING, f"{folder} has mode {path.stat().st_mode & 0o7777:o}, not {mode:o}")
     prove_space(host, layout.place)
+    prove_space(host, "/", least=LEAST_FREE_ON_ROOT)
     prove_writable(host, layout.scratch)
 
 

@@ -1,6 +1,7 @@
 """A sick node is drained with the reason, and taken back once it is well.
 
-slurmd runs the check where slurm.conf is ours to add to; elsewhere a timer does.
+slurmd runs the check where slurm.conf is ours to add to; elsewhere a timer does, on controllers too. They cannot be
+drained: there the timer's unit fails, and its journal says why.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from llm_fleet_node.devices.expectation import expected_accelerators, expected_i
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
-from llm_fleet_node.slurm import health_timer
+from llm_fleet_node.slurm import conf_file, health_timer
+from llm_fleet_node.slurm.daemon_folders import LEAST_FREE_MIB, spool_folder, state_folder
+from llm_fleet_node.slurm.installation import find
 from llm_fleet_node.slurm.node_programs import EPILOG, EXPECTED, FOLDER, HEALTH_CHECK, PROLOG, SOURCE
-from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, Step
+from llm_fleet_node.slurm.registration import configuration
+from llm_fleet_node.step import COMPUTE, CONTROLLER, EVERY_ROLE, LOGIN, ON_CREATE, Step
 
 _LEAST_FREE = 3
 """Percent of the root disk. Below, jobs and logs fail in ways that do not name it."""
@@ -24,7 +28,7 @@ _EFA = "/sys/class/infiniband/*"
 
 def _expected(node: Node) -> str:
     """Return what the check expects of this node, in the words of `node_files/slurm/health_check.sh`."""
-    lines = [f"disk / {_LEAST_FREE}"]
+    lines = [f"disk / {_LEAST_FREE}", f"room {_daemon_folder(node)} {LEAST_FREE_MIB}"]
     lines += [f"mount {mount.mount_path} rw" for mount in node.manifest.mounts if _is_ours(node, mount.groups)]
     lines += [
         f"mount {mount.mount_path} {'ro' if mount.read_only else 'rw'}"
@@ -41,6 +45,14 @@ def _expected(node: Node) -> str:
     return "# Written by llm-fleet.\n" + "".join(f"{line}\n" for line in lines)
 
 
+def _daemon_folder(node: Node) -> str:
+    """Return where the node's Slurm daemon keeps its state."""
+    slurm = find(node.host)
+    if node.role == CONTROLLER:
+        return state_folder(conf_file.read(node.host, slurm.etc) if slurm else None)
+    return spool_folder(node.host, configuration(node.host) if slurm else None)
+
+
 def _is_ours(node: Node, groups: tuple[str, ...] | None) -> bool:
     return groups is None or node.group.name in groups
 
@@ -52,12 +64,13 @@ def _is_taken(node: Node, step: str) -> bool:
 
 def _programs(node: Node) -> dict[str, str]:
     source = node.places.bundle / SOURCE
-    return {
-        path: (source / path.rsplit("/", 1)[1]).read_text(encoding="utf-8") for path in (HEALTH_CHECK, PROLOG, EPILOG)
-    }
+    wanted = (HEALTH_CHECK,) if node.role == CONTROLLER else (HEALTH_CHECK, PROLOG, EPILOG)
+    return {path: (source / path.rsplit("/", 1)[1]).read_text(encoding="utf-8") for path in wanted}
 
 
 def _by_slurmd(node: Node) -> bool:
+    if node.role == CONTROLLER:
+        return False
     return node.hook == ON_CREATE and all(group.hook == ON_CREATE for group in node.manifest.groups)
 
 
@@ -70,7 +83,7 @@ def _apply(node: Node) -> None:
     if _by_slurmd(node):
         health_timer.take_away(host)
     else:
-        health_timer.put(host)
+        health_timer.put(host, drains=node.role != CONTROLLER)
 
 
 def _verify(node: Node) -> None:
@@ -80,6 +93,8 @@ def _verify(node: Node) -> None:
         fail(Code.HEALTH_CHECK, f"{', '.join(changed) or EXPECTED} is not what this bundle says")
     if not _by_slurmd(node) and not health_timer.runs(host):
         fail(Code.HEALTH_CHECK, f"{health_timer.NAME}.timer does not run")
+    if node.role == CONTROLLER:
+        return  # slurm_ready proves what the check looks at, once slurmctld has made its folder
     try:
         host.run(str(host.path(HEALTH_CHECK)), "--report", timeout=90)
     except CommandFailed as error:
@@ -100,9 +115,10 @@ def _skip(node: Node) -> Optional[str]:
 
 STEP = Step(
     name="health_check",
-    summary="a sick node is drained",
-    roles=frozenset({COMPUTE, LOGIN}),
+    summary="a sick node is drained, a sick controller reported",
+    roles=EVERY_ROLE,
     after=(
+        "slurm_conf",
         "disks",
         "mount_lustre",
         "mount_open_zfs",

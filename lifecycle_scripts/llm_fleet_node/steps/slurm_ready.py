@@ -8,8 +8,11 @@ from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.names import own_name
 from llm_fleet_node.node import Node
+from llm_fleet_node.slurm import conf_file
+from llm_fleet_node.slurm.daemon_folders import prove_room, spool_folder, state_folder
+from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.slurm.node_programs import HEALTH_CHECK
-from llm_fleet_node.slurm.registration import Registered, registered
+from llm_fleet_node.slurm.registration import Registered, configuration, registered
 from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, ON_CREATE, ON_NODE_CONFIGURED, Step
 
 _NO_TOPOLOGY = "topology configuration is not available"
@@ -31,6 +34,9 @@ def _apply(node: Node) -> None:
         return
     if seen.held_by_us and node.host.path(HEALTH_CHECK).exists():
         node.host.run(str(node.host.path(HEALTH_CHECK)), "--resume", timeout=90)  # only if it is well
+    elif seen.by_slurm and seen.had_no_room:
+        _prove_spool(node)
+        node.host.run("scontrol", "update", f"nodename={name}", "state=resume", changes=f"resumed {name}")
     elif seen.responds and seen.was_away:
         node.host.run("scontrol", "update", f"nodename={name}", "state=resume", changes=f"resumed {name}")
 
@@ -47,18 +53,26 @@ def _verify_worker(node: Node) -> None:
     seen = registered(node.host, name)
     if seen is None:
         fail(Code.SLURMD, f"the controller does not tell of {name}")
+    _prove_spool(node)
     if seen.works:
         return
     told = f"{name} is {_shown(seen)}, reason: {seen.reason or 'none'}"
     if seen.held_by_us:
         fail(Code.HEALTH_CHECK, told)
-    if not seen.responds or not seen.reason or seen.held_by_slurm:
+    if not seen.responds or not seen.held_by_others:
         fail(Code.NODE_NOT_READY, told)
-    # Somebody drained it, or the platform has it replaced and gives it back once this start has ended well.
+    # A person drained it, or the platform has it replaced and gives it back once this start has ended well.
     node.say(f"{told}: left as it is")
 
 
+def _prove_spool(node: Node) -> None:
+    """Raise `Failure` where slurmd could not write: each job that comes here would fail, or drain the node."""
+    prove_room(node.host, spool_folder(node.host, configuration(node.host)))
+
+
 def _verify_controller(node: Node) -> None:
+    # A slurmctld that cannot save its state answers as ever, and refuses every job.
+    prove_room(node.host, state_folder(conf_file.read(node.host, found(node.host).etc)))
     try:
         if "is UP" not in node.host.run("scontrol", "ping", timeout=20):
             fail(Code.SLURMCTLD, "slurmctld does not answer")

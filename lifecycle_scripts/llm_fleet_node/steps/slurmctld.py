@@ -6,12 +6,12 @@ from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import applied, conf_file, logs, units
+from llm_fleet_node.slurm.daemon_folders import prove_room, state_folder
 from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
 _FIRST_SECONDS, _SECONDS = 6.0, 60.0
-_STATE = "/var/spool/slurmctld"
 _TOLD_APART = (Code.CLUSTER_ID, Code.TOPOLOGY, Code.MUNGE_DOWN)
 _DROP_IN = """\
 [Unit]
@@ -31,7 +31,7 @@ def _apply(node: Node) -> None:
     slurm = found(host)
     units.stay_off(host, "slurmd")
     conf = conf_file.read(host, slurm.etc)
-    host.folder((conf.value("StateSaveLocation") if conf else None) or _STATE, owner="slurm")
+    host.folder(state_folder(conf), owner="slurm")
     host.folder("/var/log/slurm", owner="slurm")
     ran = units.look(host, "slurmctld")[0].active
     try:
@@ -80,6 +80,7 @@ def _wait(node: Node) -> None:
 
 
 def _explain(node: Node, what: str) -> None:
+    prove_room(node.host, state_folder(conf_file.read(node.host, found(node.host).etc)))
     words = logs.last_words(node.host, "slurmctld")
     known = logs.meaning(words)
     code = known if known is not None and known in _TOLD_APART else Code.SLURMCTLD

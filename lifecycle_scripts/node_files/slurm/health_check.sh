@@ -13,6 +13,8 @@ readonly root
 readonly conf="${root}/etc/llm-fleet/health_check.conf"
 readonly drained="${root}/var/lib/llm-fleet/drained" # there while the node is drained by us
 readonly prefix="llm-fleet:"
+# As slurmd gives it, which runs as root. A source is in llm_fleet_node/slurm/registration.py.
+readonly spool_full="SlurmdSpoolDir is full [root@"
 readonly hang=15 # seconds that a file system may take to answer
 mode="${1:-}"
 # Slurm's name for the node, where AWS ParallelCluster tells it, else the kernel's.
@@ -54,6 +56,26 @@ check_disk() {
   fi
 }
 
+# A folder that Slurm's daemon keeps its state in has room for MiB, and takes a file. It need not be there yet.
+check_room() {
+  local path="$1" least="$2" place="${root}$1" free size
+  if [[ "${mode}" == --quick ]]; then
+    return
+  fi
+  while [[ ! -e "${place}" && -n "${place}" ]]; do
+    place="${place%/*}"
+  done
+  if ! read -r free size < <(timeout "${hang}" stat -f -c '%a %S' "${place:-/}"); then
+    sick "${path} does not answer"
+  elif ((free * size / 1048576 < least)); then
+    sick "${path} has $((free * size / 1048576)) MiB left, less than ${least} MiB"
+  elif [[ -d "${root}${path}" ]]; then
+    place="${root}${path}/.llm-fleet-health-check"
+    timeout "${hang}" tee "${place}" <<<"." >/dev/null 2>&1 || sick "${path} takes no file"
+    rm -f "${place}" 2>/dev/null || true
+  fi
+}
+
 # As many files match a pattern as there are devices.
 check_devices() {
   local pattern="$1" expected="$2" path count=0
@@ -75,6 +97,7 @@ check_all() {
     case "${kind}" in
       mount) check_mount "${what}" "${more}" ;;
       disk) check_disk "${what}" "${more}" ;;
+      room) check_room "${what}" "${more}" ;;
       devices) check_devices "${what}" "${more}" ;;
       "" | "#"*) ;;
       *) sick "health_check.conf asks for ${kind}, which is unknown" ;;
@@ -97,7 +120,8 @@ drain() {
   fi
   ask || return 1
   # Who drained it before us has a reason of their own, which must stay; so has what the platform is about to replace.
-  if [[ "${state}" =~ DRAIN|FAIL|DOWN && "${reason}" != "${prefix}"* ]]; then
+  # But slurmd drains a node whose folder is full, and never gives it back: that becomes ours.
+  if [[ "${state}" =~ DRAIN|FAIL|DOWN && "${reason}" != "${prefix}"* && "${reason}" != "${spool_full}"* ]]; then
     return 0
   fi
   mkdir -p "${drained%/*}"

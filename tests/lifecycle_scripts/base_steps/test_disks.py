@@ -171,7 +171,7 @@ def test_a_folder_with_another_mode_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("free", "files", "words"),
     [
-        (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5 GiB are needed"),
+        (4, 10**6, r"/var/lib has 4\.0 GiB free of 100\.0 GiB; 5\.0 GiB are needed"),
         (90, 9_999, "/var/lib has room for 9999 more files"),
     ],
 )
@@ -189,6 +189,22 @@ def test_a_full_disk_is_told_with_its_numbers(
     with pytest.raises(Failure, match=f"LFN46  {words}") as failure:
         STEP.verify(node)
     told(5, failure.value, "remedy: free space on the disk named here, or give the group a larger secondary EBS volume")
+
+
+def test_a_full_root_is_told_where_the_large_data_has_another_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = dlami(tmp_path)
+    applied(STEP, node)
+    real = os.statvfs
+    full = SimpleNamespace(f_bavail=1 << 17, f_frsize=4096, f_blocks=25 << 18, f_files=10**7, f_favail=10**6)
+
+    def statvfs(path: Path) -> os.statvfs_result | SimpleNamespace:
+        return full if Path(path) == tmp_path else real(path)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    with pytest.raises(Failure, match=r"LFN46  / has 512 MiB free of 25\.0 GiB; 1\.0 GiB are needed"):
+        STEP.verify(node)
 
 
 def test_a_users_link_in_scratch_is_not_followed(tmp_path: Path) -> None:

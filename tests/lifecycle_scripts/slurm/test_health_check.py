@@ -109,6 +109,7 @@ def test_what_is_expected_of_a_node(tmp_path: Path) -> None:
     STEP.apply(node)
     assert (root / CONF).read_text().splitlines()[1:] == [
         "disk / 3",
+        "room /var/spool/slurmd 16",
         "mount /fsx rw",
         "mount /data ro",
         "devices /dev/neuron[0-9]* 16",
@@ -125,7 +126,21 @@ def test_what_the_fleet_does_not_want_looked_at(tmp_path: Path) -> None:
         steps=Steps(("neuron_devices", "efa_devices"), ()),
     )
     applied(STEP, node)
-    assert (root / CONF).read_text().splitlines()[1:] == ["disk / 3"]
+    assert (root / CONF).read_text().splitlines()[1:] == ["disk / 3", "room /var/spool/slurmd 16"]
+
+
+def test_a_controller_is_looked_at_by_a_timer_that_drains_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "node"
+    node = on_ami(root, "Controller")
+    conf = root / "opt/slurm/etc/slurm.conf"
+    conf.write_text(conf.read_text().replace("/var/spool/slurmctld", "/fsx/state"))
+    applied(STEP, node)
+    assert runs(root, TIMER)
+    assert (root / CONF).read_text().splitlines()[1:] == ["disk / 3", "room /fsx/state 16"]
+    service = (root / "etc/systemd/system/llm-fleet-health-check.service").read_text()
+    assert "ExecStart=/opt/llm-fleet/slurm/health_check.sh --report\n" in service
+    assert [path.name for path in (root / "opt/llm-fleet/slurm").iterdir()] == ["health_check.sh"]
+    assert applied(STEP, node) == []
 
 
 def test_a_program_that_cannot_be_run_is_seen_and_put_back(tmp_path: Path) -> None:

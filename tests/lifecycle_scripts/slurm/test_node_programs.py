@@ -83,6 +83,8 @@ def test_a_node_that_is_well_asks_nobody(machine: Machine) -> None:
         ("devices /dev/neuron[0-9]* 16", "2 of 16 devices /dev/neuron[0-9]*"),
         ("devices /dev/none* 1", "0 of 1 devices /dev/none*"),
         ("disk /gone 1", "/gone does not answer"),
+        ("room /fsx 99999999999", " MiB left, less than 99999999999 MiB"),
+        ("room /fsx/not/yet 99999999999", "/fsx/not/yet has "),
         ("colour blue", "health_check.conf asks for colour, which is unknown"),
     ],
 )
@@ -130,6 +132,23 @@ def test_what_others_hold_back_is_not_touched(machine: Machine, state: str) -> N
     machine.mounts("rw")
     assert machine.run("health_check", "--resume").code == 0
     assert machine.slurm == before
+
+
+def test_what_slurmd_drained_for_its_full_folder_becomes_ours_and_is_given_back(machine: Machine) -> None:
+    file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 99999999999\n")
+    machine.is_in("IDLE+DRAIN", "SlurmdSpoolDir is full")
+    assert machine.run().code == 0
+    assert "Reason=llm-fleet: /fsx has " in machine.slurm
+    file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 0\n")
+    assert machine.run() == Ended(0, "")
+    assert "State=IDLE " in machine.slurm
+    assert [path.name for path in (machine.root / "fsx").iterdir()] == []
+
+
+def test_a_folder_that_takes_no_file(machine: Machine) -> None:
+    (machine.root / "fsx/.llm-fleet-health-check").mkdir()
+    file(machine.root, "/etc/llm-fleet/health_check.conf", "room /fsx 0\n")
+    assert machine.run("health_check", "--report") == Ended(1, "/fsx takes no file\n")
 
 
 def test_who_takes_a_node_from_us_keeps_it(machine: Machine) -> None:

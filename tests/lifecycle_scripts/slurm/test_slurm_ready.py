@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,12 +18,18 @@ from tests.lifecycle_scripts.convergence import applied
 from tests.lifecycle_scripts.slurm.slurm_node import IDLE, OWN, calls, fails, on_ami, starts
 from tests.lifecycle_scripts.step_node_4 import file, said
 
+SPOOL = "SlurmdSpoolDir is full"
 
-def worker(root: Path, state: str = "IDLE", reason: str = "") -> Node:
+
+def worker(root: Path, state: str = "IDLE", reason: str = "", by: str = "root") -> Node:
+    """A node whose slurmd runs. slurmctld gives its reasons as SlurmUser, slurmd and people with sudo as root.
+
+    Source: src/slurmctld/node_mgr.c (drain_nodes, set_node_reason) and src/slurmd of Slurm 24.11.
+    """
     node = on_ami(root)
-    (root / "run/slurm").mkdir(parents=True)
-    (root / "run/slurm/conf").symlink_to("/var/spool/slurmd/conf-cache")
-    told = f" Reason={reason} [root@2026-11-20T11:00:00]" if reason else ""
+    file(root, "/run/slurm/conf/slurm.conf", "SlurmUser=slurm\nSlurmdSpoolDir=/var/spool/slurmd\n")
+    (root / "var/spool/slurmd").mkdir(parents=True, exist_ok=True)
+    told = f" Reason={reason} [{by}@2026-11-20T11:00:00]" if reason else ""
     file(root, f"/fake/node/{OWN}", IDLE.replace("IDLE", state) + told)
     return node
 
@@ -32,17 +40,25 @@ def test_a_node_that_takes_jobs(tmp_path: Path, state: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "reason"),
+    ("state", "reason", "by"),
     [
-        ("IDLE+DRAIN", "Low RealMemory"),
-        ("IDLE+DRAIN", "gres/neuron count reported lower than configured (0 < 16)"),
-        ("MIXED+DRAIN", "Prolog error"),
-        ("DOWN", ""),
-        ("DOWN*", "Not responding"),
+        ("IDLE+DRAIN", "Low RealMemory", "slurm"),
+        ("IDLE+DRAIN", "gres/neuron count reported lower than configured (0 < 16)", "slurm"),
+        ("MIXED+DRAIN", "Prolog error", "slurm"),
+        ("IDLE+DRAIN", "Prolog/Epilog failure", "slurm"),
+        ("IDLE+DRAIN", "CoreSpec differ", "slurm"),
+        ("IDLE+DRAIN", "Could not unpack gres data", "slurm"),
+        ("IDLE+DRAIN", "Bad core count", "slurm"),
+        ("IDLE+DRAIN", "what no Slurm of today says", "slurm"),
+        ("IDLE+DRAIN", "Kill task failed", "root"),
+        ("IDLE+DRAIN", "Kill task failed (JobId=4 StepId=4.0)", "root"),
+        ("IDLE+DRAIN", "switch_g_job_postfini failed", "root"),
+        ("DOWN", "", ""),
+        ("DOWN*", "Not responding", "slurm"),
     ],
 )
-def test_what_slurm_holds_back_is_told(tmp_path: Path, state: str, reason: str) -> None:
-    node = worker(tmp_path, state, reason)
+def test_what_slurm_holds_back_is_told(tmp_path: Path, state: str, reason: str, by: str) -> None:
+    node = worker(tmp_path, state, reason, by)
     STEP.apply(node)
     with pytest.raises(Failure) as caught:
         STEP.verify(node)
@@ -51,9 +67,18 @@ def test_what_slurm_holds_back_is_told(tmp_path: Path, state: str, reason: str) 
     assert not [call for call in calls(tmp_path) if "update" in call]
 
 
-@pytest.mark.parametrize("reason", ["Action:Replace", "maintenance by ada", "Action:Reboot"])
-def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str) -> None:
-    node = worker(tmp_path, "IDLE+DRAIN", reason)
+@pytest.mark.parametrize(
+    ("reason", "by"),
+    [
+        ("Action:Replace", "root"),
+        ("Action:Reboot : Not responding", "slurm"),  # slurmctld adds to a reason in its own name
+        ("maintenance by ada", "root"),
+        ("Low on coolant", "ada"),
+        ("SlurmdSpoolDir is full", "ada"),
+    ],
+)
+def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str, by: str) -> None:
+    node = worker(tmp_path, "IDLE+DRAIN", reason, by)
     assert applied(STEP, node) == []
     assert f"reason: {reason}: left as it is" in said(node)
     assert not [call for call in calls(tmp_path) if "update" in call]
@@ -61,13 +86,66 @@ def test_what_others_hold_back_stays_so(tmp_path: Path, reason: str) -> None:
 
 @pytest.mark.parametrize("reason", ["Not responding", "Node unexpectedly rebooted"])
 def test_a_node_that_was_only_away_is_given_back(tmp_path: Path, reason: str) -> None:
-    node = worker(tmp_path, "DOWN", reason)
+    node = worker(tmp_path, "DOWN", reason, "slurm")
     assert applied(STEP, node) == [f"resumed {OWN}"]
     assert applied(STEP, node) == []
 
 
+def test_a_node_whose_folder_was_full_is_given_back_once_it_has_room(tmp_path: Path) -> None:
+    node = worker(tmp_path, "IDLE+DRAIN", SPOOL)
+    assert applied(STEP, node) == [f"resumed {OWN}"]
+    assert applied(STEP, node) == []
+
+
+@pytest.mark.parametrize(("state", "reason"), [("IDLE+DRAIN", SPOOL), ("IDLE", "")])
+def test_a_node_whose_folder_is_full_is_never_green(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, reason: str
+) -> None:
+    node = worker(tmp_path, state, reason)
+    full(monkeypatch, tmp_path / "var/spool/slurmd")
+    message = r"LFN46  /var/spool/slurmd has 15 MiB free of 20 MiB; 16 MiB are needed"
+    with pytest.raises(Failure, match=message):
+        STEP.verify(node)
+    if reason:
+        with pytest.raises(Failure, match=message):
+            STEP.apply(node)
+    assert not [call for call in calls(tmp_path) if "update" in call]
+
+
+def test_a_folder_that_slurm_conf_names_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = worker(tmp_path)
+    file(tmp_path, "/run/slurm/conf/slurm.conf", "SlurmUser=slurm\nSlurmdSpoolDir=/scratch/%n\n")
+    (tmp_path / "scratch" / OWN).mkdir(parents=True)
+    full(monkeypatch, tmp_path / "scratch" / OWN)
+    with pytest.raises(Failure, match=rf"LFN46  /scratch/{OWN} has 15 MiB"):
+        STEP.verify(node)
+
+
+def test_a_controller_that_cannot_save_its_state_is_never_green(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = on_ami(tmp_path, "Controller")
+    starts(tmp_path, "slurmctld")
+    state = tmp_path / "var/spool/slurmctld"
+    state.mkdir(parents=True)
+    full(monkeypatch, state)
+    with pytest.raises(Failure, match=r"LFN46  /var/spool/slurmctld has 15 MiB free of 20 MiB"):
+        STEP.verify(node)
+
+
+def full(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let the file system of `folder` have 15 MiB left for all but root, for whom ext4 keeps 5 percent more."""
+    real = os.statvfs
+    almost = SimpleNamespace(f_frsize=4096, f_blocks=5120, f_bfree=5000, f_bavail=3840, f_files=0, f_favail=0)
+
+    def statvfs(path: Path) -> os.statvfs_result | SimpleNamespace:
+        return almost if Path(path) == folder else real(path)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+
+
 def test_after_the_ami_nothing_is_given_back(tmp_path: Path) -> None:
-    node = replace(worker(tmp_path, "DOWN", "Node unexpectedly rebooted"), hook=ON_INIT_COMPLETE)
+    node = replace(worker(tmp_path, "DOWN", "Node unexpectedly rebooted", "slurm"), hook=ON_INIT_COMPLETE)
     STEP.apply(node)
     with pytest.raises(Failure, match=r"LFN73"):
         STEP.verify(node)
@@ -129,4 +207,10 @@ def test_a_line_of_slurms(tmp_path: Path) -> None:
     assert seen is not None
     assert seen.states == {"IDLE", "DRAIN", "DYNAMIC_NORM"}
     assert (seen.responds, seen.works, seen.reason) == (False, False, "llm-fleet: x=1 is not right")
+    extra = parsed(
+        "NodeName=a State=IDLE+DRAIN SlurmdStartTime=2026-11-20T11:00:01 "
+        "Reason=a [b] c [ada@2026-11-20T11:00:00] Extra=x InstanceId=i-1"
+    )
+    assert extra is not None
+    assert (extra.reason, extra.held_by_others) == ("a [b] c", True)
     assert parsed("slurm_load_node error") is None
