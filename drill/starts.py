@@ -25,7 +25,7 @@ class Start:
     at: float
     """When, in seconds since 1970."""
     old_report: int
-    """What tells the report of an earlier start from this one's."""
+    """What tells the report of an earlier start from this one's, which takes that away before it leaves its own."""
 
 
 class Starts:
@@ -48,7 +48,7 @@ class Starts:
             waiting = {
                 name: start
                 for name, start in waiting.items()
-                if name not in self.codes and report_stamp(start.node) == start.old_report
+                if name not in self.codes and report_stamp(start.node) in (0, start.old_report)
             }
             time.sleep(_PAUSE)
 

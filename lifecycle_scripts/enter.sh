@@ -5,6 +5,7 @@ set -euo pipefail
 
 readonly OLDEST=9 NEWEST=13 # of Python 3
 hook="${1:-}"
+log_dir="${LLM_FLEET_LOG_DIR:-${LLM_FLEET_ROOT:-}/var/log/llm-fleet}"
 here="${BASH_SOURCE[0]%/*}"
 [[ -d "${here}" ]] || here=.
 
@@ -33,7 +34,6 @@ find_python() {
 refuse() {
   local cause="no Python between 3.${OLDEST} and 3.${NEWEST} on this node"
   local remedy="use an AMI that carries one, or name it in LLM_FLEET_PYTHON"
-  local log_dir="${LLM_FLEET_LOG_DIR:-${LLM_FLEET_ROOT:-}/var/log/llm-fleet}"
   local text
   text="$(printf '{"schema_version": 1, "code": "LFN01", "cause": "%s", "remedy": "%s", "hook": "%s"}' \
     "${cause}" "${remedy}" "${hook}")"
@@ -46,6 +46,11 @@ refuse() {
   exit 1
 }
 
+# An earlier run's report says nothing of this one, however this one ends: on a full disk no other could be written.
+case " $* " in
+  *" --list "* | *" --dry-run "*) ;;
+  *) rm -f "${log_dir}/report.json" || true ;;
+esac
 python="$(find_python)" || refuse
 cd -- "${here}"
 # -E, -s: nothing of the node's own settings leaks in. -B: the bundle stays as it was published.

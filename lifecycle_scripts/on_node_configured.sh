@@ -25,6 +25,7 @@ refuse() {
   cause="$(printf '%s' "${cause}" | tr '\n\r\t"\134' ' ')"
   text="$(printf '{"schema_version": 1, "code": "%s", "cause": "%s", "remedy": "%s", "hook": "OnNodeConfigured"}' \
     "${code}" "${cause}" "${remedy}")"
+  rm -f "${log_dir}/report.json" || true # an earlier run's: a full disk takes no other
   if mkdir -p "${log_dir}" && printf '%s\n' "${text}" >"${log_dir}/report.json.new"; then
     sync "${log_dir}/report.json.new"
     mv "${log_dir}/report.json.new" "${log_dir}/report.json"

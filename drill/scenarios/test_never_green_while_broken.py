@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import pytest
+
 from drill.cluster import DrillCluster
 from drill.cluster_view import Instance
 from drill.until import until
@@ -26,7 +28,7 @@ def test_slurmd_has_no_room(cluster: DrillCluster) -> None:
         cluster.slurm.run("srun", "--immediate=5", f"--nodelist={host}", "hostname", check=False)
         said = "SlurmdSpoolDir is full"
         until("slurmd has drained it", lambda: cluster.slurm.reasons().get(host, "").startswith(said), seconds=20)
-        assert _refused(cluster, worker) == "LFN46"
+        assert f"{_SPOOL} has 0 MiB" in _refused(cluster, worker)
         node.run("rm", f"{_SPOOL}/filler")
         assert cluster.run_scripts([worker.name]) == {worker.name: 0}
         cluster.slurm.wait_for_states(host, state="idle", seconds=10)
@@ -49,7 +51,7 @@ def test_slurmctld_cannot_save_its_state(cluster: DrillCluster) -> None:
         node.run("sh", "-c", _FILL.format(_STATE))
         assert "I/O error" in cluster.slurm.run("sbatch", "--wrap=true", check=False).stderr
         assert "is UP" in cluster.slurm.run("scontrol", "ping").stdout
-        assert _refused(cluster, controller) == "LFN46"
+        assert f"{_STATE} has 0 MiB" in _refused(cluster, controller)
         node.run("systemctl", "start", "llm-fleet-health-check", check=False)
         said = node.run("systemctl", "status", "--no-pager", "llm-fleet-health-check", check=False).stdout
         assert f"{_STATE} has 0 MiB left, less than 16 MiB" in said
@@ -58,10 +60,36 @@ def test_slurmctld_cannot_save_its_state(cluster: DrillCluster) -> None:
     assert cluster.run_scripts([controller.name]) == {controller.name: 0}
 
 
+def test_the_disk_of_the_logs_is_full(cluster: DrillCluster) -> None:
+    """The platform's log lies there as well: neither takes a line, and the report of an earlier run must not stay."""
+    worker = cluster.workers[-1]
+    assert cluster.run_scripts([worker.name]) == {worker.name: 0}
+    with _small(cluster, worker, "/var/log", unit="munge"):
+        cluster.node(worker.name).run("sh", "-c", _FILL.format("/var/log"))
+        assert cluster.run_scripts([worker.name], check=False) == {worker.name: 1}
+        assert cluster.report(worker.name) is None
+        cluster.node(worker.name).run("rm", "/var/log/filler")
+        assert cluster.run_scripts([worker.name]) == {worker.name: 0}
+
+
+@pytest.mark.parametrize("what", ["-t tmpfs none", "--bind /var/tmp"])
+def test_something_else_is_mounted_at_the_place_of_lustre(cluster: DrillCluster, what: str) -> None:
+    """The kernel has no Lustre here, as after an upgrade without the module: each node would have a /fsx of its own."""
+    worker = cluster.workers[-1]
+    node = cluster.node(worker.name)
+    node.run("sh", "-ec", f"mount {what} /fsx")
+    try:
+        assert _refused(cluster, worker).startswith("LFN51 at /fsx there is ")
+    finally:
+        node.run("umount", "/fsx")
+    assert cluster.run_scripts([worker.name]) == {worker.name: 0}
+
+
 def _refused(cluster: DrillCluster, instance: Instance) -> str:
-    """Run the node's script, which must fail; return the code that its report has."""
+    """Run the node's script, which must fail; return the code and the cause that its report has."""
     assert cluster.run_scripts([instance.name], check=False)[instance.name] == 1
-    return (cluster.report(instance.name) or {})["code"]
+    report = cluster.report(instance.name) or {}
+    return f"{report['code']} {report['cause']}"
 
 
 @contextmanager

@@ -15,3 +15,12 @@ record() {
   printf '{"at": %s, "name": "%s", "arguments": [%s]}\n' "${EPOCHREALTIME}" "${name}" "${list}" \
     >>"/srv/drill/calls/${HOSTNAME}${user}.jsonl"
 }
+
+# Says what is played by what was just mounted: the one way in which the node's own steps believe it.
+# Usage: plays_mount TYPE DEVICE TARGET
+plays_mount() {
+  local number
+  number="$(findmnt --noheadings --output MAJ:MIN --mountpoint "$3" | tail -n 1)"
+  mkdir -p /run/llm-fleet-drill
+  printf '%s %s %s %s\n' "$3" "${number// /}" "$1" "$2" >>/run/llm-fleet-drill/mounts
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -50,7 +51,8 @@ class Attempt:
         # A file in memory rather than a pipe: it takes results of any length without being read.
         self._result = os.memfd_create("result")
         self.output, said = os.pipe()
-        sys.stdout.flush()
+        with contextlib.suppress(OSError):  # a full disk: the log has noted it, and the child has streams of its own
+            sys.stdout.flush()
         runner = os.getpid()
         self._pid = os.fork()
         if not self._pid:

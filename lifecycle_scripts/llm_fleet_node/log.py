@@ -69,6 +69,20 @@ class Log:
             self.trouble = f"{NAME} cannot be kept: {failed.strerror}"
 
 
+def leave_screen() -> None:
+    """Let go of standard output and error before the end.
+
+    What a full disk did not take of them is given up: Python would try once more, and end with a code of its own, 120.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
+
+
 def _are_one(first: TextIO, second: TextIO) -> bool:
     """Return whether both lead to one place."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from llm_fleet_node import arguments, report
 from llm_fleet_node.arguments import Arguments
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.limits import Limits
-from llm_fleet_node.log import Log, stamp
+from llm_fleet_node.log import Log, leave_screen, stamp
 from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.places import Places
 from llm_fleet_node.prepare import prepare, read_bundle
@@ -38,8 +39,11 @@ def main(given: Sequence[str]) -> int:
             return look(asked, places)
         return Start(asked, places).run()
     except Failure as refused:
-        print(refused, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):
+            print(refused, file=sys.stderr, flush=True)
         return _exit_code(refused, given[0] if given else "")
+    finally:
+        leave_screen()
 
 
 class Start:
@@ -80,11 +84,13 @@ class Start:
         except Failure as unwritten:
             self._log.line(str(unwritten), error=True)
             failure = failure or unwritten
+            self._tell(failure)  # what is sent to S3 says it
         self._notify()
         if self._asked.json:
             import json
 
-            print(json.dumps(self._story, indent=2), flush=True)
+            with contextlib.suppress(OSError):
+                print(json.dumps(self._story, indent=2), flush=True)
         return _exit_code(failure, self._asked.hook) if failure else 0
 
     def _attempt(self) -> Optional[Failure]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet_node import start
+from llm_fleet_node.start import Start
 from tests.lifecycle_scripts.runs import by_name, is_gone, wait_until
 from tests.lifecycle_scripts.step_files import APPLY, step
 from tests.lifecycle_scripts.throwaway_node import Node
@@ -167,6 +169,57 @@ def test_a_disk_that_is_full_is_told_and_never_green(worker: Node, place: str, c
     assert (worker.root / "made/one").exists()
     if code == "LFN35":
         assert ended.report["code"] == code
+
+
+@pytest.mark.parametrize("also", [(), ("report.json.new",), ("report.json.new", "llm-fleet.log")])
+def test_a_full_disk_below_screen_and_report_leaves_no_earlier_ok(worker: Node, also: tuple[str, ...]) -> None:
+    """HyperPod writes what scripts say into a file beside their own log: one full disk takes neither."""
+    worker.publish(step_files={"one": step("one")})
+    assert worker.run().report["code"] == "OK"
+    for name in also:
+        (worker.logs / name).unlink(missing_ok=True)
+        (worker.logs / name).symlink_to("/dev/full")
+    with open("/dev/full", "w") as full, worker.start(stdout=full, stderr=full) as process:
+        assert process.wait(60) == 1
+    assert worker.report().get("code") == (None if also else "LFN30")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--list"], "OK"), (["--dry-run"], "OK"), (["--only", "nothing-such"], "LFN23")]
+)
+def test_a_report_goes_when_another_run_begins(worker: Node, arguments: list[str], code: str | None) -> None:
+    worker.publish(step_files={"one": step("one")})
+    worker.run()
+    worker.run("on_init_complete.sh", *arguments)
+    assert worker.report().get("code") == code
+
+
+def test_a_package_that_does_not_even_load_leaves_no_earlier_ok(worker: Node) -> None:
+    worker.publish(step_files={"one": step("one")})
+    worker.run()
+    (worker.bundle / "llm_fleet_node/start.py").write_text("this is no Python\n")
+    assert worker.run().code == 1
+    assert worker.report() == {}
+
+
+def test_what_is_sent_of_a_run_whose_report_the_disk_did_not_take(
+    worker: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+
+    def attempt(_: Start) -> None:
+        pass
+
+    def notify(run: Start) -> None:
+        sent.append(run._story["code"])  # pyright: ignore[reportPrivateUsage]
+
+    monkeypatch.setenv("LLM_FLEET_ROOT", str(worker.root))
+    monkeypatch.setattr(Start, "_attempt", attempt)
+    monkeypatch.setattr(Start, "_notify", notify)
+    worker.logs.mkdir(parents=True)
+    (worker.logs / "report.json.new").symlink_to("/dev/full")
+    assert start.main(["OnCreate"]) == 1
+    assert sent == ["LFN30"]
 
 
 def test_a_state_folder_that_cannot_be_made_is_told(worker: Node) -> None:

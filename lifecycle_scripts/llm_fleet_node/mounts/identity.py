@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.mounts.remote import Remote
 from llm_fleet_node.mounts.table import Mounted, mounted_at
 from llm_fleet_node.names import addresses_of
+
+_PLAYED = "/run/llm-fleet-drill/mounts"
+"""Written by the drill's mount programs alone, on machines whose kernel has neither Lustre nor NFS: they put a folder
+in the file system's place. No bundle and no image can carry it: /run is empty at each boot."""
 
 
 def is_mounted(host: Host, remote: Remote) -> Mounted:
@@ -21,18 +27,12 @@ def is_mounted(host: Host, remote: Remote) -> Mounted:
 
 
 def check_device(host: Host, remote: Remote, there: Mounted) -> None:
-    """Raise `Failure` unless `there` is `remote`.
-
-    A kernel that cannot have this type of file system at all has it played by the mount program: where the table of
-    mounts then tells no server, it is the program's word that counts.
-    """
-    if ":/" not in there.device and not _kernel_can(host, remote.kind):
-        return
-    right_kind = there.kind == remote.kind or not _kernel_can(host, remote.kind)
-    if not (right_kind and _same_share(host, remote, there.device)):
+    """Raise `Failure` unless `there` is `remote`: of its type, its server and its share."""
+    kind, device = _played(host, there) or (there.kind, there.device)
+    if kind != remote.kind or not _same_share(host, remote, device):
         fail(
             Code.STORAGE_UNFIT,
-            f"at {remote.path} there is {there.device} of type {there.kind}, not {remote.device} of type {remote.kind}",
+            f"at {remote.path} there is {device} of type {kind}, not {remote.device} of type {remote.kind}",
             final=True,
         )
 
@@ -46,9 +46,13 @@ def _same_share(host: Host, remote: Remote, device: str) -> bool:
     return remote.server in servers or bool(servers & set(addresses_of(host, remote.server)))
 
 
-def _kernel_can(host: Host, kind: str) -> bool:
-    """Return whether the running kernel has the file system `kind`, or a module for it."""
-    known = {line.split()[-1] for line in (host.read("/proc/filesystems") or "").splitlines() if line.split()}
-    release = (host.read("/proc/sys/kernel/osrelease") or "").strip()
-    module = {"nfs4": "nfsv4"}.get(kind, kind)
-    return kind in known or f"/{module}.ko" in (host.read(f"/lib/modules/{release}/modules.dep") or "")
+def _played(host: Host, there: Mounted) -> Optional[tuple[str, str]]:
+    """Return the type and device that the drill's mount program plays by `there`; `None` where it plays nothing.
+
+    Lines of `path number type device`. The number keeps something else that is mounted over it from passing.
+    """
+    for line in (host.read(_PLAYED) or "").splitlines():
+        words = line.split()
+        if words[:2] == [there.path, there.number]:
+            return words[2], words[3]
+    return None

@@ -106,22 +106,28 @@ def test_something_else_in_its_place_is_told(node: Node, tmp_path: Path, device:
             refused(node)
 
 
-def test_a_module_that_is_not_loaded_yet_counts(node: Node, tmp_path: Path) -> None:
-    file(tmp_path, "/proc/filesystems", "nodev\tproc\n")
-    file(tmp_path, "/proc/sys/kernel/osrelease", "6.8.0-aws\n")
-    file(tmp_path, "/lib/modules/6.8.0-aws/modules.dep", "updates/dkms/fs/lustre.ko: updates/dkms/fs/mdc.ko\n")
-    is_mounted(tmp_path, "/dev/nvme1n1", "xfs")
-    with pytest.raises(Failure, match="LFN51"):
-        STEP.verify(node)
+@pytest.mark.parametrize(("device", "kind"), [("tmpfs", "tmpfs"), ("/dev/nvme1n1", "xfs"), ("/dev/root", "ext4")])
+def test_a_kernel_without_lustre_makes_nothing_else_lustre(node: Node, tmp_path: Path, device: str, kind: str) -> None:
+    """As after an upgrade of the kernel without its Lustre module: each node would have a /fsx of its own."""
+    file(tmp_path, "/proc/filesystems", "nodev\tproc\nnodev\ttmpfs\n")
+    is_mounted(tmp_path, device, kind)
+    for refused in (STEP.apply, STEP.verify):
+        with pytest.raises(Failure, match=f"LFN51  at /fsx there is {device} of type {kind}, not {DEVICE}"):
+            refused(node)
 
 
-def test_where_the_kernel_has_no_lustre_the_mount_program_is_believed(node: Node, tmp_path: Path) -> None:
-    """As in a drill, whose mount.lustre puts a folder in its place; a server that is told must still be right."""
-    file(tmp_path, "/proc/filesystems", "nodev\tproc\n")
+def test_the_drills_mount_program_is_believed(node: Node, tmp_path: Path) -> None:
+    """It says what it plays in a file of its own, in which nothing else is written: what it plays must be right too."""
     is_mounted(tmp_path, "/dev/vda", "ext4")
+    number = (tmp_path / "proc/self/mountinfo").read_text().splitlines()[-1].split(" ")[2]
+    played = "/run/llm-fleet-drill/mounts"
+    file(tmp_path, played, f"/home {number} nfs4 {SERVER}:/fsx\n/fsx {number} lustre {DEVICE}\n")
     STEP.verify(node)
-    is_mounted(tmp_path, f"{SERVER}@tcp:/another0", "tmpfs")
-    with pytest.raises(Failure, match="LFN51"):
+    file(tmp_path, played, f"/fsx {number} lustre {SERVER}@tcp:/another0\n")
+    with pytest.raises(Failure, match=r"LFN51  .*/another0 of type lustre"):
+        STEP.verify(node)
+    file(tmp_path, played, f"/fsx 0:99 lustre {DEVICE}\n")  # something else was mounted over it since
+    with pytest.raises(Failure, match=r"LFN51  at /fsx there is /dev/vda of type ext4"):
         STEP.verify(node)
 
 
