@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import Any, NoReturn, Optional
 
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
+from llm_fleet_node.obstacles import why_refused
 from llm_fleet_node.step import Step
 
 APPLY, REPAIR, VERIFY = "apply", "repair", "verify"
@@ -74,18 +74,13 @@ def _timed(seconds: dict[str, float], name: str, run: Callable[[Node], None], no
 
 
 def _as_failure(error: Exception) -> Failure:
-    if _is_full(error):
-        return Failure(Code.DISK_FULL, str(error) if isinstance(error, OSError) else getattr(error, "cause", ""))
+    refused = why_refused(error)
+    if refused is not None:
+        return refused
     if isinstance(error, Failure):
         return error
     traceback.print_exception(type(error), error, error.__traceback__)
     return Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
-
-
-def _is_full(error: Exception) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return isinstance(error, Failure) and error.code is Code.COMMAND and os.strerror(errno.ENOSPC) in error.cause
 
 
 def _detach(output: int, runner: int) -> None:

@@ -424,6 +424,11 @@ class Code(Enum):
         "look the person up with ldapsearch as the reader: is the base right, does a filter keep them out, is their id "
         "within first_id and last_id",
     )
+    PLACE = (
+        "LFN167",
+        "move what is in the way at the path named here; where its file system is read-only, look at `dmesg` for why, "
+        "mount it again with `mount -o remount,rw`, or replace the node",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:

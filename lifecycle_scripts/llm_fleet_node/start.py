@@ -17,6 +17,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.limits import Limits
 from llm_fleet_node.log import Log, leave_screen, stamp
 from llm_fleet_node.manifest import Manifest
+from llm_fleet_node.obstacles import why_refused
 from llm_fleet_node.places import Places
 from llm_fleet_node.prepare import prepare, read_bundle
 from llm_fleet_node.step import ON_NODE_CONFIGURED
@@ -100,8 +101,10 @@ class Start:
         except Failure as error:
             failure = error
         except Exception as error:
-            self._log.line(traceback.format_exc(), error=True)
-            failure = Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
+            refused = why_refused(error)
+            if refused is None:
+                self._log.line(traceback.format_exc(), error=True)
+            failure = refused or Failure(Code.UNFORESEEN, f"{type(error).__name__}: {error}")
         self._log.line(str(failure), error=True)
         return failure
 

@@ -132,6 +132,33 @@ def test_a_full_disk_has_a_code_however_a_step_meets_it(worker: Node) -> None:
     assert "No space left on device" in by_name(ended)["own"]["cause"]
 
 
+@pytest.mark.parametrize(
+    ("apply", "cause"),
+    [
+        ("node.host.folder('/opt/junk/more')", "a file is at {root}/opt/junk, where a folder has to be"),
+        ("node.host.folder('/opt/junk')", "a file is at {root}/opt/junk, where a folder has to be"),
+        ("node.host.write('/opt', 'x')", "a folder is at {root}/opt, where a file has to be"),
+        ("node.host.path('/opt').read_bytes()", "a folder is at {root}/opt, where a file has to be"),
+        (
+            "raise OSError(30, 'Read-only file system', '/opt/x')",
+            "/opt/x cannot be written: its file system is read-only",
+        ),
+        ("raise OSError(1, 'Operation not permitted', '/opt/x')", "/opt/x is refused: Operation not permitted"),
+        ("raise OSError(5, 'Input/output error', 'a', None, '/opt/b')", "/opt/b is refused: Input/output error"),
+        (
+            "import shutil; raise shutil.Error([('a', '/b', '[Errno 30] Read-only file system')])",
+            "Read-only file system",
+        ),
+    ],
+)
+def test_what_the_nodes_file_system_refuses_is_no_defect(worker: Node, apply: str, cause: str) -> None:
+    worker.publish(step_files={"own": step("own", apply=apply)})
+    (worker.root / "opt/junk").write_text("in the way")
+    told = by_name(worker.run())["own"]
+    assert told["code"] == "LFN167"
+    assert cause.format(root=worker.root) in told["cause"]
+
+
 def test_what_nobody_foresaw_in_a_step_is_told_with_its_traceback_in_the_log(worker: Node) -> None:
     worker.publish(step_files={"odd": step("odd", apply="{}['key']")})
     ended = worker.run()

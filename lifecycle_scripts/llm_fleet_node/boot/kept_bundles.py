@@ -26,9 +26,9 @@ def keep(host: Host, bundle: Path, manifest: Manifest) -> str:
     copy = host.path(f"{FOLDER}/{manifest.content_hash}")
     if not _is_whole(copy, manifest):
         draft = copy.with_name(f".{copy.name}.new")
-        shutil.rmtree(draft, ignore_errors=True)
+        _clear(draft)
         shutil.copytree(bundle, draft, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-        shutil.rmtree(copy, ignore_errors=True)
+        _clear(copy)
         draft.rename(copy)
         host.changes.append(f"kept the bundle in {FOLDER}/{copy.name}")
     return f"{FOLDER}/{copy.name}"
@@ -40,12 +40,20 @@ def forget_older(host: Host, bundle: Path, manifest: Manifest) -> None:
     To be called once nothing on the node leads to another bundle any more.
     """
     folder = host.path(FOLDER)
-    others = [path for path in folder.iterdir() if path.name != manifest.content_hash and path != bundle]
+    found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]  # files are not of ours
+    others = [path for path in found if path.name != manifest.content_hash and path != bundle]
     drafts = [path for path in others if path.name.startswith(".")]
     whole = sorted((path for path in others if path not in drafts), key=lambda path: path.stat().st_mtime)
     for path in [*drafts, *whole[: len(whole) - (_KEPT - 1)]]:
         shutil.rmtree(path)
         host.changes.append(f"removed the bundle {path.name}")
+
+
+def _clear(path: Path) -> None:
+    """Remove what is at `path`, whatever it is."""
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_whole(copy: Path, manifest: Manifest) -> bool:

@@ -54,6 +54,17 @@ def test_the_bundle_stays_and_the_unit_runs_it(tmp_path: Path, bundle: tuple[Pat
     assert applied(STEP, node) == []
 
 
+def test_junk_where_bundles_are_kept(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
+    node = with_bundle(tmp_path, bundle)
+    folder = tmp_path / KEPT
+    folder.mkdir(parents=True)
+    for name in ("a-file", "." + bundle[1] + ".new", bundle[1]):
+        (folder / name).write_text("junk")
+    applied(STEP, node)
+    assert (folder / bundle[1] / "enter.sh").is_file()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["a-file", bundle[1]])
+
+
 def test_killed_anywhere_it_converges(tmp_path: Path, bundle: tuple[Path, str, str]) -> None:
     def make(root: Path) -> Node:
         return with_bundle(root, bundle)

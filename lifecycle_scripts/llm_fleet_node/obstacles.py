@@ -1,0 +1,65 @@
+"""What the node's own file system refuses: never a defect of a step, so it has a code, the path and what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Optional
+
+from llm_fleet_node.failures import Code, Failure
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_READ_ONLY = errno.EROFS
+_IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP)
+
+
+def why_refused(error: Exception) -> Optional[Failure]:
+    """Return the failure behind `error`, an `OSError` or a failed command; `None` when no file system refused it."""
+    if isinstance(error, Failure):
+        return _of_command(error) if error.code is Code.COMMAND else None
+    if not isinstance(error, OSError):
+        return None
+    if error.errno is None:  # shutil.Error, which holds the causes as text
+        return _of_text(str(error))
+    path = _path(error)
+    if error.errno in _FULL:
+        return Failure(Code.DISK_FULL, str(error))
+    if error.errno == _READ_ONLY:
+        return Failure(Code.PLACE, f"{path} cannot be written: its file system is read-only")
+    if error.errno in _IN_THE_WAY:
+        return Failure(Code.PLACE, _in_the_way(path, error))
+    return Failure(Code.PLACE, f"{path} is refused: {error.strerror}") if error.errno in _REFUSED else None
+
+
+def _of_command(failure: Failure) -> Optional[Failure]:
+    for number, code in ((errno.ENOSPC, Code.DISK_FULL), (_READ_ONLY, Code.PLACE)):
+        if os.strerror(number) in failure.cause:
+            return Failure(code, failure.cause)
+    return None
+
+
+def _of_text(text: str) -> Optional[Failure]:
+    if os.strerror(errno.ENOSPC) in text:
+        return Failure(Code.DISK_FULL, text)
+    return Failure(Code.PLACE, text) if os.strerror(_READ_ONLY) in text else None
+
+
+def _path(error: OSError) -> str:
+    """Return what the call was about: of a rename, where to."""
+    found = error.filename2 if error.filename2 is not None else error.filename
+    return os.fsdecode(found) if isinstance(found, (str, bytes)) else "a file"
+
+
+def _in_the_way(path: str, error: OSError) -> str:
+    """Say what is in the way: the file that `path` goes through as if it were a folder, or what is at `path` itself."""
+    part = path
+    while part not in ("/", ""):
+        if os.path.lexists(part) and not os.path.isdir(part):
+            return f"a file is at {part}, where a folder has to be" if error.errno != errno.EISDIR else _folder(path)
+        part = os.path.dirname(part)
+    return _folder(path) if os.path.isdir(path) else f"{path} is refused: {error.strerror}"
+
+
+def _folder(path: str) -> str:
+    return f"a folder is at {path}, where a file has to be"
