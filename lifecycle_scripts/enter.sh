@@ -9,7 +9,8 @@ log_dir="${LLM_FLEET_LOG_DIR:-${LLM_FLEET_ROOT:-}/var/log/llm-fleet}"
 here="${BASH_SOURCE[0]%/*}"
 [[ -d "${here}" ]] || here=.
 
-# Prints the first usable Python: one named by LLM_FLEET_PYTHON alone, else the distribution's, else the newest.
+# Prints the first usable Python: one named by LLM_FLEET_PYTHON alone, else the distribution's, else the newest, else
+# the one that ParallelCluster has brought for itself: EL8's own is 3.6. assumption: parallelcluster-python-of-its-own
 # Asks for the version alone, which is ten times as fast as starting one to look.
 find_python() {
   local candidate minor said
@@ -19,6 +20,7 @@ find_python() {
     for ((minor = NEWEST; minor >= OLDEST; minor--)); do
       candidates+=("python3.${minor}")
     done
+    candidates+=("${LLM_FLEET_ROOT:-}"/opt/parallelcluster/pyenv/versions/*/envs/cookbook_virtualenv/bin/python)
   fi
   for candidate in "${candidates[@]}"; do
     said="$("${candidate}" -V 2>/dev/null)" || continue

@@ -13,6 +13,7 @@ readonly SECONDS_TO_FETCH=120
 readonly POINTER=current
 root="${LLM_FLEET_ROOT:-}"
 folder="${root%/}/opt/llm-fleet/fetched"
+signed_for="" # the region of requests, once it is known
 
 # Says what is wrong, in the same places and shape as the bundle itself would, and ends. ParallelCluster keeps standard
 # error from its logs and tells the exit code instead: so both streams get it, and the code's number is the exit code.
@@ -45,16 +46,36 @@ is_published() {
 make_draft() {
   command -v aws >/dev/null || refuse LFN38 "this node has no aws command to fetch $1 with" \
     "use an AMI of ParallelCluster, which carries the AWS CLI"
+  [[ -n "${signed_for}" ]] || signed_for="$(region)"
   mkdir -p "${folder}"
   find "${folder}" -mindepth 1 -maxdepth 1 \( -name '.draft.*' -mmin +60 -o -mtime +30 \) -exec rm -rf {} +
   draft="$(mktemp -d "${folder}/.draft.XXXXXX")"
+}
+
+# Prints the node's region: as ParallelCluster wrote it down, else as the metadata service has it; nothing when neither
+# tells. ParallelCluster installs version 1 of the AWS CLI, which does not ask the metadata service itself, and gives the
+# hook no region in its environment: without one a request is signed for the partition aws, and GovCloud and China
+# refuse it.
+region() {
+  local line token metadata=http://169.254.169.254/latest
+  while IFS= read -r line; do
+    if [[ "${line}" =~ ^cfn_region=\"?([a-z0-9-]+)\"?$ ]]; then
+      printf '%s\n' "${BASH_REMATCH[1]}"
+      return
+    fi
+  done < <(cat "${root%/}/etc/parallelcluster/cfnconfig" 2>/dev/null || true)
+  token="$(curl --silent --fail --max-time 5 --request PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 60' \
+    "${metadata}/api/token")" || return 0
+  curl --silent --fail --max-time 5 --header "X-aws-ec2-metadata-token: ${token}" \
+    "${metadata}/meta-data/placement/region" || true
 }
 
 # Copies $1 to $2, with the options $3...; what went wrong is in `said`.
 copy() {
   local from="$1" to="$2"
   shift 2
-  said="$(timeout "${SECONDS_TO_FETCH}" aws s3 cp --only-show-errors "$@" "${from}" "${to}" 2>&1)"
+  said="$(timeout "${SECONDS_TO_FETCH}" aws ${signed_for:+--region "${signed_for}"} s3 cp --only-show-errors "$@" \
+    "${from}" "${to}" 2>&1)"
 }
 
 # Reads the pointer $1 into `from` and `digest`. It names a bundle beside itself, or it is refused: whoever could write

@@ -62,6 +62,12 @@ def _parallelcluster() -> Iterator[str]:
         for version, slurm in reversed(facts["slurm_by_version"].items())
     ]
     yield table(("ParallelCluster", "Slurm", "operating systems"), rows)
+    old = ", ".join(f"{name} {version}" for name, version in facts["old_pythons"].items())
+    yield (
+        f"The node scripts run on Python 3.9 to 3.13, and `python3` of some of these is older ({old}). Their nodes use "
+        "the Python that ParallelCluster has brought for itself (unproven: see assumptions.md); synth warns. An AMI of "
+        "your own with `python3.9` or newer on PATH needs none of that.\n"
+    )
 
 
 def _neuron() -> Iterator[str]:

@@ -31,7 +31,16 @@ cfn_head_node=ip-10-1-0-5
 cfn_head_node_private_ip=10.1.0.5
 cfn_scheduler_queue_name=trn
 """
-HEAD = "stack_name=train\ncfn_node_type=HeadNode\n"
+HEAD = "stack_name=train\ncfn_region=us-west-2\ncfn_node_type=HeadNode\n"
+METADATA = """\
+#!/bin/bash
+case "$*" in
+  *"--request PUT"*/latest/api/token) echo secret ;;
+  *"X-aws-ec2-metadata-token: secret"*/latest/meta-data/placement/region) printf us-gov-west-1 ;;
+  *) exit 22 ;;
+esac
+"""
+"""A curl that reaches a metadata service of GovCloud, which answers to nothing but a token of its own (IMDSv2)."""
 
 
 @pytest.fixture
@@ -106,6 +115,33 @@ def test_a_compute_node_fetches_the_bundle_once_and_runs_it(cluster: Node, aws: 
         assert cluster.report()["node"]["role"] == "Compute"
     assert bundles(cluster) == [digest(aws)]
     assert len((aws / "calls").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("partition", "region"), [("aws-us-gov", "us-gov-west-1"), ("aws-cn", "cn-north-1"), ("aws", "eu-west-1")]
+)
+def test_the_bundle_is_fetched_with_the_nodes_region(cluster: Node, aws: Path, partition: str, region: str) -> None:
+    """Signed for another partition, the request would be refused: no node of GovCloud or China would come up."""
+    (aws / "partition").write_text(partition)
+    is_a(cluster, COMPUTE.replace("us-west-2", region), "trn-st-trn1-1")
+    publish_below_root(aws)
+    point_to(aws, f"{BUNDLE} {digest(aws)}\n")
+    assert run(cluster, aws, f"{ROOT}/current", "trn").returncode == 0
+    calls = [json.loads(line) for line in (aws / "calls").read_text().splitlines()]
+    assert [call["region"] for call in calls] == [region, region]
+
+
+def test_a_node_that_was_not_told_its_region_asks_the_metadata_service(cluster: Node, aws: Path) -> None:
+    (aws / "partition").write_text("aws-us-gov")
+    (aws / "bin/curl").write_text(METADATA)
+    (aws / "bin/curl").chmod(0o755)
+    is_a(cluster, COMPUTE.replace("cfn_region=us-west-2\n", ""), "trn-st-trn1-1")
+    assert start(cluster, aws).returncode == 0
+    (aws / "bin/curl").write_text("#!/bin/sh\nexit 7\n")
+    shutil.rmtree(cluster.root / "opt/llm-fleet/fetched")
+    ended = start(cluster, aws)
+    assert ended.returncode == 38
+    assert "Forbidden" in ended.stderr, "without any region it is tried, and told"
 
 
 def test_the_head_node_runs_it_too(cluster: Node, aws: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +102,27 @@ def test_a_python_too_old_is_passed_over(node: Node, tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o755)
     node.has("resource_config.json", WORKER)
     ended = node.run(LLM_FLEET_PYTHON="", PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert ended.code == 0, ended.err
+
+
+def test_parallelclusters_own_python_is_the_last_choice(node: Node, tmp_path: Path) -> None:
+    """On EL8 `python3` is 3.6, and ParallelCluster installs no other on PATH.
+
+    Source: document aws-parallelcluster-cookbook f75d84c, install_packages_redhat8.rb (2024-10).
+    """
+    old = tmp_path / "bin"
+    old.mkdir()
+    for name in ("bash", "sync", "mkdir", "mv", "cat", "sha256sum"):
+        (old / name).symlink_to(shutil.which(name) or "")
+    for name in ("python3", *(f"python3.{minor}" for minor in range(9, 14))):
+        (old / name).write_text("#!/bin/bash\necho Python 3.6.8\n")
+        (old / name).chmod(0o755)
+    node.has("resource_config.json", WORKER)
+    assert "LFN01" in node.run(LLM_FLEET_PYTHON="", PATH=str(old)).err
+    own = node.root / "opt/parallelcluster/pyenv/versions/3.9.20/envs/cookbook_virtualenv/bin/python"
+    own.parent.mkdir(parents=True)
+    own.symlink_to(sys.executable)
+    ended = node.run(LLM_FLEET_PYTHON="", PATH=str(old))
     assert ended.code == 0, ended.err
 
 

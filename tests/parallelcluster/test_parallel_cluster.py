@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
-from aws_cdk.assertions import Template
+from aws_cdk.assertions import Annotations, Match, Template
 
 from llm_fleet import (
     Accounting,
@@ -372,3 +372,15 @@ def _secret(stack: cdk.Stack) -> Any:
     return secretsmanager.Secret.from_secret_complete_arn(
         stack, "Munge", "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-abcdef"
     )
+
+
+@pytest.mark.parametrize(("os", "version"), [("rhel8", "3.6"), ("rhel9", None), ("ubuntu2404", None)])
+def test_an_operating_system_whose_python_is_too_old_is_warned_of(
+    stack: cdk.Stack, make: Make, os: str, version: str | None
+) -> None:
+    make(os=os)
+    annotations = Annotations.from_stack(stack)
+    if version is None:
+        annotations.has_no_warning("*", Match.string_like_regexp("python3 of"))
+    else:
+        annotations.has_warning("/Test/Train", Match.string_like_regexp(f"python3 of {os} is {version}"))

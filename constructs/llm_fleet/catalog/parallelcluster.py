@@ -92,6 +92,11 @@ def image_size_gib(version: str) -> int | None:
     return told[-1] if told else None
 
 
+def old_python(os: str) -> str | None:
+    """Return the version of the operating system's `python3` where the node scripts do not run on it, else `None`."""
+    return _facts()["old_pythons"].get(os)
+
+
 def private_oses() -> tuple[str, ...]:
     """Return the operating systems that ParallelCluster publishes no image of."""
     return tuple(_facts()["private_oses"])

@@ -46,6 +46,7 @@ from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.parallelcluster.update_check import UpdateCheck
+from llm_fleet.rules.parallelcluster.release import doubt_about_python
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
 from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
@@ -209,6 +210,9 @@ class ParallelCluster(ClusterBase):
             iam_resource_prefix=iam_resource_prefix,
         )
         claim_ids(self, users, (lustre, open_zfs))
+        doubt = doubt_about_python(os)
+        if doubt:
+            cdk.Annotations.of(self).add_warning_v2("llm-fleet:parallelcluster-python", doubt)
         if lustre is not None and lustre.efa_enabled:
             count_efa_clients(self, lustre, efa_clients(plan.shape))
         identity = ClusterIdentity.of(self, plan)

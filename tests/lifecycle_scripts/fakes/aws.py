@@ -55,6 +55,17 @@ def main() -> int:
 
 
 def cp(asked: argparse.Namespace) -> int:
+    """Copy, unless the request is signed for another partition than that of the file `$FAKE_AWS/partition`.
+
+    Source: document botocore/configprovider.py (1.44.5), as in version 1 of the AWS CLI: the region comes from options,
+    environment and configuration, never from the metadata service; S3 without a region is `aws-global` of the partition
+    `aws` (botocore/data/endpoints.json).
+    """
+    prefixes = {"us-gov": "aws-us-gov", "cn-": "aws-cn"}
+    signed = next((name for prefix, name in prefixes.items() if (asked.region or "").startswith(prefix)), "aws")
+    if (FAKE / "partition").exists() and (FAKE / "partition").read_text() != signed:
+        print("fatal error: An error occurred (403) when calling the HeadObject operation: Forbidden", file=sys.stderr)
+        return 1
     source, target = place(asked.source), place(asked.target)
     if not asked.recursive:
         if not asked.source.startswith("s3://"):

@@ -6,6 +6,7 @@ from llm_fleet.catalog.parallelcluster import (
     gone,
     known_versions,
     line_of,
+    old_python,
     oses,
     parallelcluster_regions,
     private_oses,
@@ -132,3 +133,19 @@ def check_region(cluster: ParallelClusterLike) -> list[Problem]:
 def is_unchecked(value: str) -> bool:
     """Return whether `value` was made by an `of`, which says what is newer than this release of llm-fleet."""
     return bool(getattr(value, "unchecked", False))
+
+
+def doubt_about_python(os: str) -> str | None:
+    """Return what makes it doubtful that nodes of `os` have a Python for the node scripts; `None` when nothing does.
+
+    No problem that is refused: ParallelCluster's AMIs have one for its own use, which the scripts take then.
+    assumption: parallelcluster-python-of-its-own
+    """
+    version = None if is_unresolved(os) else old_python(os)
+    if version is None:
+        return None
+    return (
+        f"python3 of {os} is {version}, and the node scripts run on 3.9 to 3.13: nodes use the Python that "
+        "ParallelCluster has brought for itself, which AWS does not document, and end with LFN01 where there is none. "
+        "Take rhel9, alinux2023, ubuntu2204 or ubuntu2404, or an AMI of your own with a newer Python on PATH"
+    )
