@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
+from aws_cdk.assertions import Template
 
 import llm_fleet.functions
 from llm_fleet.catalog.cluster_alarms import account_metrics, alarm_thresholds
@@ -17,6 +19,7 @@ from llm_fleet.monitoring.node_alarm_plans import node_alarm_plans
 from llm_fleet.monitoring.observer_plans import observer_plans
 from llm_fleet.monitoring.storage_alarm_plans import database_plans, lustre_plan, open_zfs_plan
 from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.alarm_topic import AlarmTopic
 from llm_fleet.notifications.metric import ServiceMetric
 from tests.monitoring.alarm_state import rings
 from tests.pains.told import told
@@ -228,3 +231,18 @@ def test_pains_that_an_alarm_tells() -> None:
     told(5, plans["RootDisk"].meaning, "The root disk of a node of train is 85 % full")
     told(13, plans["StuckPending"].meaning, "no capacity in the AZ")
     told(23, plans["NodesSilent"].meaning, "none has published a metric for 30 minutes")
+
+
+def test_alarms_pass_whether_or_not_the_key_is_asked_with_the_account(stack: cdk.Stack) -> None:
+    AlarmTopic(stack, "Alarms")
+    template = Template.from_stack(stack)
+    (key,) = template.find_resources("AWS::KMS::Key").values()
+    (of_alarms,) = [
+        one for one in key["Properties"]["KeyPolicy"]["Statement"] if one.get("Sid") == "AlarmsOfThisAccount"
+    ]
+    assert "Condition" not in of_alarms
+    (policy,) = template.find_resources("AWS::SNS::TopicPolicy").values()
+    (publish,) = [
+        one for one in policy["Properties"]["PolicyDocument"]["Statement"] if one.get("Sid") == "AlarmsOfThisAccount"
+    ]
+    assert list(publish["Condition"]) == ["StringEquals"]

@@ -109,6 +109,14 @@ def test_nodes_are_counted_by_what_somebody_must_act_on() -> None:
     assert logs.groups[GROUP]["retentionInDays"] == 90
 
 
+def test_counts_that_the_service_leaves_out_are_no_missing_nodes() -> None:
+    sagemaker, cloudwatch = SageMaker({"train": ["Running"]}), CloudWatch()
+    groups = [{"CurrentCount": 3}, {"TargetCount": 2}, {}]
+    sagemaker.describe_cluster = lambda *, ClusterName: {"ClusterArn": ARN, "InstanceGroups": groups}  # pyright: ignore
+    observer({"train": "hyperpod"}, sagemaker=sagemaker, logs=Logs(), cloudwatch=cloudwatch).look_at_all()
+    assert cloudwatch.of("train")["NODES_MISSING"] == 2
+
+
 def test_two_thousand_nodes_are_twenty_calls() -> None:
     sagemaker, cloudwatch = SageMaker({"train": ["Running"] * 2000}), CloudWatch()
     observer({"train": "hyperpod"}, sagemaker=sagemaker, logs=Logs(), cloudwatch=cloudwatch).look_at_all()

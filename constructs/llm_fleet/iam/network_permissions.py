@@ -2,6 +2,7 @@
 
 The list of actions is the developer guide's for HyperPod with a VPC, together with `DetachNetworkInterface`, without
 which a node cannot be replaced. The guide writes `*` for all; we scope the ones that know resources.
+CloudFormation deletes the role right after the cluster: assumption: hyperpod-interfaces-end-with-cluster
 """
 
 from llm_fleet.iam.permission import Permission, Place

@@ -31,7 +31,7 @@ def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
         *accounting(features),
         *directory(features),
         *hub_token(features),
-        *rollback_alarms(features, place),
+        *rollback_alarms(features),
         *private_images(features),
         *metrics(features),
         *metrics_log(features, place),
@@ -178,16 +178,21 @@ def hub_token(features: NodeFeatures) -> tuple[Permission, ...]:
     return _read_secret("HubToken", features.hub_token_secret, reason)
 
 
-def rollback_alarms(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
-    """Watch the alarms of a rolling update."""
+def rollback_alarms(features: NodeFeatures) -> tuple[Permission, ...]:
+    """Watch the alarms of a rolling update.
+
+    CloudWatch returns composite alarms only to a grant on `*` (API reference, DescribeAlarms), and a name does not say
+    whether its alarm is composite: one that HyperPod could not see would never roll an update back.
+    """
     if not features.rollback_alarms:
         return ()
     return (
         Permission(
             sid="RollbackAlarms",
             actions=("cloudwatch:DescribeAlarms",),
-            resources=tuple(place.arn("cloudwatch", f"alarm:{name}") for name in features.rollback_alarms),
-            reason="HyperPod watches these alarms with the node's role and rolls an update back when one fires",
+            resources=("*",),
+            reason="HyperPod watches the alarms of a rolling update with the node's role and rolls it back when one "
+            "fires; CloudWatch shows composite ones to a grant on all alarms alone",
         ),
     )
 

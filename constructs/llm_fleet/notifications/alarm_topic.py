@@ -43,7 +43,12 @@ class AlarmTopic(sns.Topic):
         self.allow(_CLOUDWATCH, sid="AlarmsOfThisAccount")
 
     def allow(self, service: str, *, sid: str) -> None:
-        """Let `service`, e.g. `budgets.amazonaws.com`, tell this topic of this account; `sid` is of its statements."""
+        """Let `service`, e.g. `budgets.amazonaws.com`, publish here for this account; `sid` is of its statements.
+
+        The condition on the account stands in the topic's policy alone: without `sns:Publish` the key is of no use to
+        another account, and a key's condition that a service does not send would lose alarms without an error.
+        assumption: sns-key-source-account
+        """
         principal = cast(iam.IPrincipal, iam.ServicePrincipal(service))
         mine = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
         self._key.add_to_resource_policy(
@@ -52,7 +57,6 @@ class AlarmTopic(sns.Topic):
                 principals=[principal],
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 resources=["*"],
-                conditions=mine,
             )
         )
         self.add_to_resource_policy(

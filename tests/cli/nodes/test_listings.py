@@ -183,6 +183,14 @@ def test_groups_that_lack_nodes_are_told():
     told(24, text, "group trn1 has 3 of the 4 nodes that are wanted")
 
 
+def test_nodes_that_run_the_wanted_image_are_no_wanted_nodes():
+    answers = hyperpod_answers(3)
+    groups = [{"InstanceGroupName": "trn1", "CurrentCount": 3, "TargetStateCount": 1}]
+    described = answers["DescribeCluster"]({})
+    aws = CannedAws({**answers, "DescribeCluster": lambda _: described | {"InstanceGroups": groups}})
+    assert listing_of(aws.clients, HYPERPOD).counts == ()
+
+
 def test_the_role_of_a_group_is_told_by_aws_else_by_the_file_else_by_its_name():
     answers = hyperpod_answers(1)
     groups = [

@@ -110,6 +110,14 @@ def group(name: str, count: int, **more: Any) -> dict[str, Any]:
     return {"InstanceGroupName": name, "InstanceCount": count, "InstanceType": "ml.m5.xlarge", **more}
 
 
+def test_another_provisioning_mode_of_a_running_cluster_is_announced():
+    kind = "AWS::SageMaker::Cluster"
+    old, new = resource(kind, InstanceGroups=[]), resource(kind, InstanceGroups=[], NodeProvisioningMode="Continuous")
+    (change,) = hyperpod_changes(stack(C=old), stack(C=new))
+    assert change.group == "all groups"
+    assert change.what.startswith("NodeProvisioningMode from none to Continuous: HyperPod may refuse it")
+
+
 def test_groups_of_a_hyperpod_cluster():
     kind = "AWS::SageMaker::Cluster"
     old = [group("controller", 1), group("a", 4), group("b", 1), group("c", 1, SlurmConfig={"NodeType": "Login"})]

@@ -1,6 +1,10 @@
 """What stands in the templates of a watch and of the jobs that it follows."""
 
 import json
+from typing import Any
+
+import pytest
+from moto.events.models import EventPattern
 
 from llm_fleet.catalog.training_watch import training_watch_facts
 from tests.sagemaker.watch.conftest import ALICE, CLUSTER, Body, Watched
@@ -56,7 +60,26 @@ def test_only_what_is_watched_comes_through(watched: Watched) -> None:
     (alarms,) = [pattern for name, pattern in patterns.items() if "Alarms" in name]
     assert alarms["detail"] == {"alarmName": [{"prefix": "llm-fleet/fleet/"}]}
     (clusters,) = [pattern for name, pattern in patterns.items() if "Clusters" in name]
-    assert clusters["resources"] == [CLUSTER]
+    assert clusters["$or"] == [
+        {"resources": [CLUSTER]},
+        {"detail": {"ClusterArn": [CLUSTER]}},
+        {"detail": {"EventDetails": {"ClusterArn": [CLUSTER]}}},
+    ]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"resources": [CLUSTER], "detail": {"ClusterArn": "cluster/x"}},
+        {"resources": ["cluster/x"], "detail": {"ClusterArn": CLUSTER}},
+        {"resources": [], "detail": {"EventDetails": {"ClusterArn": CLUSTER}}},
+    ],
+)
+def test_an_event_may_name_the_cluster_in_any_place(watched: Watched, event: Body) -> None:
+    pattern = watched.only("AWS::Events::Rule", "Clusters")["EventPattern"]
+    told: Any = {"source": "aws.sagemaker", "detail-type": "SageMaker HyperPod Cluster Event"}
+    assert EventPattern(None, pattern).matches_event({**told, **event})
+    assert not EventPattern(None, pattern).matches_event({**told, "resources": ["cluster/x"], "detail": {}})
 
 
 def test_the_sweep_comes_by_the_queue_too(watched: Watched) -> None:

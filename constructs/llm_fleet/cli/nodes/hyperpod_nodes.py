@@ -45,7 +45,7 @@ def hyperpod_listing(
         message=str(cluster.get("FailureMessage") or ""),
         note=_EKS if by_eks else "",
         has_slurm=not by_eks,
-        counts=tuple(_count(group) for group in groups),
+        counts=tuple(_count(group) for group in groups if "TargetCount" in group),
     )
 
 
@@ -83,8 +83,12 @@ def _role(group: Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
 
 
 def _count(group: Told) -> GroupCount:
-    wanted = group.get("TargetCount", group.get("TargetStateCount", 0))
-    return GroupCount(group=str(group["InstanceGroupName"]), current=int(group.get("CurrentCount", 0)), wanted=wanted)
+    """Return the counts of a group that has `TargetCount`, which is optional in the service's model.
+
+    `TargetStateCount` does not stand in for it: it counts the nodes that run the wanted image (botocore's model).
+    """
+    wanted, current = int(group["TargetCount"]), int(group.get("CurrentCount", 0))
+    return GroupCount(group=str(group["InstanceGroupName"]), current=current, wanted=wanted)
 
 
 def _node(told: Told, cluster_id: str, roles: Mapping[str, NodeRole | None]) -> Node:

@@ -32,8 +32,19 @@ def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChang
         change
         for logical_id, resource in new.resources.items()
         if resource.get("Type") == _TYPE and logical_id in old.resources
-        for change in _of_cluster(logical_id, _groups(old.resources[logical_id]), _groups(resource))
+        for change in (
+            *_provisioning(logical_id, old.resources[logical_id], resource),
+            *_of_cluster(logical_id, _groups(old.resources[logical_id]), _groups(resource)),
+        )
     )
+
+
+def _provisioning(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+    """Warn of another mode of a cluster that runs; assumption: hyperpod-changes-provisioning-mode"""
+    before, after = (_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
+    if before != after:
+        what = f"NodeProvisioningMode from {before} to {after}: HyperPod may refuse it on a running cluster; another "
+        yield GroupChange(cluster=cluster, group="all groups", what=f"{what}cluster name is safe")
 
 
 def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:

@@ -37,9 +37,15 @@ def look_at_hyperpod(sagemaker: Any, name: str) -> Cluster | None:
         arn=cluster["ClusterArn"],
         running=statuses[_RUNNING],
         pending=statuses[_PENDING],
-        missing=sum(max(0, group["TargetCount"] - group["CurrentCount"]) for group in groups),
+        missing=sum(map(_missing, groups)),
         failed=statuses[_FAILED],
     )
+
+
+def _missing(group: dict[str, Any]) -> int:
+    """Return how many nodes a group lacks; both counts are optional in the service's model, and without them none."""
+    current = group.get("CurrentCount", 0)
+    return max(0, group.get("TargetCount", current) - current)
 
 
 _LARGE = {"PageSize": 100}

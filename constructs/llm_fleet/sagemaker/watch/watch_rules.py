@@ -63,11 +63,23 @@ class WatchRules(Construct):
         )
 
     def bring_clusters(self, arns: Sequence[str]) -> None:
-        """Let through what HyperPod tells of the clusters at `arns`, which each of its events names as its resource."""
+        """Let through what HyperPod reports of the clusters at `arns`.
+
+        Events name the cluster as a resource, in `detail.ClusterArn` or in `detail.EventDetails.ClusterArn`; AWS's
+        examples show a placeholder in each, so any of them will do. assumption: hyperpod-events-name-cluster-arn
+        """
         self._rule(
             "Clusters",
             "States, nodes and events of the HyperPod clusters that are followed",
-            pattern={"source": ["aws.sagemaker"], "detail-type": list(CLUSTER_EVENTS), "resources": list(arns)},
+            pattern={
+                "source": ["aws.sagemaker"],
+                "detail-type": list(CLUSTER_EVENTS),
+                "$or": [
+                    {"resources": list(arns)},
+                    {"detail": {"ClusterArn": list(arns)}},
+                    {"detail": {"EventDetails": {"ClusterArn": list(arns)}}},
+                ],
+            },
         )
 
     def _rule(
