@@ -104,9 +104,9 @@ class LocalAws:
         """Deploy what `cdk synth` wrote into `assembly`, without the CDK CLI. `only`: the stacks of these names."""
         return self._deployer().deploy(assembly, only=only)
 
-    def destroy(self, assembly: Path) -> DeploymentReport:
-        """Delete the stacks of `assembly`, the last deployed first."""
-        return self._deployer().destroy(assembly)
+    def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
+        """Delete the stacks of `assembly`, the last deployed first; `unprotect`: protected ones too."""
+        return self._deployer().destroy(assembly, unprotect=unprotect)
 
     def stacks(self) -> list[dict[str, Any]]:
         """Return all stacks that are not deleted, with their resources and how real each one is."""

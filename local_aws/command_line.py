@@ -35,6 +35,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("assembly", type=Path, help="the directory that `cdk synth` wrote (cdk.out)")
         _add_endpoint(command)
         command.set_defaults(run=_deploy if name == "deploy" else _destroy)
+        if name == "destroy":
+            command.add_argument("--unprotect", action="store_true", help="take termination protection off first")
     status = commands.add_parser("status", help="show the stacks and how real their resources are")
     _add_endpoint(status)
     status.set_defaults(run=_status)
@@ -103,7 +105,7 @@ def _deploy(options: argparse.Namespace) -> int:
 
 
 def _destroy(options: argparse.Namespace) -> int:
-    report = _client(options).destroy(options.assembly)
+    report = _client(options).destroy(options.assembly, unprotect=options.unprotect)
     print(report)
     return 0 if report.succeeded else 1
 

@@ -47,10 +47,18 @@ class AssemblyDeployer:
                 break
         return DeploymentReport(stacks=tuple(reports))
 
-    def destroy(self, assembly: Path) -> DeploymentReport:
-        """Delete each stack, the last deployed first, and stop at the first that fails."""
+    def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
+        """Delete each stack, the last deployed first, and stop at the first that fails.
+
+        `unprotect`: take termination protection off first. By default a protected stack is refused, as `cdk destroy`
+        has no way around it.
+        """
         reports: list[StackReport] = []
         for stack in reversed(stacks_of(assembly, account=self._account, region=self._region)):
+            if unprotect and self._describe(stack):
+                self._client("cloudformation", stack.region).update_termination_protection(
+                    StackName=stack.name, EnableTerminationProtection=False
+                )
             reports.append(self._destroy(stack))
             if not reports[-1].succeeded:
                 break

@@ -22,7 +22,8 @@ class StackReport:
         """Whether the stack is as it was asked to be."""
         done = self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE")
         # One that was rolled back to what is asked for now, and so was passed over.
-        return done or (self.status == "UPDATE_ROLLBACK_COMPLETE" and not self.changed and not self.failures)
+        rolled_back_before = self.status == "UPDATE_ROLLBACK_COMPLETE" and not self.changed
+        return not self.failures and (done or rolled_back_before)
 
     def __str__(self) -> str:
         what = self.status if self.changed else f"{self.status} (no changes)"

@@ -142,7 +142,11 @@ class CloudFormation:
         token: str | None = None,
         in_background: bool = True,
     ) -> None:
-        """Start deleting a stack; one that does not exist, or is deleted, is no error."""
+        """Start deleting a stack; one that does not exist, or is deleted, is no error.
+
+        Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-protect-stacks.html:
+        with termination protection "the deletion fails and the stack, including its status, remains unchanged"
+        """
         stack = self.registry.find(region, name_or_id)
         if stack is None or stack.status == "DELETE_COMPLETE":
             return

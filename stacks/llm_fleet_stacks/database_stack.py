@@ -31,13 +31,22 @@ class DatabaseStack(FleetStack):
         network: Network | NetworkConfig,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
+        termination_protection: bool = True,
     ) -> None:
         """Make the database that `config` describes.
 
         `network`: one that another stack has made, or the description of an existing one. `env`: default, the one that
         the CDK CLI is called with. `tags`: default, none.
+        `termination_protection`: whether CloudFormation refuses to delete the stack. Default: it refuses.
         """
-        super().__init__(scope, id, description="Slurm accounting database of an LLM fleet", env=env, tags=tags)
+        super().__init__(
+            scope,
+            id,
+            description="Slurm accounting database of an LLM fleet",
+            env=env,
+            tags=tags,
+            termination_protection=termination_protection,
+        )
         here = network_for(self, network)
         if here is None:
             raise TypeError("a database stands in a network; the fleet file has been refused without one")

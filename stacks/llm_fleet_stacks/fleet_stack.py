@@ -23,9 +23,21 @@ class FleetStack(cdk.Stack):
         description: str,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
+        termination_protection: bool = False,
     ) -> None:
-        """Make an empty stack. `env`: default, the one that the CDK CLI is called with. `tags`: default, none."""
-        super().__init__(scope, id, env=env, tags=tags, description=f"{description} (llm-fleet)", stack_name=id)
+        """Make an empty stack. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+
+        `termination_protection`: whether CloudFormation refuses to delete the stack until it is taken off.
+        """
+        super().__init__(
+            scope,
+            id,
+            env=env,
+            tags=tags,
+            description=f"{description} (llm-fleet)",
+            stack_name=id,
+            termination_protection=termination_protection,
+        )
         cdk.CrossStackReferences.of(self).consume(cdk.ReferenceStrength.STRONG)
 
     def offer(self, *values: str | None) -> None:

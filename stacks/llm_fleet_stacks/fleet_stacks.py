@@ -73,6 +73,7 @@ class FleetStacks:
             lifecycle_bucket=bool(fleet.clusters) or not _is_without_nodes(fleet),
             env=env,
             tags=fleet.tags,
+            termination_protection=fleet.termination_protection,
         )
         database_stack = _database(scope, fleet, network, env)
         database = database_stack.database if database_stack is not None else None
@@ -140,7 +141,15 @@ def _database(
     config = fleet.storage.slurm_database
     if config is None or network is None:  # the fleet file has been refused if there is one without the other
         return None
-    return DatabaseStack(scope, f"{fleet.name}-database", config=config, network=network, env=env, tags=fleet.tags)
+    return DatabaseStack(
+        scope,
+        f"{fleet.name}-database",
+        config=config,
+        network=network,
+        env=env,
+        tags=fleet.tags,
+        termination_protection=fleet.termination_protection,
+    )
 
 
 def _cluster(
@@ -234,5 +243,6 @@ def _network(
         endpoint_features=endpoint_features(fleet),
         env=env,
         tags=fleet.tags,
+        termination_protection=fleet.termination_protection,
     )
     return stack, stack.network

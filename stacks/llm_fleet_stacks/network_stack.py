@@ -27,12 +27,21 @@ class NetworkStack(FleetStack):
         endpoint_features: frozenset[EndpointFeature] = frozenset(),
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
+        termination_protection: bool = True,
     ) -> None:
         """Make the network that `config` describes, with endpoints for `endpoint_features` (default: none more).
 
         `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        `termination_protection`: whether CloudFormation refuses to delete the stack. Default: it refuses.
         """
-        super().__init__(scope, id, description="Network of an LLM fleet", env=env, tags=tags)
+        super().__init__(
+            scope,
+            id,
+            description="Network of an LLM fleet",
+            env=env,
+            tags=tags,
+            termination_protection=termination_protection,
+        )
         self.key = FleetKey(self, "Key", description="Encrypts the flow logs of an LLM fleet")
         """Encrypts the flow logs."""
         self.network = FleetNetwork(

@@ -38,14 +38,23 @@ class StorageStack(FleetStack):
         lifecycle_bucket: bool = True,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
+        termination_protection: bool = True,
     ) -> None:
         """Make the storage that `config` describes.
 
         `network`: one that another stack has made, or the description of an existing one; `None` allows no file
         system. `lifecycle_bucket`: whether there is a bucket for what clusters' nodes run; hosts of services take
         nothing from one. `env`: default, the one that the CDK CLI is called with. `tags`: default, none.
+        `termination_protection`: whether CloudFormation refuses to delete the stack. Default: it refuses.
         """
-        super().__init__(scope, id, description="Storage of an LLM fleet", env=env, tags=tags)
+        super().__init__(
+            scope,
+            id,
+            description="Storage of an LLM fleet",
+            env=env,
+            tags=tags,
+            termination_protection=termination_protection,
+        )
         self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
         self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
         """Encrypts all that has no key of its own."""

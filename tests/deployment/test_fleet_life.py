@@ -67,7 +67,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
             script_bundle=fleet.bundle,
             script_text=fleet.bundle_object("on_init_complete.sh"),
             old_script_is_there=_is_there(aws, *bundle),
-            destroyed=aws.destroy(last),
+            destroyed=aws.destroy(last, unprotect=True),
             left={kind: sorted(set(found) - set(before[kind])) for kind, found in _everything(aws).items()},
         )
 

@@ -349,7 +349,7 @@ def test_a_maximum_lets_the_number_of_tasks_follow_their_requests(life: Life, se
 
 
 def test_destroy_leaves_only_what_is_retained(life: Life) -> None:
-    gone = life.aws.destroy(life.assembly)
+    gone = life.aws.destroy(life.assembly, unprotect=True)
     assert gone.succeeded, gone
     after = what_is_there(life.aws)
     left = {kind: sorted(set(names) - set(life.before[kind])) for kind, names in after.items()}

@@ -95,7 +95,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Generator[Life]:
             other_name=other_name,
             names_then=names_then,
             apps_then=apps_then,
-            last=aws.destroy(last),
+            last=aws.destroy(last, unprotect=True),
             stacks_last=[stack["name"] for stack in aws.stacks()],
             left=_left(aws),
         )

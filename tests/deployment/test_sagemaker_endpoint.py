@@ -230,7 +230,7 @@ def test_after_its_end_the_stack_goes_and_leaves_what_was_captured(deployed: Dep
     aws = deployed.aws
     assert NAME not in deployed.names()["endpoints"]
     before = everything(aws)
-    report = aws.destroy(deployed.folder / "scaling")
+    report = aws.destroy(deployed.folder / "scaling", unprotect=True)
     assert report.succeeded, report
     after = everything(aws)
     for kind in ("functions", "alarms", "rules", "budgets", "dashboards", "roles", "policies", "log groups", "scaling"):

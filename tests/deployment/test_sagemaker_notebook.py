@@ -146,7 +146,7 @@ def test_idle_it_stops_itself_with_its_own_role_and_says_why(deployed: Deployed,
 
 def test_destroyed_nothing_is_left_but_what_is_retained(deployed: Deployed):
     bucket = deployed.bucket
-    report = deployed.aws.destroy(deployed.assembly)
+    report = deployed.aws.destroy(deployed.assembly, unprotect=True)
     assert report.succeeded, report
     assert deployed.sagemaker.list_notebook_instances()["NotebookInstances"] == []
     assert bucket in [one["Name"] for one in deployed.aws.client("s3").list_buckets()["Buckets"]], "data stays"

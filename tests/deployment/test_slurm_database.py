@@ -130,7 +130,7 @@ def test_a_second_deployment_changes_nothing_and_a_first_destruction_keeps_the_r
     assert again.succeeded
     assert str(again).count("(no changes)") == 4
     assert deployed.aws.recorded() == []
-    gone = deployed.aws.destroy(deployed.assembly)
+    gone = deployed.aws.destroy(deployed.assembly, unprotect=True)
     assert gone.succeeded
     (kept,) = deployed.aws.client("rds").describe_db_clusters()["DBClusters"]
     assert kept["DBClusterIdentifier"] == deployed.database["DBClusterIdentifier"]

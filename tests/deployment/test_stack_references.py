@@ -5,6 +5,7 @@ from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
+from botocore.exceptions import ClientError
 
 from llm_fleet.config.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
@@ -86,10 +87,26 @@ def test_a_file_system_is_taken_out_from_its_users_first(aws: LocalAws, tmp_path
     assert len(file_systems(aws)) == 1, "it is kept"
 
 
-def test_a_stack_that_others_stand_on_cannot_be_deleted(aws: LocalAws, tmp_path: Path) -> None:
-    assert aws.deploy(assembly(tmp_path / "plain", FLEET)).succeeded
+def test_what_others_stand_on_is_deleted_on_purpose_only(aws: LocalAws, tmp_path: Path) -> None:
+    plain = assembly(tmp_path / "plain", FLEET)
+    assert aws.deploy(plain).succeeded
     client = aws.client("cloudformation")
+    with pytest.raises(ClientError, match="cannot be deleted while TerminationProtection is enabled"):
+        client.delete_stack(StackName="held-network")
+    off = assembly(tmp_path / "off", FLEET + "termination_protection: false\n")
+    assert not aws.deploy(off).changed, "the CLI takes it off without an update"
     client.delete_stack(StackName="held-network")
     while (found := client.describe_stacks(StackName="held-network")["Stacks"][0])["StackStatus"] != "DELETE_FAILED":
         pass
-    assert "as it is in use by" in found["StackStatusReason"]
+    assert "as it is in use by held-storage" in found["StackStatusReason"]
+    assert aws.destroy(off).succeeded
+
+
+def test_destroying_a_protected_fleet_ends_at_its_storage(aws: LocalAws, tmp_path: Path) -> None:
+    plain = assembly(tmp_path / "plain", FLEET)
+    assert aws.deploy(plain).succeeded
+    *done, refused = aws.destroy(plain).stacks
+    assert [stack.name for stack in done] == ["held-train"]
+    assert refused.name == "held-storage"
+    assert "TerminationProtection" in "".join(refused.failures)
+    assert aws.destroy(plain, unprotect=True).succeeded

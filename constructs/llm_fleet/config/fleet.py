@@ -67,6 +67,9 @@ class Fleet(FleetModel):
     """What is watched of clusters, who is told, and what a month may cost. Default: nothing."""
     tags: Mapping[str, str] = {}
     """Tags of everything in the fleet. Default: none."""
+    termination_protection: bool = True
+    """Whether CloudFormation refuses to delete the stacks of network, storage and database, which others stand on.
+    Default: it does; deploy with `false` before you destroy the fleet."""
 
     @model_validator(mode="after")
     def _tell_entries(self) -> Self:
