@@ -41,6 +41,12 @@ def put_containerd_root(host: Host, root: str) -> bool:
     return _write(host, CONTAINERD_TOML, "".join(f"{line}\n" for line in [*kept[:place], wanted, *kept[place:]]))
 
 
+def name_roots(host: Host, docker: str, containerd: str) -> bool:
+    """Return whether the files name these roots of Docker and, where it has a file, of containerd."""
+    lines = (host.read(CONTAINERD_TOML) or f'root = "{containerd}"').splitlines()
+    return _daemon_settings(host).get("data-root") == docker and f'root = "{containerd}"' in map(str.strip, lines)
+
+
 def _daemon_settings(host: Host) -> dict[str, Any]:
     text = host.read(DAEMON_JSON) or ""
     if not text.strip():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Optional
 
 from llm_fleet_node.disks.layout import Layout
-from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.services import run_unit
 
@@ -39,50 +38,53 @@ class Running:
             containerd_root=_open_root(host, containerd.get("MainPID", "0")),
         )
 
-    def elsewhere(self, layout: Layout) -> list[str]:
-        """Say what keeps its data elsewhere than `layout` has it."""
+    def daemons(self, layout: Layout) -> list[tuple[str, Optional[str], str]]:
+        """Return each daemon, where it keeps its data, and where `layout` has it."""
         found = [("Docker", self.data_root, layout.docker)]
-        if self.has_containerd:
-            found.append(("containerd", self.containerd_root, layout.containerd))
-        return [
-            f"{name} keeps its data in {there}, not in {wanted}" for name, there, wanted in found if there != wanted
-        ]
+        return [*found, ("containerd", self.containerd_root, layout.containerd)] if self.has_containerd else found
+
+
+def elsewhere(host: Host, running: Running, layout: Layout) -> list[str]:
+    """Say what runs with its data on another disk than `layout` has it. Any place on that disk is as good.
+
+    Before `OnInitComplete` the AMI has started Docker, in a folder of its own. assumption: ami-docker-data-root
+    """
+    return [
+        f"{name} keeps its data in {there}, not in {wanted}"
+        for name, there, wanted in running.daemons(layout)
+        if there is not None and not is_on_disk(host, there, layout)
+    ]
+
+
+def is_on_disk(host: Host, place: Optional[str], layout: Layout) -> bool:
+    """Return whether `place` is there and on the disk that the planner chose."""
+    if place is None or not host.path(place).exists():
+        return False
+    return _device(host, place) == _device(host, layout.place)
+
+
+def containers(host: Host) -> list[str]:
+    """Return the names of the containers that run, of a Docker that does."""
+    return host.run("docker", "ps", "--format", "{{.Names}}").split()
 
 
 def start_at(host: Host, layout: Layout) -> None:
-    """Make Docker run with its data where `layout` has it; its configuration says so already.
+    """Make Docker run with its data on the disk of `layout`; its configuration says so already.
 
-    Raises `Failure` when it would have to be restarted and containers run: they would be lost.
+    It is not restarted while containers run: they would be lost.
     """
     running = Running.read(host)
-    if running.elsewhere(layout) and (running.data_root or running.containerd_root):
-        _restart(host, running, layout)
+    if elsewhere(host, running, layout) and not (running.data_root and containers(host)):
+        _restart(host, running)
     for unit in [CONTAINERD, DOCKER] if running.has_containerd else [DOCKER]:
         run_unit(host, unit)
 
 
-def disk_problem(host: Host, layout: Layout) -> Optional[str]:
-    """Say what of the node's containers is not on the disk that the planner chose; `None` when all is."""
-    running = Running.read(host)
-    elsewhere = running.elsewhere(layout)
-    if elsewhere:
-        return "; ".join(elsewhere)
-    device = os.stat(host.path(layout.place)).st_dev
-    roots = [running.data_root, running.containerd_root if running.has_containerd else None]
-    for root in [root for root in roots if root]:
-        if os.stat(host.path(root)).st_dev != device:
-            return f"{root} is on another disk than {layout.place}"
-    return None
+def _device(host: Host, path: str) -> int:
+    return os.stat(host.path(path)).st_dev
 
 
-def _restart(host: Host, running: Running, layout: Layout) -> None:
-    names = host.run("docker", "ps", "--format", "{{.Names}}").split() if running.data_root else []
-    if names:
-        fail(
-            Code.CONTAINER_DISK,
-            f"{'; '.join(running.elsewhere(layout))}; not restarted, since containers run: {', '.join(names)}",
-            final=True,
-        )
+def _restart(host: Host, running: Running) -> None:
     units = [CONTAINERD, DOCKER] if running.has_containerd else [DOCKER]
     # The image and other scripts start Docker too, and systemd refuses a fourth start within a minute.
     host.run("systemctl", "reset-failed", *units)

@@ -3,6 +3,9 @@
 Loaded twice, it registers its options twice, and every srun complains of it (Slurm 24.11: `option "container-image"
 provided by both spank_pyxis.so and spank_pyxis.so`). That happens where an image includes a folder of files by a
 pattern, and a script then adds the same file by its name.
+
+A controller with `enable_configless` sends this one file, and of what it includes at most what lies beside it; patterns
+it cannot expand. There pyxis is loaded by a line of the file itself: assumption: slurm-sends-plugstack-without-patterns
 """
 
 from __future__ import annotations
@@ -58,15 +61,29 @@ def times_loaded(host: Host, path: str) -> list[Loaded]:
     return _read(host, path, None, _DEEPEST)
 
 
-def put_pyxis(host: Host, path: str, plugin: str) -> None:
-    """Make `path`, with what it includes, load pyxis once. One line that does stays; others are commented out."""
+def is_right(loaded: list[Loaded], *, configless: bool) -> bool:
+    """Return whether pyxis is loaded once, and where the file is sent to the nodes, by a line of the file itself."""
+    return len(loaded) == 1 and not (configless and loaded[0].include)
+
+
+def put_pyxis(host: Host, path: str, plugin: str, *, configless: bool) -> None:
+    """Make `path` load pyxis once. One line that does stays; others are commented out.
+
+    `configless`: nodes get `path` alone, so the line is to be in it, and one of a file that it includes is moved there.
+    """
     loaded = times_loaded(host, path)
-    if not loaded:
+    direct = [item for item in loaded if item.include is None]
+    if not loaded or (configless and not direct):
         text = host.read(path) or ""
         ended = text if not text or text.endswith("\n") else f"{text}\n"
         # `required`: a job that asks for a container must not run without one.
-        host.write(path, f"{ended}required {plugin}\n")
-    for line in surplus(loaded):
+        line = loaded[0].line.text.strip() if loaded else f"required {plugin}"
+        host.write(path, f"{ended}{line}\n")
+        loaded = times_loaded(host, path)
+        direct = [item for item in loaded if item.include is None]
+    # The includes themselves stay: they may bring other plugins.
+    unwanted = [item.line for item in loaded if item.line != direct[0].line] if configless else surplus(loaded)
+    for line in dict.fromkeys(unwanted):
         lines = (host.read(line.path) or "").splitlines()
         lines[line.number] = f"{_TWICE}{line.text}"
         host.write(line.path, "".join(f"{each}\n" for each in lines))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from llm_fleet_node.host import Host
+from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
 
 _MODULE_OPTIONS = "/etc/modprobe.d/llm-fleet-lustre.conf"
@@ -22,13 +22,21 @@ def write_module_options(host: Host) -> None:
 
 
 def tune(node: Node) -> None:
-    """Set what FSx recommends for a node of this size. Holds until the file systems are unmounted."""
+    """Set what FSx recommends for a node of this size. Holds until the file systems are unmounted.
+
+    What the client does not take is a remark: a recommendation costs no node. It refuses more modifying requests in
+    flight than the server grants, for example, and an older one knows fewer settings.
+    assumption: lustre-client-takes-fsx-tuning
+    """
     if node.host.which("lctl") is None:
         return
     for name, value in wanted(node).items():
-        found = node.host.run("lctl", "get_param", "-n", name).split()
-        if found and set(found) != {value}:
-            node.host.run("lctl", "set_param", f"{name}={value}", changes=f"set {name} to {value}")
+        try:
+            found = node.host.run("lctl", "get_param", "-n", name).split()
+            if found and set(found) != {value}:
+                node.host.run("lctl", "set_param", f"{name}={value}", changes=f"set {name} to {value}")
+        except CommandFailed as error:
+            node.say(f"Lustre stays without {name}={value}, as FSx recommends it: {error.cause}")
 
 
 def wanted(node: Node) -> dict[str, str]:

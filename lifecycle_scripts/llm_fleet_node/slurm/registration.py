@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Optional
 
 from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.node import Node
 from llm_fleet_node.slurm.conf_file import NAME, ConfFile, read
 from llm_fleet_node.slurm.installation import found
+from llm_fleet_node.step import LOGIN
 
 _SENT = "/run/slurm/conf"
 """Link to the configuration that slurmd fetched."""
@@ -90,6 +92,20 @@ def registered(host: Host, name: str) -> Optional[Registered]:
         return None
     conf = configuration(host)
     return parsed(text, slurm_user=(conf.value("SlurmUser") if conf else None) or _SLURM_USER)
+
+
+def login_is_unlisted(node: Node, name: str) -> bool:
+    """Return whether this is a login node that the platform has left out of Slurm's nodes, and the controller answers.
+
+    assumption: hyperpod-login-nodes-in-slurm
+    """
+    if node.role != LOGIN or not found(node.host).by_platform:
+        return False
+    try:
+        node.host.run("scontrol", "--oneliner", "show", "node", name, timeout=20)
+    except CommandFailed as error:
+        return "not found" in error.output and node.host.succeeds("sinfo", "--noheader", timeout=20)
+    return False
 
 
 def parsed(text: str, *, slurm_user: str = _SLURM_USER) -> Optional[Registered]:

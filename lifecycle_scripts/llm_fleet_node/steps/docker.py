@@ -6,7 +6,7 @@ from typing import Optional
 
 from llm_fleet_node import disks, packages
 from llm_fleet_node.containers import config_files
-from llm_fleet_node.containers.docker import CONTAINERD, disk_problem, start_at
+from llm_fleet_node.containers.docker import CONTAINERD, Running, containers, elsewhere, is_on_disk, start_at
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.node import Node
 from llm_fleet_node.step import EVERY_ROLE, Step
@@ -20,17 +20,34 @@ def _apply(node: Node) -> None:
     host, layout = node.host, disks.read(node.host)
     if not _is_there(node):
         packages.install(node, _to_install(node))
-    config_files.put_data_root(host, layout.docker)
-    if host.which("containerd") and host.succeeds("systemctl", "cat", "--quiet", CONTAINERD):
+    running = Running.read(host)
+    if not is_on_disk(host, running.data_root, layout):
+        config_files.put_data_root(host, layout.docker)
+    has_containerd = host.which("containerd") and host.succeeds("systemctl", "cat", "--quiet", CONTAINERD)
+    if has_containerd and not is_on_disk(host, running.containerd_root, layout):
         config_files.put_containerd_root(host, layout.containerd)
     start_at(host, layout)
 
 
 def _verify(node: Node) -> None:
-    """Prove, by what the daemons themselves say and hold open, that their data is on that disk."""
-    problem = disk_problem(node.host, disks.read(node.host))
-    if problem:
-        fail(Code.CONTAINER_DISK, problem)
+    """Prove, by what the daemons themselves say and hold open, that their data is on that disk.
+
+    Where they have it elsewhere and it was right to leave them alone, or something but their files decides, the node
+    works all the same: it is a remark.
+    """
+    host, layout = node.host, disks.read(node.host)
+    running = Running.read(host)
+    silent = [name for name, there, _ in running.daemons(layout) if there is None]
+    if silent:
+        fail(Code.CONTAINER_DISK, f"{' and '.join(silent)} does not run")
+    found = elsewhere(host, running, layout)
+    if not found:
+        return
+    names = containers(host)
+    if not names and not config_files.name_roots(host, layout.docker, layout.containerd):
+        fail(Code.CONTAINER_DISK, "; ".join(found))
+    why = f"containers run, and would be lost: {', '.join(names)}" if names else "something but its files decides"
+    node.say(f"{'; '.join(found)}; left so: {why}")
 
 
 def _skip(node: Node) -> Optional[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from llm_fleet_node.containers.plugstack import find_plugin, put_pyxis, times_loaded
+from llm_fleet_node.containers.plugstack import find_plugin, is_right, put_pyxis, times_loaded
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.node import Node
@@ -26,9 +26,10 @@ def _apply(node: Node) -> None:
     path, plugin = _plugstack(node), find_plugin(host)
     if path is None or plugin is None:
         return
-    if len(times_loaded(host, path)) != 1:
+    configless = _is_configless(node)
+    if not is_right(times_loaded(host, path), configless=configless):
         host.write(_TOLD_LATER, "")
-        put_pyxis(host, path, plugin)
+        put_pyxis(host, path, plugin, configless=configless)
     if host.read(_TOLD_LATER) is not None:
         if is_active(host, "slurmctld.service"):
             host.run("scontrol", "reconfigure", changes="told slurmctld of plugstack.conf")
@@ -40,9 +41,10 @@ def _verify(node: Node) -> None:
     host = node.host
     path = _plugstack(node)
     loaded = times_loaded(host, path) if path else []
-    if path and len(loaded) != 1:
+    if path and not is_right(loaded, configless=_is_configless(node)):
         where = ", ".join(f"{item.line.path}:{item.line.number + 1}" for item in loaded) or "nowhere"
-        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where})")
+        told = "" if len(loaded) != 1 else ", which Slurm does not send to other nodes"
+        fail(Code.PYXIS, f"{path} loads pyxis {len(loaded)} times ({where}){told}")
     try:
         said = host.run("srun", "--help")
     except CommandFailed as error:
@@ -54,6 +56,12 @@ def _verify(node: Node) -> None:
 def _skip(node: Node) -> Optional[str]:
     """Nothing to do where there is no pyxis: it is part of the AMI, or absent."""
     return None if find_plugin(node.host) else "the node has no pyxis"
+
+
+def _is_configless(node: Node) -> bool:
+    """Return whether other nodes get plugstack.conf from slurmctld, and do not see the controller's folder."""
+    conf = conf_file.read(node.host, installation.found(node.host).etc)
+    return "enable_configless" in ((conf.value("SlurmctldParameters") if conf else None) or "")
 
 
 def _plugstack(node: Node) -> Optional[str]:

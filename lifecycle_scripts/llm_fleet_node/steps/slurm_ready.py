@@ -12,7 +12,7 @@ from llm_fleet_node.slurm import conf_file
 from llm_fleet_node.slurm.daemon_folders import prove_room, spool_folder, state_folder
 from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.slurm.node_programs import HEALTH_CHECK
-from llm_fleet_node.slurm.registration import Registered, configuration, registered
+from llm_fleet_node.slurm.registration import Registered, configuration, login_is_unlisted, registered
 from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, ON_CREATE, ON_NODE_CONFIGURED, Step
 
 _NO_TOPOLOGY = "topology configuration is not available"
@@ -52,6 +52,8 @@ def _verify_worker(node: Node) -> None:
     name = _name(node)
     seen = registered(node.host, name)
     if seen is None:
+        if login_is_unlisted(node, name):
+            return  # as the step slurmd has said
         fail(Code.SLURMD, f"the controller does not tell of {name}")
     _prove_spool(node)
     if seen.works:

@@ -1,7 +1,9 @@
 """slurmd runs with the controller's configuration, and is registered there.
 
-The login node runs it as well: HyperPod lists login nodes among Slurm's nodes and watches them. sackd, which does no
-more than fetch the configuration, would leave them down there. Where the partitions are ours, they leave it out.
+The login node runs it as well: where HyperPod lists login nodes among Slurm's nodes, it watches them, and sackd, which
+does no more than fetch the configuration, would leave them down there. Where the partitions are ours, they leave it
+out. Where HyperPod does not list them, slurmd fetches the configuration and ends, and that the controller answers is
+enough. assumption: hyperpod-login-nodes-in-slurm
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from llm_fleet_node.slurm import controller, limits, units
 from llm_fleet_node.slurm.bare_conf import gres_name
 from llm_fleet_node.slurm.diagnosis import explain, is_hopeless
 from llm_fleet_node.slurm.installation import found
-from llm_fleet_node.slurm.registration import Registered, registered
+from llm_fleet_node.slurm.registration import Registered, login_is_unlisted, registered
 from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
@@ -36,7 +38,8 @@ def _drop_in(node: Node) -> str:
         "StartLimitIntervalSec=0\n"
         # Jobs have their limit from slurmd: EFA locks the memory that it sends from.
         f"\n[Service]\nEnvironment='SLURMD_OPTIONS={options}'\nLimitMEMLOCK=infinity\n"
-        "Restart=on-failure\nRestartSec=1\n"
+        # Of a login node that the controller does not list it ends each time.
+        f"Restart=on-failure\nRestartSec={30 if node.role == LOGIN else 1}\n"
     )
 
 
@@ -62,17 +65,20 @@ def _verify(node: Node) -> None:
     name = own_name(node.host).split(".")[0]
 
     def look() -> Registered | None:
-        found = registered(node.host, name)
-        return found if found is not None and found.responds else None
+        seen = registered(node.host, name)
+        return seen if seen is not None and seen.responds else None
 
     if look() is not None:
         _verify_limits(node)
+        return
+    if login_is_unlisted(node, name):
+        node.say(f"the controller answers and has no node {name}: users submit from here, and no slurmd is needed")
         return
     (unit,) = units.look(node.host, "slurmd")
     if not unit.active:
         explain(node, name, "slurmd does not run")
     try:
-        _wait(node, name, look)
+        _wait(node, name, lambda: look() is not None or login_is_unlisted(node, name))
     except Failure as error:
         explain(node, name, error.cause)
     _verify_limits(node)
@@ -92,7 +98,7 @@ def _verify_limits(node: Node) -> None:
     node.say(f"{told}, but this machine is a container that may not raise it")
 
 
-def _wait(node: Node, name: str, look: Callable[[], Registered | None]) -> None:
+def _wait(node: Node, name: str, look: Callable[[], bool]) -> None:
     """Wait for the registration. Raises `Failure`, and soon where waiting does not help."""
     try:
         wait_for(f"registration of {name}", look, seconds=_FIRST_SECONDS, code=Code.SLURMD)

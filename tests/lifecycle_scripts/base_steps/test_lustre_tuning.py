@@ -8,7 +8,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.mount_lustre import STEP
 from tests.lifecycle_scripts.base_steps.node_with_systemd import build, lustre
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import M5, TRN1, file, program
+from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, program
 
 LCTL = """
 import pathlib
@@ -26,6 +26,14 @@ elif a[0] == 'set_param' and len(a) == 2:
     (place / name).write_text(value)
 else:
     sys.exit(f'lctl: refused {a}')
+"""
+
+
+_REFUSES = """
+if a == ['set_param', 'mdc.*.max_mod_rpcs_in_flight=50']:
+    sys.exit('error: set_param: setting /sys/fs/lustre/mdc/x/max_mod_rpcs_in_flight=50: Numerical result out of range')
+if a[-1] == 'ldlm.namespaces.*.lru_max_age':
+    sys.exit('error: get_param: param_path ldlm/namespaces/*/lru_max_age: No such file or directory')
 """
 
 
@@ -54,6 +62,26 @@ def test_a_large_node_gets_what_fsx_recommends(tmp_path: Path) -> None:
     ]
     assert "ptlrpcd_per_cpt_max=32" in (tmp_path / "etc/modprobe.d/llm-fleet-lustre.conf").read_text()
     assert applied(STEP, node) == []
+
+
+def test_what_the_client_refuses_is_a_remark_and_costs_no_node(tmp_path: Path) -> None:
+    """A server that grants fewer modifying requests has its client refuse more; an older client knows fewer names.
+
+    Source: assumption lustre-client-takes-fsx-tuning.
+    """
+    said = Said()
+    node = dataclasses.replace(large(tmp_path), say=said.lines.append)
+    program(tmp_path, "lctl", _REFUSES + LCTL)
+    changes = applied(STEP, node)
+    assert [change for change in changes if change.startswith("set ")] == [
+        "set ldlm.namespaces.*.lru_size to 12800",
+        "set osc.*OST*.max_rpcs_in_flight to 32",
+        "set mdc.*.max_rpcs_in_flight to 64",
+        "set osc.*.max_dirty_mb to 64",
+    ]
+    assert "stays without mdc.*.max_mod_rpcs_in_flight=50" in said.text
+    assert "Numerical result out of range" in said.text
+    assert "stays without ldlm.namespaces.*.lru_max_age=600000" in said.text
 
 
 def test_a_large_node_killed_anywhere_converges(tmp_path: Path) -> None:

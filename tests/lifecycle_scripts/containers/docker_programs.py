@@ -59,8 +59,15 @@ else: bad()
 """
 
 
-def lay_down(root: Path, *, containerd: bool = True, running: bool = True) -> Layout:
-    """Give the node Docker as an image carries it, running with its data in /var/lib, and a planned disk."""
+def lay_down(
+    root: Path,
+    *,
+    containerd: bool = True,
+    running: bool = True,
+    docker: str = "/var/lib/docker",
+    containerd_at: str = "/var/lib/containerd",
+) -> Layout:
+    """Give the node Docker as an image carries it, running with its data where it has it, and a planned disk."""
     layout = Layout.on("/opt/dlami/nvme", "nvme")
     file(root, disks.FILE, json.dumps(layout.as_document()))
     for folder in layout.folders():
@@ -75,9 +82,11 @@ def lay_down(root: Path, *, containerd: bool = True, running: bool = True) -> La
             file(root, f"/state/{unit}.enabled", "")
             file(root, f"/state/{unit}.active", "")
     if running:
-        file(root, "/state/docker.root", "/var/lib/docker")
+        file(root, "/state/docker.root", docker)
+        for place in (docker, containerd_at):
+            (root / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
         if containerd:
             (root / "proc/42/fd").mkdir(parents=True)
             (root / "proc/42/fd/3").symlink_to("socket:[1234]")
-            (root / "proc/42/fd/7").symlink_to("/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db")
+            (root / "proc/42/fd/7").symlink_to(f"{containerd_at}/io.containerd.metadata.v1.bolt/meta.db")
     return layout

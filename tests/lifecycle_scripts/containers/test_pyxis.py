@@ -107,6 +107,31 @@ def test_of_several_one_is_left(tmp_path: Path, plugstack: str, left: str) -> No
     assert node.host.read(f"{ETC}/plugstack.conf.d/other.conf") == "optional other.so\n"
 
 
+@pytest.mark.parametrize("plugstack", [LINE, GLOB, NAMED, GLOB + NAMED, NAMED + GLOB, GLOB + LINE, "", LINE + LINE])
+def test_where_slurm_sends_the_file_pyxis_stands_in_it(tmp_path: Path, plugstack: str) -> None:
+    """A node whose own folder is empty gets the controller's plugstack.conf and nothing that it includes.
+
+    Source: document SchedMD slurm 284c3b9 src/common/parse_config.c ("Slurm does not support glob parsing"), and
+    awsome-distributed-ai 95b939c utils/slurm_fix_plugstackconf.sh (2026-07): includes must lie beside their parent.
+    """
+    node = fresh(tmp_path, plugstack)
+    line = f"required {PLUGIN} runtime_path=/run/pyxis\n" if "include" in plugstack and LINE not in plugstack else LINE
+    file(tmp_path, f"{ETC}/slurm.conf", "ClusterName=train\nSlurmctldParameters=enable_configless\n")
+    file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", line)
+    file(tmp_path, f"{ETC}/plugstack.conf.d/other.conf", "optional other.so\n")
+    if plugstack == GLOB:
+        with pytest.raises(Failure, match=r"loads pyxis 1 times .*, which Slurm does not send to other nodes"):
+            STEP.verify(node)
+    STEP.apply(node)
+    STEP.verify(node)
+    sent = [text for text in (node.host.read(PLUGSTACK) or "").splitlines(keepends=True) if text[0] not in "#i"]
+    assert sent == [line], "with the options that it had"
+    assert node.host.read(f"{ETC}/plugstack.conf.d/other.conf") == "optional other.so\n"
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+
+
 def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
@@ -116,12 +141,17 @@ def test_a_second_time_nothing_is_changed(tmp_path: Path) -> None:
 
 
 def test_killed_after_any_effect_it_ends_the_same(tmp_path: Path) -> None:
-    def one(number: int) -> Node:
-        file(tmp_path / str(number), f"{ETC}/plugstack.conf.d/pyxis.conf", LINE + LINE)
-        file(tmp_path / str(number), "/slurmctld-runs", "")
-        return fresh(tmp_path / str(number), GLOB + NAMED + LINE)
+    def one(number: int, conf: str = "", plugstack: str = GLOB + NAMED + LINE) -> Node:
+        root = tmp_path / f"{number}{conf}"
+        file(root, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE + LINE)
+        file(root, "/slurmctld-runs", "")
+        node = fresh(root, plugstack)
+        if conf:
+            file(root, f"{ETC}/slurm.conf", f"SlurmctldParameters={conf}\n")
+        return node
 
     assert kill_at_every_effect(one, STEP.apply) >= 4
+    assert kill_at_every_effect(lambda number: one(number, "enable_configless", GLOB + NAMED), STEP.apply) >= 4
 
 
 def test_a_running_slurmctld_is_told_once(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def scontrol(arguments: list[str]) -> int:
         return 0
     if arguments[:3] == ["--oneliner", "show", "node"] and len(arguments) == 4:
         facts = read(f"node/{arguments[3]}")
-        print(facts or "Node not found")
+        print(facts or f"Node {arguments[3]} not found")
         return 0 if facts else 1
     if arguments[:1] == ["update"]:
         told = dict(argument.split("=", 1) for argument in arguments[1:])
@@ -142,6 +142,16 @@ def show_config() -> int:
             counts[key] = number + 1
             key = f"{key}[{number}]"
         print(f"{key:<24}= {value}")
+    return 0
+
+
+def sinfo(arguments: list[str]) -> int:
+    if arguments != ["--noheader"]:
+        return unexpected()
+    if read("fail/sinfo"):
+        print("slurm_load_partitions: Unable to contact slurm controller (connect failure)", file=sys.stderr)
+        return 1
+    print("dev*  up  infinite  1  idle ip-10-1-0-12")
     return 0
 
 
@@ -246,7 +256,9 @@ def aws(arguments: list[str]) -> int:
 
 PROGRAMS = {
     program.__name__: program
-    for program in (*(systemctl, scontrol, sacctmgr, mariadb, munge, unmunge, journalctl, slurmctld, sbatch, aws),)
+    for program in (
+        *(systemctl, scontrol, sacctmgr, mariadb, munge, unmunge, journalctl, slurmctld, sbatch, sinfo, aws),
+    )
 }
 
 

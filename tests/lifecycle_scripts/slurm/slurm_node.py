@@ -40,7 +40,7 @@ IGNORED = ("/fake/calls", "/fake/password", *(f"/proc/{pid}/stat" for pid in ran
 def on_ami(root: Path, role: str = "Compute", **manifest: Any) -> Node:
     """A node of HyperPod's Slurm AMI once the agent has done its part, with `OnCreate`."""
     node = _node(root, role, manifest)
-    for name in ("scontrol", "sacctmgr", "sbatch"):
+    for name in ("scontrol", "sacctmgr", "sbatch", "sinfo"):
         _program(root, f"opt/slurm/bin/{name}")
     for name in ("slurmctld", "slurmd", "slurmdbd"):
         file(root, f"/etc/systemd/system/{name}.service", "[Service]\n")
@@ -55,7 +55,7 @@ def on_ami(root: Path, role: str = "Compute", **manifest: Any) -> Node:
 def bare(root: Path, role: str = "Compute", **manifest: Any) -> Node:
     """A node that no platform cares for, with a distribution's Slurm."""
     node = _node(root, role, {"mounts": (FSX,), **manifest})
-    for name in ("scontrol", "sacctmgr", "sbatch", "slurmctld"):
+    for name in ("scontrol", "sacctmgr", "sbatch", "sinfo", "slurmctld"):
         _program(root, f"usr/bin/{name}")
     for name in ("slurmctld", "slurmd", "slurmdbd"):
         file(root, f"/usr/lib/systemd/system/{name}.service", "[Service]\n")

@@ -182,6 +182,17 @@ def test_without_the_controller_nothing_is_forgotten(machine: Machine) -> None:
     assert "State=IDLE " in machine.slurm
 
 
+def test_a_sick_login_node_that_slurm_does_not_list_is_only_reported(machine: Machine) -> None:
+    """Nothing is there to be drained. Source: assumption hyperpod-login-nodes-in-slurm."""
+    (machine.root / f"fake/node/{OWN}").unlink()
+    (machine.root / "dev/neuron1").unlink()
+    ended = machine.run()
+    assert (ended.code, ended.out) == (1, "1 of 2 devices /dev/neuron[0-9]*\n")
+    assert not (machine.root / "var/lib/llm-fleet/drained").exists()
+    (machine.root / "dev/neuron1").touch()
+    assert machine.run() == Ended(0, "")
+
+
 def test_a_mode_that_is_unknown(machine: Machine) -> None:
     assert machine.run("health_check", "--fix").code == 2
 

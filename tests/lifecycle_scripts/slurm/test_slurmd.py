@@ -13,10 +13,11 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import controller, diagnosis, units
 from llm_fleet_node.slurm.registration import registered
-from llm_fleet_node.step import ON_INIT_COMPLETE
-from llm_fleet_node.steps import slurmd
+from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
+from llm_fleet_node.steps import slurm_ready, slurmd
 from llm_fleet_node.steps.slurmd import STEP
 from tests.lifecycle_scripts.convergence import applied, converges
+from tests.lifecycle_scripts.moved_node import Said
 from tests.lifecycle_scripts.slurm.slurm_node import (
     GROUP,
     IDLE,
@@ -254,6 +255,38 @@ def test_the_amis_is_only_looked_at(tmp_path: Path) -> None:
     assert applied(STEP, node) == []
     (tmp_path / f"fake/node/{OWN}").unlink()
     with pytest.raises(Failure, match=r"LFN72  slurmd does not run"):
+        STEP.verify(node)
+
+
+@pytest.mark.usefixtures("impatient", "port")
+@pytest.mark.parametrize("hook", [ON_CREATE, ON_INIT_COMPLETE])
+def test_a_login_node_that_the_platform_does_not_list_comes_up(tmp_path: Path, hook: str) -> None:
+    """Whether HyperPod lists login nodes is contradictory in AWS's own sources.
+
+    Source: assumption hyperpod-login-nodes-in-slurm.
+    """
+    said = Said()
+    node = replace(
+        with_identity(on_ami(tmp_path, "Login"), controllers=("127.0.0.1",)), hook=hook, say=said.lines.append
+    )
+    fails(tmp_path, "registration")
+    STEP.apply(node)
+    STEP.verify(node)
+    slurm_ready.STEP.verify(node)
+    assert said.text == f"the controller answers and has no node {OWN}: users submit from here, and no slurmd is needed"
+    fails(tmp_path, "sinfo")
+    with pytest.raises(Failure, match="LFN72"):
+        STEP.verify(node)
+    with pytest.raises(Failure, match="LFN72"):
+        slurm_ready.STEP.verify(node)
+
+
+@pytest.mark.usefixtures("impatient", "port")
+def test_a_worker_that_the_controller_does_not_list_is_refused(tmp_path: Path) -> None:
+    node = with_identity(on_ami(tmp_path), controllers=("127.0.0.1",))
+    says(tmp_path, "slurmd", "fatal: Unable to determine this slurmd's NodeName")
+    STEP.apply(node)
+    with pytest.raises(Failure):
         STEP.verify(node)
 
 

@@ -146,6 +146,6 @@ def doubt_about_python(os: str) -> str | None:
         return None
     return (
         f"python3 of {os} is {version}, and the node scripts run on 3.9 to 3.13: nodes use the Python that "
-        "ParallelCluster has brought for itself, which AWS does not document, and end with LFN01 where there is none. "
+        "ParallelCluster has brought for itself, and end with LFN01 where there is none. "
         "Take rhel9, alinux2023, ubuntu2204 or ubuntu2404, or an AMI of your own with a newer Python on PATH"
     )
