@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where something stands: its security groups, and its subnet where rules name addresses."""
+    """Where something stands: its security groups, and its subnet where rules name addresses.
+
+    One without groups and subnet is anywhere: any address of IPv4.
+    """
 
     groups: tuple[str, ...]
     subnet_id: str | None = None
@@ -82,7 +85,7 @@ class Reachability:
     def _covers(self, rule: dict[str, Any], peer: Place) -> bool:
         ranges = [IPv4Network(item["CidrIp"]) for item in rule.get("IpRanges", [])]
         if peer.subnet_id is None:
-            return any(item.prefixlen == 0 for item in ranges)
+            return any(item.prefixlen == 0 for item in collapse_addresses(ranges))
         subnet = self._ec2.describe_subnets(SubnetIds=[peer.subnet_id])["Subnets"][0]
         return any(IPv4Network(subnet["CidrBlock"]).subnet_of(item) for item in ranges)
 

@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_fleet.catalog.data_file import load
+from local_aws.reachability import Place
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tools.synth_environment import ROOT
 
@@ -75,6 +76,8 @@ def test_nodes_have_a_way_out_and_a_way_to_s3(launch_post: FleetOnAws):
     assert target is not None
     assert target.startswith("nat-")
     assert launch_post.reachability.gateway_endpoint(launch_post.subnet_id) is not None
+    anywhere = Place(groups=())
+    assert launch_post.reachability.sends(launch_post.node, anywhere, 443), "the storage stack adds rules outward"
 
 
 def test_nodes_get_no_public_address(launch_post: FleetOnAws):

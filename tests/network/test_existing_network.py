@@ -55,7 +55,7 @@ def test_without_a_group_one_for_efa_is_made_and_can_be_kept(stack: cdk.Stack):
         "AWS::EC2::SecurityGroup", {"DeletionPolicy": "RetainExceptOnCreate", "Properties": {"VpcId": VPC}}
     )
     template.resource_count_is("AWS::EC2::SecurityGroupIngress", 1)
-    template.resource_count_is("AWS::EC2::SecurityGroupEgress", 2)
+    template.resource_count_is("AWS::EC2::SecurityGroupEgress", 3)
 
 
 def test_by_constructs(stack: cdk.Stack):

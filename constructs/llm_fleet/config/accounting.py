@@ -56,7 +56,8 @@ class AccountingConfig(FleetModel):
     database_name: str | None = Field(default=None, alias="database")
     """The schema. Default: one named after the cluster's id, which keeps two clusters apart."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
-    """What guards the database; the nodes are let in. Default: you have let them in yourself."""
+    """What guards the database; the nodes are let in. Leave it out where the rule exists, because EC2 refuses a rule
+    twice. Default: you have let them in yourself."""
 
 
 class FleetAccounting(AccountingConfig):

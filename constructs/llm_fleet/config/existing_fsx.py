@@ -20,4 +20,5 @@ class ExistingFsxConfig(FleetModel):
     efa_enabled: bool = Field(default=False, alias="efa")
     """Whether it was made with EFA. Default: no."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
-    """Its security group, which lets the nodes in. Default: you have let them in yourself."""
+    """Its security group, into which the deployment lets the nodes. Leave it out where the rules exist, because EC2
+    refuses a rule twice. Default: you have let them in yourself."""

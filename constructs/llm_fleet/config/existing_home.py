@@ -18,4 +18,5 @@ class ExistingHomeConfig(FleetModel):
     availability_zone_id: str | None = Field(default=None, alias="az")
     """AZ id where it stands. Default: not known, and not checked."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
-    """Its security group, which lets the nodes in. Default: you have let them in yourself."""
+    """Its security group, into which the deployment lets the nodes. Leave it out where the rules exist, because EC2
+    refuses a rule twice. Default: you have let them in yourself."""

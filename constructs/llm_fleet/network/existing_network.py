@@ -89,8 +89,8 @@ class ExistingNetwork(Construct):
         """Return the network of these ids; nothing is looked up.
 
         `subnets`, `private_subnets` and `public_subnets` have a subnet id for each AZ id. The self-rules of a group
-        given by id are its owner's; what is added to it are rules from and to file systems, databases and further
-        groups, which go with those.
+        given by id are its owner's, and so is what it lets out. What is added to it are rules inward, from file systems
+        and further groups, which go with those.
         Raises `FleetError` (LF207 to LF215) for ids that are none.
         """
         region = cdk.Stack.of(scope).region

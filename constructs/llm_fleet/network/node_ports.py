@@ -17,7 +17,8 @@ def let_through(
     """Let `source` open connections to `target`, on a TCP `port` or on all there is, and return the rules.
 
     The rules stand in the stack of `home`, so that the CDK's own choice ties no two stacks into a knot. Clusters that
-    ask for the same rules share them: EC2 refuses a rule that is there already.
+    ask for the same rules share them: EC2 refuses a rule that is there already. What an existing `source` lets out
+    stays as it is; see `takes_rules_outward`.
     """
     stack, what = cdk.Stack.of(home), rule_description(what)
     id = f"LlmFleetNodePorts{_key(source)}{_key(target)}{port or ''}"
@@ -26,16 +27,17 @@ def let_through(
         return known
     rules = Construct(stack, id)
     protocol = _ALL if port is None else "tcp"
-    ec2.CfnSecurityGroupEgress(
-        rules,
-        "Out",
-        group_id=source.security_group_id,
-        destination_security_group_id=target.security_group_id,
-        ip_protocol=protocol,
-        from_port=port,
-        to_port=port,
-        description=what,
-    )
+    if takes_rules_outward(source):
+        ec2.CfnSecurityGroupEgress(
+            rules,
+            "Out",
+            group_id=source.security_group_id,
+            destination_security_group_id=target.security_group_id,
+            ip_protocol=protocol,
+            from_port=port,
+            to_port=port,
+            description=what,
+        )
     ingress = ec2.CfnSecurityGroupIngress(
         rules,
         "In",
@@ -54,6 +56,15 @@ def let_through(
             "NIST.800.53.R5-EC2RestrictedCommonPorts",
         )
     return rules
+
+
+def takes_rules_outward(group: ec2.ISecurityGroup) -> bool:
+    """Return whether rules outward are added to `group`: not to one that exists already and is known by its id.
+
+    Such a group usually lets everything out, and CloudFormation takes that away when it adds a rule outward. The CDK
+    leaves imported groups alone for the same reason. assumption: cloudformation-egress-removes-everything-out
+    """
+    return is_unresolved(group.security_group_id)
 
 
 def _key(group: ec2.ISecurityGroup) -> str:

@@ -7,7 +7,10 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.held import hold
 
 _ALL_PROTOCOLS = "-1"
-_ANYWHERE = "0.0.0.0/0"
+_ANYWHERE = {"AnywhereEgressLower": "0.0.0.0/1", "AnywhereEgressUpper": "128.0.0.0/1"}
+"""All addresses in two halves. CloudFormation takes one rule for `0.0.0.0/0` for the default rule of EC2, and takes it
+away as soon as any stack adds another rule outward, e.g. one to a file system.
+assumption: cloudformation-egress-removes-everything-out"""
 
 
 class EfaSecurityGroup(ec2.SecurityGroup):
@@ -68,15 +71,15 @@ class EfaSecurityGroup(ec2.SecurityGroup):
             description="all traffic to the group itself (EFA, Lustre, Slurm)",
         )
         if allow_internet:
-            # A resource, because add_egress_rule refuses an all-traffic rule on a group like this one.
-            ec2.CfnSecurityGroupEgress(
-                self,
-                "AnywhereEgress",
-                group_id=group_id,
-                cidr_ip=_ANYWHERE,
-                ip_protocol=_ALL_PROTOCOLS,
-                description="anywhere that a route leads",
-            )
+            for half, cidr in _ANYWHERE.items():
+                ec2.CfnSecurityGroupEgress(
+                    self,
+                    half,
+                    group_id=group_id,
+                    cidr_ip=cidr,
+                    ip_protocol=_ALL_PROTOCOLS,
+                    description="anywhere that a route leads",
+                )
         else:
             self.add_egress_rule(
                 ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "endpoints, and S3 at its public addresses behind the gateway"

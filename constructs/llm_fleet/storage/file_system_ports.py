@@ -11,6 +11,7 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.network.naming import rule_description
+from llm_fleet.network.node_ports import takes_rules_outward
 from llm_fleet.rules.tokens import is_unresolved
 
 _ONE_GROUP = (
@@ -117,19 +118,20 @@ class FileSystemPorts(Construct):
     def _pair(
         self, scope: Construct, port: PortRange, *, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, what: str
     ) -> None:
-        """Both halves of one permission: out of the source's group, into the target's."""
+        """Both halves of one permission: out of the source's group, if that is made here, and into the target's."""
         inward = "Back" if target is not self._group else ""
         description = rule_description(f"{self._name}: {what} {self._owner}")
-        ec2.CfnSecurityGroupEgress(
-            scope,
-            f"{port.name}{inward}Out",
-            group_id=source.security_group_id,
-            destination_security_group_id=target.security_group_id,
-            ip_protocol=port.protocol,
-            from_port=port.first,
-            to_port=port.last,
-            description=description,
-        )
+        if takes_rules_outward(source):
+            ec2.CfnSecurityGroupEgress(
+                scope,
+                f"{port.name}{inward}Out",
+                group_id=source.security_group_id,
+                destination_security_group_id=target.security_group_id,
+                ip_protocol=port.protocol,
+                from_port=port.first,
+                to_port=port.last,
+                description=description,
+            )
         ingress = ec2.CfnSecurityGroupIngress(
             scope,
             f"{port.name}{inward}In",

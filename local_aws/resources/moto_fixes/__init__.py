@@ -31,6 +31,7 @@ FIXES = (
     "state_machine_runs",
     "ec2_in_use",
     "endpoint_services",
+    "ec2_security_group_rules",
     "lambda_settings",
     "event_delivery",
     "event_access",

@@ -1,5 +1,6 @@
 """What exists already and is named: networks, file systems, buckets, images, models, secrets."""
 
+import json
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,7 @@ class Network:
     zone: str
     group: str
     fsx: str
+    server: str
 
     @property
     def fleet(self) -> str:
@@ -61,7 +63,7 @@ def network(aws: LocalAws) -> Generator[Network]:
         SecurityGroupIds=[server],
         LustreConfiguration={"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250},
     )["FileSystem"]
-    yield Network(vpc, subnet["SubnetId"], "usw2-az4", group, made["FileSystemId"])
+    yield Network(vpc, subnet["SubnetId"], "usw2-az4", group, made["FileSystemId"], server)
     fsx.delete_file_system(FileSystemId=made["FileSystemId"])
 
 
@@ -98,6 +100,41 @@ def test_a_file_system_is_compared_with_what_the_file_says(check: Check, network
     messages = [one["message"] for one in checked.rows[f"ports of {network.fsx}"]["problems"]]
     assert any("does not let TCP 988 in from" in message for message in messages)
     assert any("does not let TCP 1018-1023 in from" in message for message in messages)
+
+
+def test_rules_that_exist_are_told_unless_the_fleets_own_stacks_made_them(
+    check: Check, network: Network, aws: LocalAws
+) -> None:
+    ec2, cloudformation = aws.client("ec2"), aws.client("cloudformation")
+    text = network.fleet.replace("mount_name:", f"security_group: {network.server}, mount_name:")
+
+    def row() -> dict[str, Any]:
+        return check(text, "--json", "--only", "network").rows["rules to be added"]
+
+    assert (row()["verdict"], row()["detail"]) == ("good", "4 rules inward of 2 groups")
+    one = {"GroupId": network.server, "SourceSecurityGroupId": network.group, "IpProtocol": "tcp"}
+    rule = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": one | {"FromPort": 988, "ToPort": 988}}
+    cloudformation.create_stack(
+        StackName="mine-storage", TemplateBody=json.dumps({"Resources": {"Rule": rule}}), OnFailure="DO_NOTHING"
+    )
+    cloudformation.get_waiter("stack_create_complete").wait(StackName="mine-storage", WaiterConfig={"Delay": 1})
+    assert row()["verdict"] == "good", "deployed by this very fleet"
+    cloudformation.delete_stack(StackName="mine-storage")
+    cloudformation.get_waiter("stack_delete_complete").wait(StackName="mine-storage", WaiterConfig={"Delay": 1})
+    pairs = [(network.server, network.group), (network.group, network.server)]
+    for group, peer in pairs:
+        for first, last in ((988, 988), (1018, 1023)):
+            (problem,) = row()["problems"] or [None]
+            assert problem is None or "revoke-security-group-ingress" in problem["remedy"]
+            whom = [{"GroupId": peer, "Description": "by hand"}]
+            by_hand = {"IpProtocol": "tcp", "FromPort": first, "ToPort": last, "UserIdGroupPairs": whom}
+            ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[by_hand])
+    (problem,) = row()["problems"]
+    assert (problem["code"], problem["where"]) == ("LF1056", "storage.fsx.existing.security_group")
+    assert problem["remedy"] == "leave `security_group` out: the rules are there"
+    left_out = check(network.fleet, "--json", "--only", "network", "--only", "storage")
+    assert "rules to be added" not in left_out.rows
+    assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 
 def test_what_is_not_there_is_told(check: Check, network: Network):

@@ -188,3 +188,58 @@ def test_flow_logs_are_kept(deployer: Deployer, network: Network) -> None:
     found = one(deployer.client("ec2").describe_flow_logs(FlowLogIds=[created.physical_id]))
     for name in ("ResourceId", "TrafficType", "LogGroupName", "DeliverLogsPermissionArn", "MaxAggregationInterval"):
         assert found[name] == asked[name], name
+
+
+@pytest.mark.parametrize(
+    ("side", "peer", "ports", "words"),
+    [
+        ("Ingress", "SourceSecurityGroupId", {}, "ALL"),
+        ("Egress", "DestinationSecurityGroupId", {}, "ALL"),
+        ("Ingress", "SourceSecurityGroupId", {"FromPort": 988, "ToPort": 989}, "TCP, from port: 988, to port: 989"),
+        ("Egress", "CidrIp", {"FromPort": 443, "ToPort": 443}, "TCP, from port: 443, to port: 443"),
+    ],
+)
+def test_a_rule_that_exists_is_refused(
+    deployer: Deployer, network: Network, side: str, peer: str, ports: dict[str, int], words: str
+) -> None:
+    kind = f"AWS::EC2::SecurityGroup{side}"
+    whom = (
+        "10.0.0.0/8"
+        if peer == "CidrIp"
+        else str(deployer.create("AWS::EC2::SecurityGroup", GroupDescription="other", VpcId=network.vpc).physical_id)
+    )
+    rule: dict[str, Any] = {"GroupId": network.group, peer: whom, "IpProtocol": "tcp" if ports else "-1", **ports}
+    made = deployer.create(kind, **rule, Description="of one stack")
+    with pytest.raises(ResourceFailed, match=r"InvalidPermission\.Duplicate") as refused:
+        deployer.create(kind, **rule, Description="of another stack")
+    assert f'the specified rule "peer: {whom}, {words}, ALLOW" already exists' in str(refused.value)
+    assert deployer.provider.exists(kind, str(made.physical_id)), "the refused one takes nothing with it"
+    rule |= {"IpProtocol": "udp", "FromPort": 1, "ToPort": 2}
+    deployer.create(kind, **rule)
+
+
+def test_rules_of_addresses_are_told_apart(deployer: Deployer, network: Network) -> None:
+    rule: dict[str, Any] = {"GroupId": network.group, "IpProtocol": "-1"}
+    for peer in ({"CidrIp": "10.0.0.0/8"}, {"CidrIp": "10.0.0.0/9"}, {"CidrIpv6": "::/0"}):
+        deployer.create("AWS::EC2::SecurityGroupIngress", **rule, **peer)
+
+
+def test_a_rule_outward_takes_away_that_everything_may_go_out(deployer: Deployer, network: Network) -> None:
+    """Whether EC2 made that rule by default, or a user, or another stack."""
+    ec2 = deployer.client("ec2")
+    kind = "AWS::EC2::SecurityGroupEgress"
+    rule: dict[str, Any] = {"GroupId": network.group, "IpProtocol": "-1"}
+
+    def addresses() -> list[str]:
+        (group,) = ec2.describe_security_groups(GroupIds=[network.group])["SecurityGroups"]
+        return sorted(one["CidrIp"] for rule in group["IpPermissionsEgress"] for one in rule["IpRanges"])
+
+    assert addresses() == [], "the rule to the group itself has taken it"
+    deployer.create(kind, **rule, CidrIp="0.0.0.0/0")
+    assert addresses() == ["0.0.0.0/0"]
+    for half in ("0.0.0.0/1", "128.0.0.0/1"):
+        deployer.create(kind, **rule, CidrIp=half)
+    assert addresses() == ["0.0.0.0/1", "128.0.0.0/1"], "which nothing takes for the default"
+    rule |= {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2}
+    deployer.create(kind, **rule, CidrIp="10.0.0.0/8")
+    assert addresses() == ["0.0.0.0/1", "10.0.0.0/8", "128.0.0.0/1"]

@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from llm_fleet.rules.account.security_group import SecurityGroup, check_efa_rules, check_group_place, check_ports
+from llm_fleet.rules.account.security_group import (
+    NewRule,
+    SecurityGroup,
+    check_efa_rules,
+    check_group_place,
+    check_new_rules,
+    check_ports,
+)
 from llm_fleet.rules.account.subnet import (
     ExistingSubnet,
     check_endpoint,
@@ -118,13 +125,16 @@ def efa(ingress: list[dict[str, Any]], egress: list[dict[str, Any]]) -> list[Pro
     return check_efa_rules(group("sg-1", ingress, egress), region=REGION)
 
 
-def lustre(nodes: SecurityGroup, server: SecurityGroup, *, both_ways: bool = True) -> list[Problem]:
+def lustre(
+    nodes: SecurityGroup, server: SecurityGroup, *, both_ways: bool = True, let_in: bool = False
+) -> list[Problem]:
     return check_ports(
         nodes,
         server,
         [(988, 988)],
         what="fs-1",
         both_ways=both_ways,
+        let_in=let_in,
         node_cidrs=["10.0.1.0/24"],
         server_cidrs=["10.0.2.0/24"],
         region=REGION,
@@ -190,10 +200,84 @@ GROUPS = [
         name="NFS's need not",
         found=lustre(group("n", [], _ANY), group("s", [to("n")], _ANY), both_ways=False),
     ),
+    Case(name="the deployment lets in", found=lustre(group("n", [], _ANY), group("s", [], _ANY), let_in=True)),
+    Case(
+        name="all addresses in two halves",
+        found=lustre(group("n", [to("s")], [to(cidrs=("0.0.0.0/1", "128.0.0.0/1"))]), group("s", [to("n")], _ANY)),
+    ),
+    Case(
+        name="the deployment lets in, and out goes nothing",
+        found=lustre(group("n", [], []), group("s", [], _ANY), let_in=True),
+        code=CheckCode.FILE_SYSTEM_PORTS,
+        words=("n does not send TCP 988 to s", "authorize-security-group-egress"),
+    ),
     Case(
         name="half of the nodes' addresses",
         found=lustre(group("n", [to("s")], _ANY), group("s", [to(cidrs=("10.0.1.0/25",))], _ANY)),
         code=CheckCode.FILE_SYSTEM_PORTS,
         words=("s does not let TCP 988 in from n",),
+    ),
+]
+
+
+def there(
+    group: str, peer: str, ports: tuple[int, int] | None = None, *, egress: bool = False, words: str = ""
+) -> dict[str, Any]:
+    """A `SecurityGroupRule` as EC2 returns it."""
+    return {
+        "SecurityGroupRuleId": f"sgr-{group}-{peer}",
+        "GroupId": group,
+        "IsEgress": egress,
+        "IpProtocol": "tcp" if ports else "-1",
+        "FromPort": ports[0] if ports else -1,
+        "ToPort": ports[1] if ports else -1,
+        "ReferencedGroupInfo": {"GroupId": peer},
+        "Description": words,
+    }
+
+
+_FSX = ("storage", "fsx", "existing", "security_group")
+_OWN = ("clusters", "a", "groups", "trn1", "security_groups")
+_NEW = [
+    NewRule(group_id="s", peer_id="n", protocol="tcp", ports=(988, 988), path=_FSX),
+    NewRule(group_id="n", peer_id="s", protocol="tcp", ports=(988, 988), path=_FSX),
+    NewRule(group_id="own", peer_id="n", protocol="-1", path=_OWN),
+]
+
+
+def new(*rules: dict[str, Any]) -> list[Problem]:
+    return check_new_rules(_NEW, rules, region=REGION)
+
+
+NEW_RULES = [
+    Case(name="no rules", found=new()),
+    Case(
+        name="other rules",
+        found=new(
+            there("s", "n", (988, 989)),
+            there("s", "n"),
+            there("s", "other", (988, 988)),
+            there("s", "n", (988, 988), egress=True),
+            there("own", "n", (1, 2)),
+            {"IsEgress": False, "GroupId": "s", "IpProtocol": "tcp", "FromPort": 988, "ToPort": 988, "CidrIpv4": "::"},
+        ),
+    ),
+    Case(
+        name="all of a file system's",
+        found=new(there("s", "n", (988, 988), words="by hand"), there("n", "s", (988, 988))),
+        code=CheckCode.RULE_EXISTS,
+        words=("2 exist already, e.g. sgr-s-n", "InvalidPermission.Duplicate", "leave `security_group` out"),
+    ),
+    Case(
+        name="one of a file system's",
+        found=new(there("n", "s", (988, 988))),
+        code=CheckCode.RULE_EXISTS,
+        words=("1 exist already", "revoke-security-group-ingress --group-id n --security-group-rule-ids sgr-n-s"),
+    ),
+    Case(
+        name="a group's own, which has no key to leave out",
+        found=new(there("own", "n")),
+        code=CheckCode.RULE_EXISTS,
+        words=("sgr-own-n", "revoke-security-group-ingress --group-id own"),
     ),
 ]

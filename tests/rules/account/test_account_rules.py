@@ -17,6 +17,7 @@ CASES = [
     *cases.MODELS,
     *network_cases.SUBNETS,
     *network_cases.GROUPS,
+    *network_cases.NEW_RULES,
 ]
 
 

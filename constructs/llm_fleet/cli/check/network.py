@@ -8,14 +8,20 @@ from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
 from llm_fleet.cli.check.own import own_ids
 from llm_fleet.cli.check.question import Answer, Ask, Question
-from llm_fleet.cli.check.security_groups import security_group
+from llm_fleet.cli.check.security_groups import new_rules, security_group
 from llm_fleet.cli.check.topic import Topic
 from llm_fleet.cli.check.ways_out import ways_out
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.machines import machines_of
-from llm_fleet.rules.account.security_group import SecurityGroup, check_efa_rules, check_group_place
+from llm_fleet.rules.account.security_group import (
+    NewRule,
+    SecurityGroup,
+    check_efa_rules,
+    check_group_place,
+    check_new_rules,
+)
 from llm_fleet.rules.account.subnet import ExistingSubnet, check_free_addresses, check_subnet_place, no_such
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import PathPart, Problem
@@ -40,6 +46,22 @@ def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
             what=f"EFA rules of {group_id}",
             answer=_asking_group(existing, group_id, path, region, efa=_has_efa(fleet)),
         )
+
+    if new := new_rules(fleet):
+        yield Question(topic=Topic.NETWORK, what="rules to be added", answer=_asking_new_rules(fleet, new, region))
+
+
+def _asking_new_rules(fleet: Fleet, new: Sequence[NewRule], region: str) -> Ask:
+    def answer(account: Account) -> Answer:
+        groups = sorted({rule.group_id for rule in new})
+        own = own_ids(account, fleet)
+        filters = [{"Name": "group-id", "Values": groups}]
+        there = account.ask("ec2", "describe_security_group_rules", Filters=filters)["SecurityGroupRules"]
+        others = [rule for rule in there if rule["SecurityGroupRuleId"] not in own]
+        detail = f"{len(new)} rules inward of {len(groups)} groups"
+        return Answer(detail=detail, problems=check_new_rules(new, others, region=region))
+
+    return answer
 
 
 def _security_groups(fleet: Fleet) -> Mapping[str, tuple[PathPart, ...]]:

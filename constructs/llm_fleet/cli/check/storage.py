@@ -25,11 +25,11 @@ def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:
         yield Question(
             topic=Topic.STORAGE, what=f"file system {file_system_id}", answer=_asking(fleet, file_system_id, told)
         )
-        if let_in is None and fleet.network is not None and fleet.network.vpc is not None:
+        if fleet.network is not None and fleet.network.vpc is not None:
             yield Question(
                 topic=Topic.STORAGE,
                 what=f"ports of {file_system_id}",
-                answer=_asking_ports(fleet, file_system_id, told, region),
+                answer=_asking_ports(fleet, file_system_id, told, region, let_in),
             )
     yield from questions_of_buckets(fleet, region=region)
 
@@ -85,7 +85,7 @@ def _asking(fleet: Fleet, file_system_id: str, told: ToldFileSystem) -> Ask:
     return answer
 
 
-def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, region: str) -> Ask:
+def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, region: str, let_in: str | None) -> Ask:
     def answer(account: Account) -> Answer:
         assert fleet.network is not None
         assert fleet.network.vpc is not None
@@ -99,7 +99,7 @@ def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, regio
         ports = lustre_limits().ports if lustre else open_zfs_limits().ports
         node_cidrs = _cidrs(account, list(existing.subnets.values()))
         server_cidrs = _cidrs(account, found["SubnetIds"])
-        servers = [security_group(account, one) for one in _groups_of(account, found)]
+        servers = [security_group(account, one) for one in ([let_in] if let_in else _groups_of(account, found))]
         missing = [
             check_ports(
                 nodes,
@@ -107,6 +107,7 @@ def _asking_ports(fleet: Fleet, file_system_id: str, told: ToldFileSystem, regio
                 ports,
                 what=file_system_id,
                 both_ways=lustre,
+                let_in=let_in is not None,
                 node_cidrs=node_cidrs,
                 server_cidrs=server_cidrs,
                 region=region,

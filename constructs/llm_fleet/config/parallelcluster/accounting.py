@@ -41,7 +41,8 @@ class SlurmAccountingConfig(FleetModel):
     port: int | None = None
     """Default: 3306 of a database, 6819 of a slurmdbd."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
-    """What guards the database or the slurmdbd; the head node is let in. Default: you have let it in yourself."""
+    """What guards the database or the slurmdbd; the head node is let in. Leave it out where the rule exists, because
+    EC2 refuses a rule twice. Default: you have let it in yourself."""
 
     @property
     def database_uri(self) -> str | None:

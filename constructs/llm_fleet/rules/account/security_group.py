@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
 
 from llm_fleet.rules.day_two.check_codes import CheckCode
@@ -29,6 +29,65 @@ class SecurityGroup:
     def takes(self, port: int, peer: "SecurityGroup", cidrs: Collection[str] = ()) -> bool:
         """Return whether it lets `peer`, whose addresses are in `cidrs`, in at a TCP port."""
         return any(_permits(rule, port, peer.group_id, cidrs) for rule in self.ingress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRule:
+    """A rule inward between two existing groups that the deployment makes."""
+
+    group_id: str
+    """Whose rule it is."""
+    peer_id: str
+    """The group that it lets in."""
+    protocol: str
+    """`tcp`, `udp`, or `-1` for all traffic."""
+    ports: tuple[int, int] | None = None
+    """The first and the last; `None` for all traffic."""
+    path: tuple[PathPart, ...] = ()
+    """The key of the fleet file that asks for it."""
+
+    def is_that(self, rule: Mapping[str, Any]) -> bool:
+        """Return whether EC2's `SecurityGroupRule` is the same: it refuses a second one, whatever it describes."""
+        ports = None if rule["IpProtocol"] == _ALL else (rule["FromPort"], rule["ToPort"])
+        return not rule["IsEgress"] and (self.group_id, self.peer_id, self.protocol, self.ports) == (
+            rule["GroupId"],
+            rule.get("ReferencedGroupInfo", {}).get("GroupId"),
+            rule["IpProtocol"],
+            ports,
+        )
+
+
+def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], *, region: str) -> list[Problem]:
+    """Return which of the rules that the deployment makes are among `rules` already: one problem a key of the file.
+
+    `rules`: EC2's `SecurityGroupRules`, without those of the fleet's own stacks.
+    """
+    problems: list[Problem] = []
+    for path in dict.fromkeys(one.path for one in new):
+        asked = [one for one in new if one.path == path]
+        there = [(one, rule) for one in asked for rule in rules if one.is_that(rule)]
+        if not there:
+            continue
+        first, rule = there[0]
+        all_there = len(there) == len(asked) and path[-1] == "security_group"
+        revoke = (
+            f"`aws ec2 revoke-security-group-ingress --group-id {first.group_id} --security-group-rule-ids "
+            f"{rule['SecurityGroupRuleId']} --region {region}`"
+        )
+        problems.append(
+            Problem(
+                code=CheckCode.RULE_EXISTS,
+                path=path,
+                message=f"of the {len(asked)} security group rules that the deployment makes for this, {len(there)} "
+                f"exist already, e.g. {rule['SecurityGroupRuleId']}, by which {first.group_id} lets {first.peer_id} "
+                "in; EC2 refuses a rule that exists (InvalidPermission.Duplicate), and the deployment fails",
+                value=first.group_id,
+                remedy="leave `security_group` out: the rules are there"
+                if all_there
+                else f"take those away that exist, the deployment makes them anew: {revoke}",
+            )
+        )
+    return problems
 
 
 def check_group_place(group: SecurityGroup, *, vpc_id: str, path: tuple[PathPart, ...] = ()) -> list[Problem]:
@@ -78,6 +137,7 @@ def check_ports(
     *,
     what: str,
     both_ways: bool,
+    let_in: bool = False,
     node_cidrs: Collection[str] = (),
     server_cidrs: Collection[str] = (),
     region: str,
@@ -85,8 +145,8 @@ def check_ports(
 ) -> list[Problem]:
     """Return what keeps nodes and the file system `what` apart. `ports`: ranges, first and last.
 
-    `both_ways`: whether the server opens connections to its clients too, as Lustre's does. The deployment itself adds
-    rules between the two groups; who looks before it leaves those pairs out.
+    `both_ways`: whether the server opens connections to its clients too, as Lustre's does. `let_in`: whether the
+    deployment adds the rules inward, so that only what the groups let out is looked at.
     """
     ways = [(nodes, server, node_cidrs, server_cidrs)]
     if both_ways:
@@ -94,7 +154,7 @@ def check_ports(
     return [
         problem
         for source, target, source_cidrs, target_cidrs in ways
-        for problem in _one_way(source, target, source_cidrs, target_cidrs, ports, what, region, path)
+        for problem in _one_way(source, target, source_cidrs, target_cidrs, ports, what, region, path, let_in)
     ]
 
 
@@ -107,13 +167,14 @@ def _one_way(
     what: str,
     region: str,
     path: tuple[PathPart, ...],
+    let_in: bool,
 ) -> Iterator[Problem]:
     for first, last in ports:
         whole = range(first, last + 1)
         shown = str(first) if first == last else f"{first}-{last}"
         if not all(source.sends(port, target, target_cidrs) for port in whole):
             yield _closed(source, target, shown, "egress", what, region, path)
-        if not all(target.takes(port, source, source_cidrs) for port in whole):
+        if not let_in and not all(target.takes(port, source, source_cidrs) for port in whole):
             yield _closed(target, source, shown, "ingress", what, region, path)
 
 
@@ -148,7 +209,7 @@ def _permits(rule: Permission, port: int, peer: str, cidrs: Collection[str]) -> 
 
 
 def _covers(rule: Permission, cidrs: Collection[str]) -> bool:
-    ranges = [IPv4Network(item["CidrIp"], strict=False) for item in rule.get("IpRanges", ())]
+    ranges = list(collapse_addresses(IPv4Network(item["CidrIp"], strict=False) for item in rule.get("IpRanges", ())))
     if not cidrs:  # Nobody knows where the peer is: only the whole of the address space surely covers it.
         return any(block.prefixlen == 0 for block in ranges)
     return all(any(IPv4Network(cidr).subnet_of(block) for block in ranges) for cidr in cidrs)

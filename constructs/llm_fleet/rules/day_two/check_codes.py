@@ -33,6 +33,8 @@ class CheckCode(AnyCode):
     DEAD_ROUTE = "LF1040", "an existing subnet whose way out leads nowhere"
     SECURITY_GROUP_ELSEWHERE = "LF1041", "a security group of another VPC"
 
+    RULE_EXISTS = "LF1056", "a security group rule that exists already and that the deployment makes"
+
     NETWORK_MISSING = "LF1045", "a VPC, subnet or security group that is not in this account and region"
 
     BUCKET_MISSING = "LF1042", "a bucket that does not exist"
