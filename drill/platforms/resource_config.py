@@ -13,10 +13,12 @@ from drill.cluster_view import ClusterView, Group, Instance
 PATH = "/opt/ml/config/resource_config.json"
 
 
-def resource_config(view: ClusterView, *, listed: Collection[str] | None = None) -> str:
+def resource_config(view: ClusterView, *, listed: Collection[str] | None = None, slurm_config: bool = True) -> str:
     """Return the file's text. `listed`: names of the instances that it lists already; default: all.
 
-    A group none of whose instances is listed has `Instances: null`, as while nodes come up.
+    A group none of whose instances is listed has `Instances: null`, as while nodes come up. Not `slurm_config`: without
+    the controller's address in a block of its own. When the platform writes that, no document says.
+    Source: assumption hyperpod-controller-address-in-slurm-config
     """
     groups = [_group(view, group, listed) for group in view.groups]
     slurm: dict[str, Any] = {"PrimaryControllerIp": view.controller.address, "SecondaryControllerIps": []}
@@ -24,7 +26,7 @@ def resource_config(view: ClusterView, *, listed: Collection[str] | None = None)
         "ClusterName": view.name,
         "ClusterArn": view.arn,
         "ClusterType": "Slurm",
-        "SlurmConfig": slurm,
+        **({"SlurmConfig": slurm} if slurm_config else {}),
     }
     return json.dumps({"ClusterConfig": cluster, "InstanceGroups": groups}, indent=2) + "\n"
 

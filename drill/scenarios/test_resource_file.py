@@ -37,6 +37,21 @@ def test_it_is_cut_off_at_first(cluster: DrillCluster, worker: Instance):
         assert starts.wait(seconds=60) == {worker.name: 0}
 
 
+def test_it_names_no_controller_at_first(cluster: DrillCluster, worker: Instance):
+    without = [one.name for one in cluster.view.instances if one.name != cluster.view.controller.name]
+    with _file(cluster, worker, resource_config(cluster.view, listed=without, slurm_config=False)):
+        starts = cluster.start_scripts([worker.name])
+        starts.wait_for_reports(seconds=3)
+        assert not starts.codes, "it did not wait for the controller's address"
+        cluster.platform.update_resource_config(cluster.node(worker.name))
+        assert starts.wait(seconds=60) == {worker.name: 0}
+
+
+def test_it_has_the_controller_among_the_instances_alone(cluster: DrillCluster, worker: Instance):
+    with _file(cluster, worker, resource_config(cluster.view, slurm_config=False)):
+        assert cluster.run_scripts([worker.name], env=_IMPATIENT) == {worker.name: 0}
+
+
 def test_it_stays_cut_off(cluster: DrillCluster, worker: Instance):
     with _file(cluster, worker, resource_config(cluster.view)[:200]):
         assert _code(cluster, worker) == "LFN10"

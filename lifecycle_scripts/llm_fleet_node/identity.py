@@ -12,9 +12,11 @@ from llm_fleet_node.manifest import Group, Manifest
 from llm_fleet_node.parallelcluster_files import read_cfnconfig, read_name
 from llm_fleet_node.parallelcluster_witnesses import by_host_name, by_node_type, by_queue
 from llm_fleet_node.places import Places
-from llm_fleet_node.platform_files import Instance, read_resource_config
+from llm_fleet_node.platform_files import Instance, ResourceConfig, read_resource_config
+from llm_fleet_node.step import ON_CREATE
 from llm_fleet_node.waiting import wait_for
 from llm_fleet_node.witnesses import (
+    CONTROLLER,
     Testimony,
     by_address,
     by_argument,
@@ -47,13 +49,17 @@ class Identity:
     instance_type: str | None
     """E.g. `ml.trn1.32xlarge`, as the platform lists it."""
     controllers: tuple[str, ...]
-    """Addresses of the controllers, the primary first; empty where the platform tells none."""
+    """Addresses of the controllers, the primary first; empty where the platform tells none.
+
+    On HyperPod those of `SlurmConfig`, else of the instances that are listed in the controller's group.
+    assumption: hyperpod-controller-address-in-slurm-config
+    """
     neighbours: tuple[Instance, ...]
     """Every instance of the cluster that the platform lists, this one too. The list may be old."""
     addresses: tuple[str, ...]
     testimonies: tuple[Testimony, ...]
     is_complete: bool = True
-    """Whether the platform's list was there; without it there are no neighbours and no controllers."""
+    """Whether the platform's list was there, with the address of a controller where this node needs one."""
 
 
 def identify_in_time(
@@ -76,6 +82,8 @@ def identify_in_time(
                 say(f"waiting for the platform's files: {failure.cause}")
                 reasons.append(failure)
             return ()
+        if not candidates and not found.is_complete:
+            say("waiting for the platform's files: no controller's address is there yet")
         candidates[:] = [found]
         return (found,) if found.is_complete else ()
 
@@ -86,7 +94,9 @@ def identify_in_time(
         if failure.final:
             raise
         if candidates:
-            say(f"there is no {places.resource_config} after {seconds:g} s; going on with what others say")
+            there = places.resource_config.exists()
+            lack = f"{places.resource_config} names no controller" if there else f"there is no {places.resource_config}"
+            say(f"{lack} after {seconds:g} s; going on with what others say")
             return candidates[0]
         last = reasons[-1]
         raise Failure(last.code, f"{last.cause}; waited {seconds:g} s for better") from last
@@ -113,17 +123,32 @@ def identify(places: Places, manifest: Manifest, given: Optional[str] = None) ->
         by_product_name(places, manifest),
     )
     instance = listed_instance(config, own)
+    group = agree(testimonies, manifest)
+    controllers = _controllers(config, manifest)
     return Identity(
-        group=agree(testimonies, manifest),
+        group=group,
         instance_id=instance.instance_id if instance else None,
         instance_name=instance.name if instance else None,
         instance_type=instance.instance_type if instance else None,
-        controllers=config.controller_addresses if config else (),
+        controllers=controllers,
         neighbours=config.instances if config else (),
         addresses=tuple(sorted(own)),
         testimonies=testimonies,
-        is_complete=config is not None,
+        is_complete=config is not None and (bool(controllers) or not _needs_controller(group)),
     )
+
+
+def _controllers(config: Optional[ResourceConfig], manifest: Manifest) -> tuple[str, ...]:
+    if config is None:
+        return ()
+    heads = {group.name for group in manifest.groups if group.role == CONTROLLER}
+    listed = tuple(one.address for one in config.instances if one.group in heads and one.address)
+    return config.controller_addresses or listed
+
+
+def _needs_controller(group: Group) -> bool:
+    """Return whether the steps of the node's hook set Slurm up: they ask the controller for its configuration."""
+    return group.hook == ON_CREATE and group.role != CONTROLLER
 
 
 def _in_parallelcluster(places: Places, manifest: Manifest, given: Optional[str], own: frozenset[str]) -> Identity:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
-from llm_fleet_node.node import Node
+if TYPE_CHECKING:
+    from llm_fleet_node.node import Node
 
 CONTROLLER, LOGIN, COMPUTE = "Controller", "Login", "Compute"
 EVERY_ROLE = frozenset({CONTROLLER, LOGIN, COMPUTE})

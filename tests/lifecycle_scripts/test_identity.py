@@ -38,6 +38,13 @@ def test_the_controller_is_known_by_its_address_alone(node: Node) -> None:
     assert _identify(node).group.role == "Controller"
 
 
+def test_the_controllers_address_is_among_the_instances_where_no_block_tells_it(node: Node) -> None:
+    node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}, controller=None))
+    assert _identify(node).controllers == ("10.1.0.9",)
+    node.has("resource_config.json", resource_config({"head": ["10.1.0.9"], "trn": [FIRST]}))
+    assert _identify(node).controllers == ("10.1.0.5",)
+
+
 def test_null_instances_and_a_type_of_one_group_leave_one_group(node: Node) -> None:
     node.has("resource_config.json", resource_config({"head": None, "trn": None}))
     node.is_of_type("trn1.32xlarge")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from llm_fleet.rules.terms import LifecycleHook
 from tests.lifecycle_scripts.runs import wait_until
 from tests.lifecycle_scripts.throwaway_node import OWN_ADDRESSES, Node, resource_config
 
@@ -73,6 +74,24 @@ def test_what_time_does_not_heal_is_told_at_once(node: Node, config: dict[str, A
     ended = node.run(**LONG)
     assert (ended.code, ended.report["code"]) == (1, code)
     assert time.monotonic() - began < 10
+
+
+def test_a_controllers_address_that_comes_late_is_waited_for(node: Node) -> None:
+    """Slurm's configuration comes from there with OnCreate: a node that cannot know it yet does not fail for it."""
+    node.publish(LifecycleHook.ON_CREATE)
+    node.has("resource_config.json", resource_config({"head": None, "trn": [OWN]}, controller=None))
+    process = node.start("on_create.sh", stdout=subprocess.DEVNULL, env=LONG)
+    log = node.logs / "llm-fleet.log"
+    wait_until(lambda: log.exists() and "no controller's address is there yet" in log.read_text())
+    node.has("resource_config.json", RIGHT)
+    assert process.wait(20) == 0
+
+
+def test_a_controllers_address_that_never_comes(node: Node) -> None:
+    node.publish(LifecycleHook.ON_CREATE)
+    node.has("resource_config.json", resource_config({"head": None, "trn": [OWN]}, controller=None))
+    ended = node.run("on_create.sh", LLM_FLEET_PLATFORM_DEADLINE="0.5")
+    assert "resource_config.json names no controller after 0.5 s; going on" in ended.out
 
 
 def test_a_node_that_others_know_goes_on_without_the_list_but_not_before_its_time(node: Node) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.node import Node
-from llm_fleet_node.step import CONTROLLER
 from llm_fleet_node.waiting import wait_for
 
 PORT = 6817
@@ -17,13 +16,9 @@ _CONNECT = 2.0
 
 def addresses(node: Node) -> tuple[str, ...]:
     """Return the addresses of the cluster's controllers, the primary first. Raises `Failure` when none is known."""
-    if node.identity.controllers:
-        return node.identity.controllers
-    heads = {group.name for group in node.manifest.groups if group.role == CONTROLLER}
-    listed = tuple(one.address for one in node.identity.neighbours if one.group in heads and one.address)
-    if not listed:
+    if not node.identity.controllers:
         fail(Code.CONTROLLER_UNREACHABLE, f"{node.places.resource_config} names no controller")
-    return listed
+    return node.identity.controllers
 
 
 def wait_for_controller(node: Node, *, seconds: float) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Optional
+import json
+from typing import Optional, cast
 
 from llm_fleet_node.failures import Code
 from llm_fleet_node.host import CommandFailed, Host
@@ -31,20 +32,43 @@ _KNOWN = (
 def last_words(host: Host, unit: str) -> str:
     """Return the last lines of the daemon of `unit`, each once: of its last run, as the journal has it.
 
-    Where the journal has none, of its own log, which may tell of earlier runs too.
+    Of one that systemd has started anew, because it ended, those of the run before too: that one says why, and the
+    newest may have said nothing yet. Where the journal has none, of its own log, which may tell of earlier runs too.
     """
     (seen,) = units.look(host, unit)
-    lines: list[str] = []
-    if seen.invocation:
-        which = f"_SYSTEMD_INVOCATION_ID={seen.invocation}"
-        try:
-            told = host.run("journalctl", which, f"--lines={_LINES}", "--output=cat", "--no-pager", timeout=20)
-        except CommandFailed:
-            told = ""
-        lines = told.splitlines()
+    lines = _since_it_ended(host, seen) if seen.restarts else _of_run(host, seen.invocation)
     # To the journal a daemon speaks by two ways, with its name in front and without.
     plain = [line[len(unit) + 2 :] if line.startswith(f"{unit}: ") else line for line in lines]
     return "\n".join(dict.fromkeys(line for line in plain or _tail(host, f"{_FOLDER}/{unit}.log") if line))
+
+
+def _of_run(host: Host, invocation: str) -> list[str]:
+    if not invocation:
+        return []
+    return _journal(host, f"_SYSTEMD_INVOCATION_ID={invocation}", f"--lines={_LINES}", "--output=cat").splitlines()
+
+
+def _since_it_ended(host: Host, unit: units.Unit) -> list[str]:
+    """Return the lines of the newest run and of the one before it."""
+    fields = ("--output=json", "--output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID")
+    told = _journal(host, f"_SYSTEMD_UNIT={unit.name}.service", f"--lines={3 * _LINES}", *fields)
+    entries = [json.loads(line) for line in told.splitlines()]
+    runs = list(dict.fromkeys([*(entry.get("_SYSTEMD_INVOCATION_ID", "") for entry in entries), unit.invocation]))
+    return [_text(entry.get("MESSAGE")) for entry in entries if entry.get("_SYSTEMD_INVOCATION_ID") in runs[-2:]]
+
+
+def _journal(host: Host, *arguments: str) -> str:
+    try:
+        return host.run("journalctl", *arguments, "--no-pager", timeout=20)
+    except CommandFailed:
+        return ""
+
+
+def _text(message: object) -> str:
+    """Return a field of the journal, which is a list of bytes where it is no UTF-8; see journalctl(1)."""
+    if isinstance(message, list):
+        return bytes(cast("list[int]", message)).decode("utf-8", "replace")
+    return str(message or "")
 
 
 def meaning(words: str) -> Optional[Code]:

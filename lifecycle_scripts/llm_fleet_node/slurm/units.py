@@ -13,7 +13,7 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.services import reload_units
 
 _WANTED_AT_BOOT = "/etc/systemd/system/multi-user.target.wants"
-_PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job"
+_PROPERTIES = "Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job,NRestarts"
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _START_TIME = 19
 """Place of the start time in /proc/<pid>/stat, counted from after the name: field 22 (proc(5))."""
@@ -32,6 +32,8 @@ class Unit:
     needs_reload: bool
     invocation: str
     """What the journal calls this run of it, or the last one."""
+    restarts: int
+    """How often systemd has started it anew by itself, since somebody started it."""
 
     @property
     def is_there(self) -> bool:
@@ -57,6 +59,7 @@ def _unit(name: str, said: dict[str, str]) -> Unit:
         pid=int(said.get("MainPID") or 0),
         needs_reload=said.get("NeedDaemonReload") == "yes",
         invocation=said.get("InvocationID", ""),
+        restarts=int(said.get("NRestarts") or 0),
     )
 
 

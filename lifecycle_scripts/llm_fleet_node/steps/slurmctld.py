@@ -17,6 +17,8 @@ _DROP_IN = """\
 [Unit]
 After=munge.service slurmdbd.service
 Wants=munge.service
+# One that dies at once is started again until what it lacks is there.
+StartLimitIntervalSec=0
 
 [Service]
 Restart=on-failure

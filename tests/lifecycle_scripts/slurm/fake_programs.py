@@ -16,7 +16,10 @@ ROOT = os.environ["FAKE_ROOT"]
 FAKE = f"{ROOT}/fake"
 ETC = f"{ROOT}/opt/slurm/etc" if os.path.exists(f"{ROOT}/opt/slurm/bin") else f"{ROOT}/etc/slurm"
 PIDS = {"munge": 11, "mariadb": 12, "slurmdbd": 13, "slurmctld": 14, "slurmd": 15}
-SHOWN = "--property=Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job"
+EVERY_RUN = [
+    *("--lines=120", "--output=json", "--output-fields=MESSAGE,_SYSTEMD_INVOCATION_ID", "--no-pager"),
+]
+SHOWN = "--property=Id,ActiveState,FragmentPath,MainPID,NeedDaemonReload,InvocationID,Job,NRestarts"
 
 
 def unexpected() -> int:
@@ -73,7 +76,8 @@ def block(name: str) -> str:
     invocation = f"run-of-{name}" if read(f"journal/{name}") else ""
     return (
         f"Id={name}.service\nMainPID={pid}\nActiveState={state}\nFragmentPath={there[0] if there else ''}\n"
-        f"NeedDaemonReload={old}\nInvocationID={invocation}" + ("\nJob=4711" if read(f"job/{name}") else "")
+        f"NeedDaemonReload={old}\nInvocationID={invocation}\nNRestarts={read(f'restarts/{name}') or 0}"
+        + ("\nJob=4711" if read(f"job/{name}") else "")
     )
 
 
@@ -222,6 +226,16 @@ def unmunge(arguments: list[str]) -> int:
 
 def journalctl(arguments: list[str]) -> int:
     which, *rest = arguments
+    if which.startswith("_SYSTEMD_UNIT=") and rest == EVERY_RUN:
+        import json
+
+        # Source: journalctl(1) and systemd.journal-fields(7); text that is no UTF-8 is an array of bytes.
+        name = which.partition("=")[2].removesuffix(".service")
+        for line in [*read(f"journals/{name}").splitlines(), f"run-of-{name} {read(f'journal/{name}')}"]:
+            run, _, words = line.partition(" ")
+            if words:
+                print(json.dumps({"_SYSTEMD_INVOCATION_ID": run, "MESSAGE": list(words.encode())}))
+        return 0
     if not which.startswith("_SYSTEMD_INVOCATION_ID=run-of-") or rest != ["--lines=40", "--output=cat", "--no-pager"]:
         return unexpected()
     print(read(f"journal/{which.rpartition('-')[2]}"), end="")
