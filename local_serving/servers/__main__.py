@@ -35,7 +35,7 @@ _KINDS: dict[str, Callable[[list[str]], None]] = {
     "tgi": _tgi,
     "hugging-face-vllm": partial(_vllm, "hugging-face-vllm"),
     "aws-vllm": partial(_vllm, "aws-vllm"),
-    "aws-vllm-neuron": partial(_vllm, "aws-vllm"),
+    "aws-vllm-neuron": partial(_vllm, "aws-vllm-neuron"),
 }
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ _PASSED_ON = (
     *("reasoning_parser", "load_format", "safetensors_load_strategy", "revision", "response_role", "device"),
 )
 _FLAGS = (
+    *("enable_chunked_prefill", "no_enable_chunked_prefill"),
     *("trust_remote_code", "enable_auto_tool_choice", "enable_prefix_caching", "no_enable_prefix_caching"),
     *("disable_log_requests", "disable_log_stats", "disable_uvicorn_access_log", "enable_request_id_headers"),
 )
@@ -44,8 +45,9 @@ class VllmSettings:
 def vllm_settings(kind: str, command: Sequence[str], environment: Mapping[str, str]) -> VllmSettings:
     """Return what the container's command and environment say. Raises `SettingRefused`.
 
-    `kind`: `hugging-face-vllm` or `aws-vllm`; the plugin `aws-vllm-neuron` is told as the latter.
+    `kind`: `hugging-face-vllm`, `aws-vllm` (NxD Inference) or `aws-vllm-neuron` (AWS's later plugin).
     """
+    plugin, kind = kind, "aws-vllm" if kind == "aws-vllm-neuron" else kind
     program = _PROGRAMS[kind]
     words = list(command)
     if tuple(words[: len(program)]) != program:
@@ -58,7 +60,34 @@ def vllm_settings(kind: str, command: Sequence[str], environment: Mapping[str, s
     unread = [name for name in environment if not name.startswith(_READ)]
     if unread:
         raise SettingRefused(f"nothing in vLLM reads {', '.join(unread)} (the real one would pass over it)")
-    return _checked(kind, given, environment)
+    settings = _checked(kind, given, environment)
+    if plugin == "aws-vllm":
+        _check_nxd(given, environment, settings)
+    if plugin == "aws-vllm-neuron" and environment.get("NEURON_SKIP_EFA_AFFINITY") != "1":
+        # Source: document aws-neuron-sdk deploy/environments/quickstart-deploy-dlc.rst (Neuron 2.32): without EFA on
+        # the host, which the ECS Neuron AMI does not install, the server fails to start.
+        raise SettingRefused("no EFA device on this host: NEURON_SKIP_EFA_AFFINITY=1 is not set")
+    return settings
+
+
+def _check_nxd(given: Mapping[str, str], environment: Mapping[str, str], settings: VllmSettings) -> None:
+    """Refuse what the plugin with NxD Inference ends for, or fails under load with.
+
+    Source: document vllm-project/vllm-neuron vllm_neuron/platform.py, check_and_update_config (2025-11)
+    Source: document aws-neuron-sdk vllm-user-guide-v1.rst, known issues 2 (Neuron 2.29)
+    Source: document vllm-project/vllm-neuron worker/neuronx_distributed_model_loader.py (2025-11)
+    """
+    cached = given.get("no_enable_prefix_caching") is None
+    if cached and "block_size" not in given:
+        raise SettingRefused("AssertionError: When prefix caching is enabled, block_size must be set.")
+    blocks = given.get("num_gpu_blocks_override")
+    if not cached and "enable_chunked_prefill" not in given and blocks != str(settings.batch_size):
+        raise SettingRefused(
+            f"num_gpu_blocks_override is {blocks}: without prefix caching and chunked prefill it must be exactly "
+            f"max_num_seqs, {settings.batch_size}, or requests end in out-of-bounds errors"
+        )
+    if settings.model.startswith("/") and not environment.get("NEURON_COMPILED_ARTIFACTS"):
+        raise SettingRefused(f"OSError: [Errno 30] Read-only file system: '{settings.model}/neuron-compiled-artifacts'")
 
 
 def _checked(kind: str, given: Mapping[str, str], environment: Mapping[str, str]) -> VllmSettings:

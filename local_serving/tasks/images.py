@@ -1,5 +1,7 @@
 """Which stand-in stands for which image."""
 
+import re
+
 from local_serving.template.problem import NotServable
 
 _REPOSITORIES = {
@@ -9,6 +11,9 @@ _REPOSITORIES = {
     "optimum-neuron-vllm": "hugging-face-vllm",
     "pytorch-inference-vllm-neuronx": "aws-vllm",
 }
+_PLUGIN_TAG = re.compile(r"(\d+\.){5}\d+-")
+"""AWS's images of the vLLM Neuron plugin are numbered by vLLM and by the plugin, those with NxD Inference by vLLM alone
+(tags of public.ecr.aws/neuron/pytorch-inference-vllm-neuronx)."""
 
 
 def kind_of_image(image: str) -> str:
@@ -17,4 +22,6 @@ def kind_of_image(image: str) -> str:
     if repository not in _REPOSITORIES:
         known = ", ".join(_REPOSITORIES)
         raise NotServable(f"there is no stand-in for image {image}; there is one for {known}")
-    return _REPOSITORIES[repository]
+    kind = _REPOSITORIES[repository]
+    tag = image.rpartition("/")[2].partition("@")[0].partition(":")[2]
+    return "aws-vllm-neuron" if kind == "aws-vllm" and _PLUGIN_TAG.match(tag) else kind

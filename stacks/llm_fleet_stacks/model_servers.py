@@ -71,6 +71,7 @@ def _common(config: ServerConfig) -> dict[str, Any]:
         "sequence_length": config.sequence_length,
         "image": config.image,
         "runtime_version": config.runtime_version,
+        "environment": config.environment,
     }
 
 

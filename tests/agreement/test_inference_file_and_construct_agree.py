@@ -129,6 +129,18 @@ BAD: dict[str, Bad] = {
         edits=("inf2.xlarge", "trn2.48xlarge"),
         construct=service(hosts=on("trn2.48xlarge")),
     ),
+    "a variable of the service's own": Bad(
+        code="LF708",
+        where="services.chat.server.environment.MAX_BATCH_SIZE",
+        edits=("batch_size: 4", "environment: {MAX_BATCH_SIZE: '8'}"),
+        construct=service(server=lambda: ModelServer.tgi(environment={"MAX_BATCH_SIZE": "8"})),
+    ),
+    "a secret as a variable": Bad(
+        code="LF709",
+        where="services.chat.server.environment.WANDB_API_KEY",
+        edits=("batch_size: 4", "environment: {WANDB_API_KEY: abc}"),
+        construct=service(server=lambda: ModelServer.tgi(environment={"WANDB_API_KEY": "abc"})),
+    ),
     "a batch of 0": Bad(
         code="LF700",
         where="services.chat.server.batch_size",

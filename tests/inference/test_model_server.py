@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.neuron_devices import neuron_instance
-from llm_fleet.catalog.server_settings import server_settings
+from llm_fleet.catalog.server_settings import own_variables, server_settings
+from llm_fleet.inference.cache_volume import CACHE_ENVIRONMENT, CONTAINER_PATH
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.rules.inference.terms import ModelSource, ServerKind
@@ -21,7 +22,7 @@ MAKERS: Mapping[ServerKind, Callable[..., ModelServer]] = {
     ServerKind.AWS_VLLM: ModelServer.aws_vllm,
     ServerKind.AWS_VLLM_NEURON: ModelServer.aws_vllm_neuron,
 }
-COMMON = {"tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version"}
+COMMON = {"tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,12 @@ class AModel:
 
 
 def process_of(
-    server: ModelServer, model: AModel | None = None, region: str = "us-west-2", idle_timeout_seconds: int | None = None
+    server: ModelServer,
+    model: AModel | None = None,
+    region: str = "us-west-2",
+    idle_timeout_seconds: int | None = None,
+    *,
+    managed: bool = False,
 ) -> ServerProcess:
     instance = neuron_instance("inf2.24xlarge")
     assert instance is not None
@@ -48,6 +54,7 @@ def process_of(
         served_name="chat",
         region=region,
         idle_timeout_seconds=idle_timeout_seconds,
+        managed=managed,
     )
 
 
@@ -213,3 +220,61 @@ def test_the_word_of_a_server_is_taken_for_it_and_no_other() -> None:
     (problem,) = refused.value.problems
     assert (problem.where, problem.value) == ("kind", "triton")
     assert "ModelServer.tgi()" in problem.remedy
+
+
+@pytest.mark.parametrize("kind", ServerKind)
+@pytest.mark.parametrize("managed", [False, True])
+def test_every_variable_of_a_service_is_one_that_nobody_else_sets(kind: ServerKind, managed: bool) -> None:
+    process = process_of(MAKERS[kind](), AModel(revision="main"), idle_timeout_seconds=600, managed=managed)
+    secrets = {process.api_key_variable, process.hub_token_variable}
+    assert {*process.environment, *CACHE_ENVIRONMENT, *secrets} <= own_variables(kind)
+
+
+@pytest.mark.parametrize("kind", ServerKind)
+def test_a_variable_of_the_user_s_own_reaches_the_container(kind: ServerKind) -> None:
+    process = process_of(MAKERS[kind](environment={"NEURON_RT_LOG_LEVEL": "INFO"}))
+    assert process.environment["NEURON_RT_LOG_LEVEL"] == "INFO"
+
+
+@pytest.mark.parametrize(
+    ("own", "flags"),
+    [
+        ([], ("--no-enable-prefix-caching", "--num-gpu-blocks-override", "4")),
+        (["--num-gpu-blocks-override=9"], ("--no-enable-prefix-caching", "--num-gpu-blocks-override=9")),
+        (["--enable_chunked_prefill"], ("--no-enable-prefix-caching", "--enable_chunked_prefill")),
+        (
+            ["--enable-prefix-caching", "--block-size", "32"],
+            ("--enable-prefix-caching", "--block-size", "32"),
+        ),
+    ],
+)
+def test_nxd_inference_gets_the_flags_that_it_asks_for(own: list[str], flags: tuple[str, ...]) -> None:
+    command = process_of(ModelServer.aws_vllm(extra_arguments=own)).command
+    assert command[command.index("--max-model-len") + 2 :] == flags
+
+
+def test_nxd_inference_compiles_into_the_cache_by_model_sizes_and_image() -> None:
+    def place(server: ModelServer, **model: Any) -> str:
+        return process_of(server, AModel(**model)).environment["NEURON_COMPILED_ARTIFACTS"]
+
+    usual = place(ModelServer.aws_vllm())
+    assert usual.startswith(f"{CONTAINER_PATH}/compiled/")
+    others = [
+        place(ModelServer.aws_vllm(batch_size=8)),
+        place(ModelServer.aws_vllm(image=OWN_IMAGE, runtime_version="2.30.51.0")),
+        place(ModelServer.aws_vllm(), location="s3://my-models/tanuki-9b"),
+    ]
+    assert len({usual, *others}) == 4
+    tokens = {place(ModelServer.aws_vllm(), location=f"s3://${{Token[TOKEN.{number}]}}/x") for number in (1, 2)}
+    assert len(tokens) == 1, "the number of a token is no part of the name"
+    assert place(ModelServer.aws_vllm(compiled_artifacts="/model/compiled")) == "/model/compiled"
+
+
+def test_the_plugin_for_trn2_starts_without_efa() -> None:
+    assert process_of(ModelServer.aws_vllm_neuron()).environment["NEURON_SKIP_EFA_AFFINITY"] == "1"
+
+
+def test_vllm_s_queue_fits_into_the_shared_memory_of_managed_instances() -> None:
+    pieces, mib = 10, int(process_of(ModelServer.aws_vllm(), managed=True).environment["VLLM_MQ_MAX_CHUNK_BYTES_MB"])
+    assert pieces * mib < 64
+    assert "VLLM_MQ_MAX_CHUNK_BYTES_MB" not in process_of(ModelServer.aws_vllm()).environment

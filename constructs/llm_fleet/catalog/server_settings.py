@@ -38,6 +38,13 @@ def own_arguments() -> frozenset[str]:
     return frozenset(load("server_settings")["own_arguments"])
 
 
+def own_variables(server: str) -> frozenset[str]:
+    """Return the environment variables that a service sets for `server` by itself: nobody else sets them."""
+    facts = load("server_settings")["own_variables"]
+    of_settings = {setting.variable for setting in server_settings(server).values() if setting.variable}
+    return frozenset(facts["all"]) | frozenset(facts[server]) | of_settings
+
+
 def requests_per_slot() -> int:
     """Return how many requests a server takes at once for each place in its batch, those that wait included."""
     number: int = load("server_settings")["requests_per_slot"]

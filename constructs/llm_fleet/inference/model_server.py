@@ -20,8 +20,8 @@ class ModelServer:
     """A model server: made by `tgi`, `hugging_face_vllm`, `aws_vllm` or `aws_vllm_neuron`.
 
     To change from one to another is one word, as sizes have one name for all: `tensor_parallel`, `batch_size` and
-    `sequence_length` become each server's own. Raises `FleetError` (LF700, LF701, LF703, LF704, LF707) for what no
-    server takes; on which instances it runs is checked by the service.
+    `sequence_length` become each server's own. Raises `FleetError` (LF700, LF701, LF703, LF704, LF707 to
+    LF709) for what no server takes; on which instances it runs is checked by the service.
     """
 
     kind: ServerKind
@@ -37,6 +37,9 @@ class ModelServer:
     room for in a sequence of 4096."""
     sequence_length: int = _SEQUENCE_LENGTH
     """Tokens of prompt and answer together; compiled into the model. Default: 4096."""
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Further environment variables of the container. Default: none. Those that the service sets by itself are refused
+    (LF708), and so is what looks like a secret (LF709): everyone who may describe a task definition can read it."""
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """What else it was told, by the arguments of the method that made it."""
 
@@ -58,6 +61,7 @@ class ModelServer:
         sequence_length: int = _SEQUENCE_LENGTH,
         image: str | None = None,
         runtime_version: str | None = None,
+        environment: Mapping[str, str] | None = None,
         cast_type: str | None = None,
         max_input_tokens: int | None = None,
         max_batch_prefill_tokens: int | None = None,
@@ -102,6 +106,7 @@ class ModelServer:
         sequence_length: int = _SEQUENCE_LENGTH,
         image: str | None = None,
         runtime_version: str | None = None,
+        environment: Mapping[str, str] | None = None,
         task: str | None = None,
         allow_non_cached_model: bool | None = None,
         chat_template: str | None = None,
@@ -128,6 +133,7 @@ class ModelServer:
         sequence_length: int = _SEQUENCE_LENGTH,
         image: str | None = None,
         runtime_version: str | None = None,
+        environment: Mapping[str, str] | None = None,
         compiled_artifacts: str | None = None,
         additional_config: Mapping[str, Any] | None = None,
         chat_template: str | None = None,
@@ -138,8 +144,11 @@ class ModelServer:
     ) -> "ModelServer":
         """Return vLLM with NxD Inference, in AWS's image; for inf2, trn1 and trn2, with critical fixes only.
 
-        `compiled_artifacts`: path of what was compiled before. Default: beside the model; what is not found there is
-        compiled anew. `additional_config`: Neuron options (`override_neuron_config` and the like). Default: none.
+        `compiled_artifacts`: path of what was compiled before; what cannot be loaded from there is compiled and stored
+        there. Default: a folder in the cache on the host, one for each model, image and set of sizes; the model itself
+        is mounted read-only. `additional_config`: Neuron options (`override_neuron_config` and the like). Default:
+        none. `extra_arguments`: further words of `vllm serve`. Without a word on prefix caching it is switched off, and
+        `--num-gpu-blocks-override` is the batch size.
         """
         given = _given(locals())
         return cls(kind=ServerKind.AWS_VLLM, **given)
@@ -153,6 +162,7 @@ class ModelServer:
         sequence_length: int = _SEQUENCE_LENGTH,
         image: str | None = None,
         runtime_version: str | None = None,
+        environment: Mapping[str, str] | None = None,
         compilation_timeout_seconds: int | None = None,
         execute_model_timeout_seconds: int | None = None,
         additional_config: Mapping[str, Any] | None = None,
@@ -170,10 +180,13 @@ class ModelServer:
         return cls(kind=ServerKind.AWS_VLLM_NEURON, **given)
 
 
-_COMMON = ("tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version")
+_COMMON = ("tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment")
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return `arguments` of a maker as those of the class: the common ones, and what was given of the others."""
     settings = {name: value for name, value in arguments.items() if name not in ("cls", *_COMMON) and value is not None}
-    return {**{name: arguments[name] for name in _COMMON}, "settings": MappingProxyType(settings)}
+    common = {name: arguments[name] for name in _COMMON}
+    if common["environment"] is None:
+        del common["environment"]
+    return {**common, "settings": MappingProxyType(settings)}

@@ -93,7 +93,8 @@ def _linux(instance: NeuronInstance, capacity: Capacity) -> ecs.CfnTaskDefinitio
         devices=devices if capacity is Capacity.EC2 else None,
         # A first process that hands signals on and buries the dead: the servers start others.
         init_process_enabled=True,
-        shared_memory_size=task_limits().shared_memory_mib,
+        # Not valid on Managed Instances, which leave Docker's 64 MiB (ECS guide, task definition differences).
+        shared_memory_size=task_limits().shared_memory_mib if capacity is Capacity.EC2 else None,
     )
 
 

@@ -1,6 +1,8 @@
 """How the container of a model server is started."""
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ from llm_fleet.catalog.server_settings import (
     server_settings,
     termination_seconds,
 )
+from llm_fleet.inference.cache_volume import CONTAINER_PATH
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
 from llm_fleet.rules.inference.server import cores_of
 from llm_fleet.rules.inference.terms import ModelSource, ServerKind
@@ -51,6 +54,7 @@ def server_process(
     region: str,
     dns_suffix: str = "amazonaws.com",
     idle_timeout_seconds: int | None = None,
+    managed: bool = False,
 ) -> ServerProcess:
     """Return how `server` is started on `instance` for the model that its container sees at `model_path`.
 
@@ -67,12 +71,20 @@ def server_process(
         else _vllm(server, instance, model_path, served_name)
     )
     entry_point, command, environment = words
+    image = server.image or f"{facts.repository}:{facts.tag}".format(account=account, region=region, suffix=dns_suffix)
     return ServerProcess(
-        image=server.image
-        or f"{facts.repository}:{facts.tag}".format(account=account, region=region, suffix=dns_suffix),
+        image=image,
         entry_point=entry_point,
         command=command,
-        environment={**_hub(model), **environment, **_keep_alive(server, idle_timeout_seconds), **_variables(server)},
+        environment={
+            **_hub(model),
+            **environment,
+            **_shared_memory(server, managed=managed),
+            **_neuron(server, model, instance, image),
+            **_keep_alive(server, idle_timeout_seconds),
+            **_variables(server),
+            **server.environment,
+        },
         api_key_variable="API_KEY" if server.kind is ServerKind.TGI else "VLLM_API_KEY",
         hub_token_variable="HF_TOKEN",  # noqa: S106 - a name
         port=facts.port,
@@ -83,6 +95,8 @@ def server_process(
     )
 
 
+_DIGITS = 16
+_TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
 _Words = tuple[tuple[str, ...], tuple[str, ...], Mapping[str, str]]
 _VLLM_ENVIRONMENT = {"VLLM_NO_USAGE_STATS": "1"}
 """vLLM's own default reports to its makers, as TGI's does."""
@@ -128,7 +142,56 @@ def _vllm(server: ServerLike, instance: NeuronInstance, model_path: str, served_
         command = ("--model", model_path, *name, *port, *sizes)
         return ("optimum-cli", "neuron", "serve"), (*command, *_arguments(server)), _VLLM_ENVIRONMENT
     sizes = ("--tensor-parallel-size", cores, "--max-num-seqs", batch, "--max-model-len", length)
-    return ("vllm", "serve"), (model_path, *name, *port, *sizes, *_arguments(server)), _VLLM_ENVIRONMENT
+    own = _arguments(server)
+    more = (*_blocks(server.batch_size, own), *own) if server.kind is ServerKind.AWS_VLLM else own
+    return ("vllm", "serve"), (model_path, *name, *port, *sizes, *more), _VLLM_ENVIRONMENT
+
+
+def _blocks(batch_size: int, own: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what NxD Inference asks of vLLM's cache: no prefix caching, vLLM's default, and one block for each place.
+
+    Where the user's own words switch on prefix caching or chunked prefill, the number of blocks is another, and theirs
+    to say. assumption: aws-vllm-needs-block-flags
+    """
+    said = {word.partition("=")[0].lstrip("-").replace("_", "-") for word in own if word.startswith("--")}
+    words: list[str] = []
+    if not said & {"enable-prefix-caching", "no-enable-prefix-caching"}:
+        words.append("--no-enable-prefix-caching")
+    if not said & {"enable-prefix-caching", "enable-chunked-prefill", "num-gpu-blocks-override"}:
+        words += ["--num-gpu-blocks-override", str(batch_size)]
+    return tuple(words)
+
+
+def _shared_memory(server: ServerLike, *, managed: bool) -> Mapping[str, str]:
+    """Return what makes vLLM's queue between its processes fit into 64 MiB: it has ten pieces of this size.
+
+    assumption: managed-instances-shared-memory
+    """
+    if not managed or server.kind is ServerKind.TGI:
+        return {}
+    return {"VLLM_MQ_MAX_CHUNK_BYTES_MB": "4"}
+
+
+def _neuron(server: ServerLike, model: ModelLike, instance: NeuronInstance, image: str) -> Mapping[str, str]:
+    """Return the variables of AWS's plugins.
+
+    NxD Inference keeps what it compiles beside the model unless it is told another place, and the model is mounted
+    read-only (assumption: aws-vllm-compiled-artifacts). The other plugin ends at start on a host without EFA, which a
+    task on one host does not use (assumption: aws-vllm-neuron-needs-no-efa).
+    """
+    if server.kind is ServerKind.AWS_VLLM_NEURON:
+        return {"NEURON_SKIP_EFA_AFFINITY": "1"}
+    if server.kind is not ServerKind.AWS_VLLM:
+        return {}
+    told = [
+        *(model.location, model.revision, image, instance.target),
+        *(cores_of(server, instance), server.batch_size, server.sequence_length),
+        *_arguments(server),
+    ]
+    # A CDK token is written by a number that another resource may change.
+    text = _TOKEN.sub("", json.dumps(told, default=str))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return {"NEURON_COMPILED_ARTIFACTS": f"{CONTAINER_PATH}/compiled/{digest[:_DIGITS]}"}
 
 
 def _arguments(server: ServerLike) -> tuple[str, ...]:

@@ -156,6 +156,7 @@ class ServicePlan:
             region=stack.region,
             dns_suffix=stack.url_suffix,
             idle_timeout_seconds=self.front.longest_answer_seconds,
+            managed=self.managed,
         )
 
     def load_seconds(self) -> int:

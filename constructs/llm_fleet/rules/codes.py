@@ -312,6 +312,8 @@ class Code(AnyCode):
     SERVER_REGION = "LF705", "a model server whose image is not offered in the region"
     DRIVER_EDGE = "LF706", "a host driver and an image's runtime that refuse each other"
     VERSION_FORM = "LF707", "text that is no version of a Neuron package"
+    SERVER_ENVIRONMENT = "LF708", "a variable that a model server cannot be given"
+    SERVER_SECRET = "LF709", "a secret in the environment of a model server"
 
     # LF71x to LF72x the model of an inference service
     MODEL_PLACE = "LF710", "a model in S3 whose place is no s3:// address, or is too long for user data"

@@ -16,6 +16,16 @@ from local_aws.resources.moto_fixes.kept_members import before, keep_members, on
 
 _AFTER_THE_END = ("COMPLETE", "SUCCESS")
 _MANAGED = "MANAGED_INSTANCES"
+_NOT_MANAGED = {
+    "task": ("ephemeralStorage", "inferenceAccelerators", "ipcMode", "proxyConfiguration"),
+    "volume": ("dockerVolumeConfiguration", "fsxWindowsFileServerVolumeConfiguration"),
+    "container": (
+        "disableNetworking", "dnsSearchDomains", "dnsServers", "dockerLabels", "dockerSecurityOptions", "extraHosts",
+        "hostname", "links",
+    ),
+    "linuxParameters": ("maxSwap", "sharedMemorySize", "swappiness", "tmpfs"),
+}  # fmt: skip
+"""Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html"""
 _PARTITION = "aws"
 
 
@@ -57,6 +67,8 @@ def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
         yield "At least one container in the task definition must be marked as 'essential'"
     if {_MANAGED, "FARGATE"} & set(wanted) and given["networkMode"] not in ("awsvpc", "host"):
         yield f"Network mode '{given['networkMode']}' is not supported for {', '.join(wanted)}"
+    if _MANAGED in wanted:
+        yield from _managed(given, containers)
     neuron = [(one, need) for one in containers for need in one.get("resourceRequirements", ())]
     neuron = [(one, need) for one, need in neuron if need["type"] == "NeuronDevice"]
     if neuron and wanted != [_MANAGED]:
@@ -68,6 +80,22 @@ def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
     memory = sum(int(one.get("memory") or one.get("memoryReservation") or 0) for one in containers)
     if given.get("memory") and str(given["memory"]).isdigit() and memory > int(given["memory"]):
         yield f"The memory of the containers ({memory}) is above the task's ({given['memory']})"
+
+
+def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iterator[str]:
+    """What the developer guide lists as not valid in tasks of Managed Instances, by place.
+
+    Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
+    """
+    volumes = given.get("volumes", [])
+    found = [name for name in _NOT_MANAGED["task"] if given.get(name)]
+    found += [name for one in volumes for name in _NOT_MANAGED["volume"] if one.get(name)]
+    found += ["sourcePath" for one in volumes if one.get("host", {}).get("sourcePath")]
+    for one in containers:
+        found += [name for name in _NOT_MANAGED["container"] if one.get(name)]
+        found += [name for name in _NOT_MANAGED["linuxParameters"] if one.get("linuxParameters", {}).get(name)]
+    if found:
+        yield f"The following parameters are not valid for {_MANAGED}: {', '.join(sorted(set(found)))}"
 
 
 def _dependencies(given: Mapping[str, Any]) -> Iterator[str]:

@@ -114,6 +114,12 @@ def test_limits_and_first_process(talk: Served):
     assert "Privileged" not in server
 
 
+def test_managed_instances_take_no_size_of_shared_memory(managed: Served):
+    """ECS developer guide, task definition differences for Managed Instances: sharedMemorySize is not valid."""
+    for container in managed.containers.values():
+        assert "SharedMemorySize" not in container.get("LinuxParameters", {})
+
+
 def test_every_container_logs_without_blocking_into_the_service_s_group(talk: Served):
     (group,) = [name for name in talk.of_type("AWS::Logs::LogGroup") if name.startswith("ChatLogs")]
     for container in talk.containers.values():

@@ -110,6 +110,14 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
         },
         "must be ALL",
     ),
+    (
+        {
+            "RequiresCompatibilities": ["MANAGED_INSTANCES"],
+            "IpcMode": "host",
+            "ContainerDefinitions": [MANAGED_SERVER | {"LinuxParameters": {"SharedMemorySize": 1024}}],
+        },
+        "not valid for MANAGED_INSTANCES: ipcMode, sharedMemorySize, sourcePath",
+    ),
     ({"TaskRoleArn": "arn:aws:iam::123456789012:role/none"}, "Role is not valid"),
     ({"Memory": "11000"}, "memory of the containers"),
     ({"Volumes": []}, "mounts model, which is no volume"),

@@ -20,14 +20,17 @@ HUGGING_FACE = [
 AWS = [
     *("vllm", "serve", "/model", "--served-model-name", "chat", "--port", "8080"),
     *("--tensor-parallel-size", "2", "--max-num-seqs", "4", "--max-model-len", "512"),
+    *("--no-enable-prefix-caching", "--num-gpu-blocks-override", "4"),
 ]
+COMPILED = {"NEURON_COMPILED_ARTIFACTS": "/var/cache/llm-fleet/compiled/1"}
+PLUGIN = {"NEURON_SKIP_EFA_AFFINITY": "1"}
 CHAT: dict[str, Any] = {"model": "chat", "messages": [{"role": "user", "content": "count to 3"}]}
 SETTINGS = VllmSettings(model="/model", served_name="chat", port=8080, batch_size=2, sequence_length=50, api_key=KEY)
 
 
 @pytest.mark.parametrize(("kind", "command"), [("hugging-face-vllm", HUGGING_FACE), ("aws-vllm", AWS)])
 def test_both_images_are_told_the_same_in_their_own_words(kind: str, command: list[str]):
-    settings = vllm_settings(kind, command, {"VLLM_API_KEY": KEY, "HF_HOME": "/x"})
+    settings = vllm_settings(kind, command, {"VLLM_API_KEY": KEY, "HF_HOME": "/x", **COMPILED})
     assert settings == VllmSettings(
         model="/model", served_name="chat", port=8080, batch_size=4, sequence_length=512, api_key=KEY
     )
@@ -38,17 +41,40 @@ def test_both_images_are_told_the_same_in_their_own_words(kind: str, command: li
     [
         ("hugging-face-vllm", AWS, {}),
         ("aws-vllm", HUGGING_FACE, {}),
-        ("aws-vllm", [*AWS, "--batch_size", "4"], {}),
-        ("aws-vllm", [*AWS, "--max-num-seqs", "0"], {}),
-        ("aws-vllm", [*AWS, "--port", "high"], {}),
+        ("aws-vllm", [*AWS, "--batch_size", "4"], COMPILED),
+        ("aws-vllm", [*AWS, "--max-num-seqs", "0"], COMPILED),
+        ("aws-vllm", [*AWS, "--port", "high"], COMPILED),
         ("hugging-face-vllm", HUGGING_FACE[:-2], {}),
         ("hugging-face-vllm", HUGGING_FACE[:3], {}),
-        ("aws-vllm", AWS, {"API_KEY": KEY}),
+        ("aws-vllm", AWS, {"API_KEY": KEY, **COMPILED}),
     ],
 )
 def test_what_they_would_not_start_with_is_refused(kind: str, command: list[str], environment: dict[str, str]):
     with pytest.raises(SettingRefused):
         vllm_settings(kind, command, environment)
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "environment", "said"),
+    [
+        ("aws-vllm", AWS[:-3], COMPILED, "block_size must be set"),
+        ("aws-vllm", AWS[:-2], COMPILED, "must be exactly max_num_seqs, 4"),
+        ("aws-vllm", [*AWS[:-1], "8"], COMPILED, "num_gpu_blocks_override is 8"),
+        ("aws-vllm", AWS, {}, "Read-only file system: '/model/neuron-compiled-artifacts'"),
+        ("aws-vllm-neuron", AWS[:-3], {}, "NEURON_SKIP_EFA_AFFINITY=1 is not set"),
+    ],
+)
+def test_what_aws_plugins_end_for(kind: str, command: list[str], environment: dict[str, str], said: str):
+    with pytest.raises(SettingRefused, match=said):
+        vllm_settings(kind, command, environment)
+
+
+def test_what_aws_plugins_take():
+    chunked = [*AWS[:-2], "--enable-chunked-prefill", "--num-gpu-blocks-override", "64"]
+    cached = [*AWS[:-3], "--enable-prefix-caching", "--block-size", "32"]
+    for command in (chunked, cached):
+        assert vllm_settings("aws-vllm", command, COMPILED).batch_size == 4
+    assert vllm_settings("aws-vllm-neuron", AWS[:-3], PLUGIN).batch_size == 4
 
 
 def test_the_key_covers_v1_alone_and_the_model_must_be_the_served_one(tmp_path: Path):

@@ -126,6 +126,7 @@ def test_ecs_waits_for_the_deregistration_delay_then_asks_then_kills(tmp_path: P
         (VLLM, "hugging-face-vllm"),
         ("ghcr.io/huggingface/optimum-neuron-vllm@sha256:0", "hugging-face-vllm"),
         ("public.ecr.aws/neuron/pytorch-inference-vllm-neuronx:0.13.0", "aws-vllm"),
+        ("public.ecr.aws/neuron/pytorch-inference-vllm-neuronx:0.29.0.1.2.0-neuronx-py314", "aws-vllm-neuron"),
     ],
 )
 def test_an_image_is_known_by_its_repository(image: str, kind: str):

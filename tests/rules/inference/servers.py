@@ -18,6 +18,7 @@ class AServer:
     batch_size: int = 4
     sequence_length: int = 4096
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 TOKEN = "${Token[TOKEN.42]}"

@@ -14,6 +14,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "kind": ServerKind.TGI,
         "image": None,
         "runtime_version": None,
+        "environment": {},
         "tensor_parallel": None,
         "batch_size": 4,
         "sequence_length": 4096,

@@ -67,6 +67,33 @@ def test_legal_servers_and_tokens_pass(server: AServer) -> None:
     assert check_server(server) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "expected", "remedy"),
+    [
+        (ServerKind.AWS_VLLM, "NEURON_COMPILED_ARTIFACTS", "/x", "LF708", "the setting `compiled_artifacts`"),
+        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "sizes are tensor_parallel, batch_size"),
+        (ServerKind.HUGGING_FACE_VLLM, "HF_HOME", "/x", "LF708", "leave it out"),
+        (ServerKind.TGI, "1ST", "x", "LF708", "no digit first"),
+        (ServerKind.TGI, "NEURON_RT_LOG_LEVEL", 3, "LF708", "in quotes"),
+        (ServerKind.AWS_VLLM, "WANDB_API_KEY", "abc", "LF709", "Secrets Manager"),
+        (ServerKind.AWS_VLLM, "EXTRA", f"hf_{'a' * 34}", "LF709", "Secrets Manager"),
+        (ServerKind.AWS_VLLM, "EXTRA", "{{resolve:secretsmanager:key}}", "LF709", "Secrets Manager"),
+    ],
+)
+def test_a_variable_that_no_server_is_given(
+    kind: ServerKind, name: str, value: Any, expected: str, remedy: str
+) -> None:
+    (problem,) = check_server(AServer(kind=kind, environment={name: value}))
+    assert (problem.code.value, problem.path) == (expected, ("environment", name))
+    assert remedy in problem.remedy
+    assert expected == "LF708" or problem.value is None, "a secret is not repeated"
+
+
+def test_variables_that_pass() -> None:
+    good = {"NEURON_RT_LOG_LEVEL": "INFO", "WANDB_API_KEY": TOKEN, "MAX_TOKENS": "4", "HF_HUB_ETAG_TIMEOUT": "30"}
+    assert check_server(AServer(environment=good)) == []
+
+
 def test_a_misspelt_setting_is_mended_and_one_of_another_server_named() -> None:
     assert check_server(AServer(settings={"max_waiting_token": 3}))[0].remedy == "write 'max_waiting_tokens'"
     assert "hugging-face-vllm and aws-vllm" in check_server(AServer(settings={"tool_call_parser": "x"}))[0].remedy

@@ -14,4 +14,4 @@ class AwsVllmServerConfig(NxdVllmServerConfig):
     kind: Literal[ServerKind.AWS_VLLM] = Field(examples=["aws-vllm"])
     """What serves the model."""
     compiled_artifacts: str | None = None
-    """A folder in the container with the compiled model. Default: that of the model, where it is compiled."""
+    """A folder in the container with the compiled model. Default: one in the host's cache, where it is compiled."""

@@ -7,7 +7,9 @@ from pydantic import Field
 
 from llm_fleet.config.model import FleetModel
 
-_OF_ALL = frozenset({"kind", "tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version"})
+_OF_ALL = frozenset(
+    {"kind", "tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment"}
+)
 
 
 class ServerConfig(FleetModel):
@@ -30,8 +32,8 @@ class ServerConfig(FleetModel):
         "version": "write `image`, and `runtime` where the catalog does not know it",
         "api_key": "write `front: {auth: api-key}` of the service; the key is a secret, never text of a file",
         "port": "leave it out: every server listens at 8080 in an interface of its own",
-        "env": "write the setting by its own name; `llm-fleet schema` has all of them",
-        "environment": "write the setting by its own name; `llm-fleet schema` has all of them",
+        "env": "write `environment`",
+        "variables": "write `environment`",
     }
 
     tensor_parallel: int | None = None
@@ -44,6 +46,9 @@ class ServerConfig(FleetModel):
     """URI of another image. Default: the catalog's, whose driver and compiler llm-fleet knows."""
     runtime_version: str | None = Field(default=None, alias="runtime")
     """Version of `aws-neuronx-runtime-lib` in `image`, in quotes, by which the host's driver is chosen."""
+
+    environment: Mapping[str, str] = {}
+    """Further environment variables of the container, by name; no secrets. Default: none."""
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -95,6 +95,13 @@ SERVER: Mapping[str, Form] = {
     "tensor_parallel": _whole(Code.TENSOR_PARALLEL, "a number, e.g. 2, or leave it out for all cores", optional=True),
     "image": _text(Code.SERVER_IMAGE, "registry, repository and tag in quotes"),
     "runtime_version": _text(Code.VERSION_FORM, "all four numbers in quotes, e.g. '2.28.0.0'"),
+    "environment": Form(
+        wanted="a mapping of names to texts",
+        types=(Mapping,),
+        code=Code.SERVER_ENVIRONMENT,
+        remedy='write environment={"NEURON_RT_LOG_LEVEL": "INFO"}',
+        secret=True,
+    ),
 }
 KIND = Form(
     wanted=" or ".join(f"ServerKind.{each.name}" for each in ServerKind),

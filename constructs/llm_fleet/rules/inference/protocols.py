@@ -48,6 +48,11 @@ class ServerLike(Protocol):
         """What else the server takes, by the names of the arguments of its `ModelServer.<kind>(…)`; `None` left out."""
         ...
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Further environment variables of its container, by name."""
+        ...
+
 
 class ShapeLike(Protocol):
     """How large a model is (`ModelShape`)."""

@@ -10,6 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_attributes, check_form, passing_over, wrong_names
 from llm_fleet.rules.inference.part_forms import KIND, SERVER
 from llm_fleet.rules.inference.protocols import ServerLike
+from llm_fleet.rules.inference.server_environment import check_environment
 from llm_fleet.rules.inference.server_setting import check_settings
 from llm_fleet.rules.inference.version import check_version
 from llm_fleet.rules.number import check_number
@@ -45,6 +46,7 @@ def check_server(server: ServerLike) -> list[Problem]:
             what="the tensor parallelism",
         ),
         *check_settings(server, sizes_are_known=not sizes),
+        *check_environment(server),
         *_check_image(server),
     ]
 

@@ -10,6 +10,7 @@ from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
+from llm_fleet.rules.secret_text import SECRET_VALUE
 from llm_fleet.rules.tokens import is_unresolved
 
 _CODE = SageMakerCode.TRAINING_HYPERPARAMETER
@@ -17,9 +18,6 @@ _SECRET_NAME = re.compile(
     r"hf_token|hugging_?face(_hub)?_token|wandb_api_key|aws_(access_key_id|secret_access_key|session_token)|.*password",
     re.IGNORECASE,
 )
-_SECRET_VALUE = re.compile(r"\b(hf_[A-Za-z]{30,}|A(KIA|SIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,})\b")
-"""A token of the Hugging Face Hub, an access key of AWS, a token of GitHub; SageMaker itself looks for some (botocore's
-documentation of CreateTrainingJob)."""
 
 
 def check_values(job: TrainingJobLike) -> list[Problem]:
@@ -118,7 +116,7 @@ def _plain(field: str, name: str, text: str | None, path: tuple[str, str]) -> It
             text,
             f"{values.range} characters",
         )
-    elif _SECRET_VALUE.search(text) or (_SECRET_NAME.fullmatch(name) and "arn:aws" not in text):
+    elif SECRET_VALUE.search(text) or (_SECRET_NAME.fullmatch(name) and "arn:aws" not in text):
         yield Problem(
             code=_CODE,
             message="whoever may describe the job reads this in the open, and it is a secret",

@@ -7,13 +7,13 @@ from llm_fleet.catalog.slurm_database import slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.secret_text import SECRET_VARIABLE
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.place import TrainingPlace, processes_of_type
 from llm_fleet.rules.training.protocols import RuntimeLike
 
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 _OURS = ("LLM_FLEET_",)
-_SECRET_LIKE = re.compile(r"(^|_)(TOKEN|PASSWORD|SECRET|CREDENTIALS?|(API|ACCESS|SECRET|PRIVATE)_?KEY)(_|$)")
 _MOST = 1024
 
 
@@ -28,7 +28,7 @@ def check_variables(variables: Mapping[str, str]) -> Iterator[Problem]:
                 message=message,
                 remedy=remedy,
                 path=("variables", name),
-                value=None if _SECRET_LIKE.search(name) else value,
+                value=None if SECRET_VARIABLE.search(name) else value,
             )
 
 
@@ -37,7 +37,7 @@ def _variable(name: str, value: object) -> tuple[str, str] | None:
         return "this is no name of a variable", "write upper-case letters, digits and underscores, no digit first"
     if name.startswith(_OURS):
         return "variables of this beginning are llm-fleet's own", "take another name; what they tell has a key here"
-    if _SECRET_LIKE.search(name):
+    if SECRET_VARIABLE.search(name):
         return "a secret as a variable can be read by everybody on the nodes", _secret_remedy(name)
     if not isinstance(value, str):
         return "the value of a variable is text", f"write it in quotes: {name}: '{value}'"
