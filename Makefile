@@ -35,8 +35,9 @@ drill: setup .tools/training/.ready ## as root: bring up a real Slurm cluster on
 drill-stop: ## remove whatever killed drills have left behind
 	@[ ! -e .drill/clusters ] || .venv/bin/python -m drill sweep
 
-scenarios: setup .tools/training/.ready ## as root: every scenario of the drill
+scenarios: setup .tools/training/.ready ## as root: the tests that only root can run, and every scenario of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
+	@.venv/bin/python -m pytest -m root tests/drill tests/lifecycle_scripts
 	@.venv/bin/python -m pytest drill/scenarios
 
 test: setup .tools/training/.ready ## run all tests, in two processes

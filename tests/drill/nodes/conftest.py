@@ -1,6 +1,5 @@
 """Nodes for tests, of every back end that this machine can run; one cluster for all tests of a file."""
 
-import os
 from collections.abc import Generator
 
 import pytest
@@ -15,7 +14,7 @@ from drill.nodes.unshare import UnshareBackend
 from drill.work_folder import image_folder, work_folder
 
 
-@pytest.fixture(scope="module", params=["unshare", "docker"])
+@pytest.fixture(scope="module", params=[pytest.param("unshare", marks=pytest.mark.root), "docker"])
 def backend(request: pytest.FixtureRequest) -> Generator[Backend]:
     if request.param == "docker":
         engine = find_engine()
@@ -24,8 +23,6 @@ def backend(request: pytest.FixtureRequest) -> Generator[Backend]:
         with DockerBackend(engine, provide_docker_image(engine), work_folder(), subnet="10.67.0.0/16") as made:
             yield made
     else:
-        if os.geteuid() != 0:
-            pytest.skip("nodes on plain Linux need root")
         with UnshareBackend(Images(image_folder()).provide(), work_folder(), subnet="10.67.0.0/16") as made:
             yield made
 

@@ -18,7 +18,7 @@ from drill.nodes.sweep import sweep
 from drill.nodes.unshare import UnshareBackend
 from drill.work_folder import image_folder
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="nodes on plain Linux need root")
+pytestmark = pytest.mark.root
 
 KILLED = """
 import sys, time

@@ -216,7 +216,7 @@ def test_the_epilog_leaves_the_systems_memory(machine: Machine, uid: str) -> Non
     assert (machine.root / "dev/shm/left").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="files of several users")
+@pytest.mark.root
 def test_the_epilog_takes_what_the_user_left(machine: Machine) -> None:
     for name, uid in (("nccl-1", 2001), ("folder", 2001), ("other", 2002)):
         file(machine.root, f"/dev/shm/{name}", "")

@@ -10,7 +10,7 @@ from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.users.as_user import as_user, in_process_of
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+pytestmark = pytest.mark.root
 NOBODY = (65534, 65534)
 
 

@@ -214,7 +214,7 @@ def test_a_home_that_is_a_file_is_told(node: Node) -> None:
         STEP.apply(node)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.root
 def test_a_home_of_another_is_told_and_left(node: Node) -> None:
     node.host.path("/fsx/home/alice").mkdir(parents=True)
     os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
