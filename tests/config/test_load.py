@@ -3,12 +3,25 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
+from llm_fleet.config import parse
 from llm_fleet.config.load import load_fleet, parse_fleet
 from tests.config.good_fleet import GOOD, edited
 
 ROOT = Path(__file__).parents[2]
+
+
+FILES = sorted(path for folder in ("examples", "tests/data/good") for path in (ROOT / folder).glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_parser_without_libyaml_reads_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = path.read_text()
+    expected = parse.parse(text, subject=path.name)
+    monkeypatch.setattr(parse, "_LOADER", yaml.SafeLoader)
+    assert parse.parse(text, subject=path.name) == expected
 
 
 def test_scripts_are_found_from_where_the_file_lies(tmp_path: Path) -> None:

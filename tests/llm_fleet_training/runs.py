@@ -95,7 +95,7 @@ class Starter:
 
     def close(self) -> None:
         """End it."""
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=60)  # A busy machine takes its time to unload PyTorch.
 
 
 def free_port() -> int:

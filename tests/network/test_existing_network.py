@@ -8,6 +8,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match, Template
 
+from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
@@ -114,3 +115,13 @@ def test_constructs_without_an_az_are_told(stack: cdk.Stack):
     made = FleetNetwork(stack, "Made", availability_zone_ids=["usw2-az4"])
     with pytest.raises(FleetError, match="LF207"):
         FleetNetwork.from_attributes(stack, "Network", vpc=made.vpc, compute_subnets={})
+
+
+def test_blocks_that_are_none_are_refused_by_constructs_too(stack: cdk.Stack):
+    vpc = ec2.Vpc(stack, "Vpc")
+    subnets = {"usw2-az4": vpc.private_subnets[0]}
+    with pytest.raises(FleetError) as error:
+        ExistingNetwork(stack, "Network", vpc=vpc, compute_subnets=subnets, compute_cidrs={"usw2-az4": "hello"})
+    assert error.value.problems[0].code is Code.CIDR_INVALID
+    known_later = {"usw2-az4": cdk.Fn.import_value("Block")}
+    FleetNetwork.from_ids(stack, "Ids", vpc_id=VPC, subnets=SUBNETS, compute_cidrs=known_later)

@@ -65,6 +65,7 @@ def _check_existing(network: NetworkConfig, fleet: Fleet) -> Iterator[Problem]:
         private_subnets=existing.private_subnets,
         public_subnets=existing.public_subnets,
         vpc_cidrs=existing.vpc_cidrs,
+        compute_cidrs=existing.compute_cidrs,
     ):
         yield problem.under("vpc")
 

@@ -13,6 +13,7 @@ from llm_fleet.network.naming import zone_construct_id
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.subnet_choice import subnet_of
 from llm_fleet.rules.network import check_existing_network
+from llm_fleet.rules.network_cidrs import check_subnet_cidrs
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_zones import check_zones
 from llm_fleet.rules.problem import Problem, raise_problems
@@ -50,11 +51,14 @@ class ExistingNetwork(Construct):
         - `vpc_cidrs`: the VPC's blocks, from which a private load balancer may be reached. Default: that of `vpc`,
           where the CDK knows it.
 
-        Raises `FleetError` for AZ ids that are none, or not of the region.
+        Raises `FleetError` for AZ ids that are none, or not of the region, and for `compute_cidrs` that are no blocks.
         """
         region = cdk.Stack.of(scope).region
         raise_problems(
-            check_zones(tuple(compute_subnets), region=None if is_unresolved(region) else region),
+            [
+                *check_zones(tuple(compute_subnets), region=None if is_unresolved(region) else region),
+                *check_subnet_cidrs(compute_cidrs or {}, compute_subnets),
+            ],
             subject=f"{scope.node.path}/{id}",
         )
         super().__init__(scope, id)
@@ -91,7 +95,7 @@ class ExistingNetwork(Construct):
         `subnets`, `private_subnets` and `public_subnets` have a subnet id for each AZ id. The self-rules of a group
         given by id are its owner's, and so is what it lets out. What is added to it are rules inward, from file systems
         and further groups, which go with those.
-        Raises `FleetError` (LF207 to LF215) for ids that are none.
+        Raises `FleetError` (LF201, LF206 to LF215) for ids, AZs and blocks that are none.
         """
         region = cdk.Stack.of(scope).region
         raise_problems(
@@ -103,6 +107,7 @@ class ExistingNetwork(Construct):
                 private_subnets=private_subnets or {},
                 public_subnets=public_subnets or {},
                 vpc_cidrs=vpc_cidrs,
+                compute_cidrs=compute_cidrs or {},
             ),
             subject=f"{scope.node.path}/{id}",
         )

@@ -61,7 +61,7 @@ def plan_addresses(
             ZonePlan(
                 availability_zone_id=zone,
                 claims=tuple(placed[zone]),
-                subnet_cidr=cidr,
+                subnet_cidr=None if is_unresolved(cidr) else cidr,
                 other_interfaces=(other_interfaces or {}).get(zone, 0),
             )
             for zone, cidr in subnet_cidrs.items()

@@ -9,7 +9,7 @@ from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.network_cidrs import check_cidrs, check_vpc_cidrs
+from llm_fleet.rules.network_cidrs import check_cidrs, check_subnet_cidrs, check_vpc_cidrs
 from llm_fleet.rules.network_endpoints import check_endpoints, check_without_endpoints, interface_endpoints
 from llm_fleet.rules.network_layout import compute_slots, primary_slots
 from llm_fleet.rules.network_load_balancers import check_load_balancer_zones
@@ -64,6 +64,7 @@ def check_existing_network(
     private_subnets: Mapping[str, str] = MappingProxyType({}),
     public_subnets: Mapping[str, str] = MappingProxyType({}),
     vpc_cidrs: Sequence[str] = (),
+    compute_cidrs: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Problem]:
     """Return all that is wrong with what is told of an existing network.
 
@@ -78,6 +79,7 @@ def check_existing_network(
         for zone, subnet_id in zones.items():
             problems += _check_id((name, zone), "subnet", subnet_id)
     problems += check_vpc_cidrs(vpc_cidrs)
+    problems += check_subnet_cidrs(compute_cidrs, subnets)
     if security_group_id is not None:
         problems += _check_id(("security_group_id",), "sg", security_group_id)
     return problems

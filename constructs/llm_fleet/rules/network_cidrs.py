@@ -1,10 +1,12 @@
 """The CIDR blocks of a VPC: valid, of a size that AWS takes, private, apart, and allowed beside each other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Network
 
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -30,6 +32,27 @@ def check_vpc_cidrs(cidrs: Sequence[str]) -> list[Problem]:
     """Return which of the blocks that were told of an existing VPC are none."""
     problems = [_parse("vpc_cidrs", text)[1] for text in cidrs if not is_unresolved(text)]
     return [problem for found in problems for problem in found]
+
+
+def check_subnet_cidrs(cidrs: Mapping[str, str], zones: Collection[str]) -> list[Problem]:
+    """Return which blocks of an existing network's compute subnets are none, or are of an AZ without such a subnet."""
+    problems: list[Problem] = []
+    for zone, text in cidrs.items():
+        found = [] if is_unresolved(text) else _parse("compute_cidrs", text)[1]
+        if zone not in zones:
+            found = [_without_subnet(zone, zones)]
+        problems += [replace(problem, path=("compute_cidrs", zone)) for problem in found]
+    return problems
+
+
+def _without_subnet(zone: str, zones: Collection[str]) -> Problem:
+    return Problem(
+        code=Code.ZONE_WITHOUT_SUBNET,
+        message=f"the network has no compute subnet in {zone}, whose block this would be",
+        value=zone,
+        allowed=", ".join(zones),
+        remedy=did_you_mean(zone, zones, otherwise="write an AZ of `subnets`, or remove it"),
+    )
 
 
 def _parse(name: str, text: str) -> tuple[IPv4Network | None, list[Problem]]:

@@ -192,7 +192,12 @@ def existing(**changes: Any) -> list[Problem]:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"security_group_id": None}, {"vpc_id": TOKEN, "subnets": {"usw2-az4": TOKEN}}]
+    "changes",
+    [
+        {},
+        {"security_group_id": None},
+        {"vpc_id": TOKEN, "subnets": {"usw2-az4": TOKEN}, "compute_cidrs": {"usw2-az4": TOKEN}},
+    ],
 )
 def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
     assert existing(**changes) == []
@@ -209,6 +214,15 @@ def test_good_existing_networks_give_nothing(changes: dict[str, Any]):
 )
 def test_text_that_is_no_id(changes: dict[str, Any], path: tuple[str, ...]):
     only(existing(**changes), Code.EXISTING_ID, *path)
+
+
+@pytest.mark.parametrize("text", ["", "hello", "10.0.0.0", "10.0.0.7/16", "10.0.0.0/33", "fd00::/64", "10.0.0.0/16/8"])
+def test_text_that_is_no_block_of_a_compute_subnet(text: str):
+    only(existing(compute_cidrs={"usw2-az4": text}), Code.CIDR_INVALID, "compute_cidrs", "usw2-az4")
+
+
+def test_a_block_of_an_az_without_a_compute_subnet():
+    only(existing(compute_cidrs={"usw2-az1": "10.0.0.0/16"}), Code.ZONE_WITHOUT_SUBNET, "compute_cidrs", "usw2-az1")
 
 
 def test_an_existing_networks_azs_are_told_where_its_subnets_are_named():
