@@ -129,6 +129,8 @@ def test_tokens_of_the_cdk_pass() -> None:
     [
         ({"issuer": "http://issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
         ({"issuer": "issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
+        ({"issuer": "https://[issuer.example.com"}, Code.FRONT_JWT_URL, "issuer"),
+        ({"jwks_endpoint": "http://["}, Code.FRONT_JWT_URL, "jwks_endpoint"),
         ({"jwks_endpoint": "http://issuer.example.com/jwks"}, Code.FRONT_JWT_URL, "jwks_endpoint"),
         ({"jwks_endpoint": "https://issuer.example.com/" + "x" * 256}, Code.FRONT_JWT_URL, "jwks_endpoint"),
         ({"claims": (JwtClaim(name="iss", values=("x",)),)}, Code.FRONT_JWT_CLAIM, "claims[0].name"),

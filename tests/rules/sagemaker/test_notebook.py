@@ -88,6 +88,7 @@ def test_what_is_right_passes(change: dict[str, Any]):
         ({"idle_minutes": 9}, "LF914", "idle_minutes", "10"),
         ({"idle_minutes": 10081}, "LF914", "idle_minutes", "10080"),
         ({"repositories": (Repository(url="git@github.com:a/b.git"),)}, "LF915", "repositories[0].url", "https"),
+        ({"repositories": (Repository(url="https://[host/a/b"),)}, "LF915", "repositories[0].url", "https"),
         ({"repositories": (Repository(url="http://github.com/a/b"),)}, "LF915", "repositories[0].url", "https"),
         ({"repositories": (Repository(url="https://github.com/"),)}, "LF915", "repositories[0].url", "https"),
         ({"repositories": (Repository(branch="a b"),)}, "LF915", "repositories[0].branch", "git branch"),

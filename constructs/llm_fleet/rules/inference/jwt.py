@@ -84,8 +84,7 @@ def _check_url(attribute: str, url: str, what: str) -> list[Problem]:
     if is_unresolved(url):
         return []
     most = front_facts().jwt_text_characters
-    parts = urlsplit(url)
-    if parts.scheme == "https" and parts.hostname and len(url) <= most:
+    if _is_https(url) and len(url) <= most:
         return []
     secure = f"https://{url.partition('://')[2]}"
     return [
@@ -95,9 +94,19 @@ def _check_url(attribute: str, url: str, what: str) -> list[Problem]:
             value=url,
             message=f"{what} is longer than {most} characters" if len(url) > most else f"{what} is no https URL",
             allowed=f"https://…, up to {most} characters",
-            remedy=f"write {secure!r}, if the issuer serves that" if parts.scheme == "http" else "write the whole URL",
+            remedy=f"write {secure!r}, if the issuer serves that"
+            if url.startswith("http://")
+            else "write the whole URL",
         )
     ]
+
+
+def _is_https(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # Brackets that hold no IPv6 address.
+        return False
+    return parts.scheme == "https" and bool(parts.hostname)
 
 
 def _check_claim(claim: JwtClaimLike) -> list[Problem]:

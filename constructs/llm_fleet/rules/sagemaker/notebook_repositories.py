@@ -11,10 +11,11 @@ from llm_fleet.rules.sagemaker.notebook_protocols import NotebookLike, Repositor
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
 
-_URL = re.compile(r"https://[^/\s@]+/\S{3,1016}")
+_URL = re.compile(r"https://[^/\s@\[\]]+/\S{3,1016}")
+_CREDENTIALS = re.compile(r"\w+://[^/]*@")
 _BRANCH = re.compile(r"[^ ~^:?*\[]{1,1024}")
 _SECRET = re.compile(r"arn:aws[\w-]*:secretsmanager:[\w-]+:\d{12}:secret:\S+")
-_CODE_COMMIT = re.compile(r"git-codecommit(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?")
+_CODE_COMMIT = re.compile(r"\w+://git-codecommit(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?(?:[:/].*)?")
 
 
 def check_repositories(notebook: NotebookLike) -> Iterator[Problem]:
@@ -40,14 +41,14 @@ def check_repositories(notebook: NotebookLike) -> Iterator[Problem]:
 
 def is_code_commit(url: str) -> bool:
     """Return whether `url` is of AWS CodeCommit, which a closed network can have an endpoint for."""
-    return _CODE_COMMIT.fullmatch(urlsplit(url).hostname or "") is not None
+    return _CODE_COMMIT.fullmatch(url) is not None
 
 
 def _check_url(repository: RepositoryLike, notebook: NotebookLike) -> Iterator[Problem]:
     url = repository.url
     if is_unresolved(url):
         return
-    if "@" in urlsplit(url).netloc:
+    if _CREDENTIALS.match(url):
         yield Problem(
             code=SageMakerCode.NOTEBOOK_REPOSITORY,
             message="a user name or password in the address would stand in the template for everybody to read",
