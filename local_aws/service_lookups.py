@@ -1,4 +1,7 @@
-"""Answers, from the emulated services, what templates ask of them."""
+"""Answers, from the emulated services, what templates ask of them.
+
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from urllib.parse import unquote, urlsplit
 

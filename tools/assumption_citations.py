@@ -25,7 +25,7 @@ DOUBT = re.compile(
     re.IGNORECASE,
 )
 """The words in which code and docs say that something is not proven."""
-_TEXT = (".py", ".sh", ".json", ".md", ".yaml", ".yml", ".conf", ".service", ".txt", "")
+_TEXT = (".py", ".sh", ".json", ".md", ".yaml", ".yml", ".conf", ".service", ".txt", ".c", "")
 _GENERATED = "is generated (`make golden`)"
 _COMMENT = re.compile(r"^\s*(?:#|//)\s?")
 

@@ -1,6 +1,8 @@
 """What the HyperPod AMI configures by itself before `OnInitComplete` runs the scripts.
 
-Source: SageMaker developer guide, migration to configuration by the API (May 2026).
+Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html
+(2026-05)
+Source: assumption hyperpod-ami-configures-by-itself
 """
 
 from pathlib import Path

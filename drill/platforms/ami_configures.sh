@@ -4,6 +4,7 @@
 # it sets up too, are left out: the drill's image has what it has. Texts and order are the drill's own: the AMI's are not
 # public.
 # Usage: ami_configures.sh ROLE CONTROLLER_ADDRESS [DEVICE MOUNT_PATH KIND]...
+# Source: assumption hyperpod-ami-configures-by-itself
 set -euo pipefail
 
 role="$1" controller="$2"

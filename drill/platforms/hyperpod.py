@@ -10,6 +10,8 @@ the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
 3. with `OnInitComplete`, the AMI configures the node (`ami.py`)
 4. the script is run as root in that folder, its output goes to `/var/log/provision/provisioning.log`, and any exit code
    but 0 makes the node one that failed
+
+Source: assumption hyperpod-agent-files
 """
 
 import json

@@ -4,6 +4,8 @@ Known: the file includes `slurm_parallelcluster.conf`; nodes are in the state CL
 `Epilog` are all files of two folders (AWS ParallelCluster User Guide, "Slurm prolog and epilog"; templates of
 aws/aws-parallelcluster-cookbook). Of static nodes the drill makes ordinary ones: there is no daemon that launches them.
 Timeouts are the drill's own.
+
+Source: assumption parallelcluster-nodes-as-in-its-code
 """
 
 from __future__ import annotations

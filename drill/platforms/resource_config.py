@@ -2,6 +2,8 @@
 
 Shape: as the public lifecycle scripts of awslabs/awsome-distributed-ai (July 2026) read it. Not compared with
 a real node.
+
+Source: assumption hyperpod-agent-files
 """
 
 import json

@@ -5,6 +5,8 @@ changes; `TaskPlugin=task/none` and `permit_job_expansion` (for auto-resume); co
 node names are `ip-A-B-C-D`; all nodes, the login node too, are in the default partition `dev`; each Compute group has
 its partitions (SageMaker developer guide; issues of awslabs/awsome-distributed-ai). Not known: everything else in the
 file. What is not known is Slurm's own default here, with short timeouts.
+
+Source: assumption hyperpod-agent-files
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""A signed apt repository of stub packages, as a vendor's: real dpkg-deb, real signatures, in a folder of one's own."""
+"""A signed apt repository of stub packages, as a vendor's: real dpkg-deb, real signatures, in a folder of one's own.
+
+Source: emulation, a real repository with stub packages
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Lays fake devices on a node, so that it looks like its instance type: Neuron devices, and EFA interfaces in /sys."""
+"""Lays fake devices on a node, so that it looks like its instance type: Neuron devices, and EFA interfaces in /sys.
+
+Source: document https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trn1-arch.html
+(2026-11)
+Source: assumption stand-in-programs-as-published
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Debian 13, of which the nodes are, has 3.13 alone. A real image has the interpreter that its fleet file names. What is
 laid out is a copy without tests and packages, seen by nodes at `PLACE` and called `python3.11` there; each node proves
 that it runs.
+
+Source: emulation, a real interpreter
 """
 
 from __future__ import annotations

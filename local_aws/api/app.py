@@ -1,4 +1,7 @@
-"""The WSGI application that answers CloudFormation's requests."""
+"""The WSGI application that answers CloudFormation's requests.
+
+Source: emulation, operations that are not served are refused by name
+"""
 
 import logging
 import re

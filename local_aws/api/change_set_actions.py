@@ -1,4 +1,7 @@
-"""The API's operations on change sets."""
+"""The API's operations on change sets.
+
+Source: model botocore cloudformation CreateChangeSetInput
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,7 @@
-"""Pages of lists: a token is the key of the last item given, so that new items do not shift the pages."""
+"""Pages of lists: a token is the key of the last item given, so that new items do not shift the pages.
+
+Source: model botocore cloudformation NextToken
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

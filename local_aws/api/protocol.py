@@ -1,4 +1,7 @@
-"""The AWS query protocol: form in, XML out, both driven by botocore's model of CloudFormation."""
+"""The AWS query protocol: form in, XML out, both driven by botocore's model of CloudFormation.
+
+Source: emulation, requests are read by botocore's model of CloudFormation
+"""
 
 import uuid
 from collections.abc import Mapping

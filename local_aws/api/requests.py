@@ -1,4 +1,7 @@
-"""What the members of a request mean: the template, its parameters, tags."""
+"""What the members of a request mean: the template, its parameters, tags.
+
+Source: model botocore cloudformation CreateStackInput
+"""
 
 from collections.abc import Mapping
 from typing import Any

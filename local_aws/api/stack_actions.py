@@ -1,4 +1,10 @@
-"""The API's operations on stacks, their resources and events."""
+"""The API's operations on stacks, their resources and events.
+
+Source: model botocore cloudformation UpdateStack
+Source: model botocore cloudformation DescribeStackResource
+Source: model botocore cloudformation ListImports
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,8 @@
-"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else."""
+"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else.
+
+Source: emulation, Python without layers is what runs here
+Source: assumption services-ask-who-trusts-a-role
+"""
 
 import io
 import json

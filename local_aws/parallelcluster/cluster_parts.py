@@ -1,4 +1,7 @@
-"""The parts of a cluster's stack. Only the head node leaves a trace: a network interface, which holds its subnet."""
+"""The parts of a cluster's stack. Only the head node leaves a trace: a network interface, which holds its subnet.
+
+Source: emulation, parts of the stack are stand-ins
+"""
 
 import hashlib
 from typing import Any

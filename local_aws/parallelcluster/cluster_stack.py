@@ -1,4 +1,7 @@
-"""The stack that a cluster is, made, changed and deleted through CloudFormation's own API, as ParallelCluster does."""
+"""The stack that a cluster is, made, changed and deleted through CloudFormation's own API, as ParallelCluster does.
+
+Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/models/cluster.py (2026-11)
+"""
 
 import time
 from collections.abc import Mapping

@@ -1,7 +1,9 @@
 """What `Fn::GetAtt` gives of a cluster: the response of DescribeCluster, flattened with dots.
 
-Source: describe_cluster in pcluster/api/controllers/cluster_operations_controller.py and `flatten` in
-cloudformation/custom_resource/cluster.yaml of aws/aws-parallelcluster.
+By describe_cluster there, and by `flatten` in cloudformation/custom_resource/cluster.yaml.
+Source: document
+https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/api/controllers/cluster_operations_controller.py
+(2026-11)
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,9 @@
 """What the provider's function is handed, and what of it the function itself refuses.
 
-Source: the function in cloudformation/custom_resource/cluster.yaml of aws/aws-parallelcluster, and the operations in
-pcluster/api/controllers/cluster_operations_controller.py, whose keywords the other properties become.
+By the function there, and the operations in pcluster/api/controllers/cluster_operations_controller.py, whose keywords
+the other properties become.
+Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
+(2026-11)
 """
 
 import re
@@ -53,7 +55,9 @@ class HandedOver:
 def check_new_name(name: str) -> None:
     """Refuse a name that does not look like one; how long it may be a validator says.
 
-    Source: the pattern of clusterName in pcluster/api/openapi/openapi.yaml.
+    By the pattern of clusterName.
+    Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/api/openapi/openapi.yaml
+    (2026-11)
     """
     if not _NAME.match(name):
         raise Refused(f"Bad Request: '{name}' does not match '{_NAME.pattern}' - 'clusterName'")

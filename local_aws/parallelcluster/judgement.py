@@ -1,4 +1,7 @@
-"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do."""
+"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do.
+
+Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/validators (2026-11)
+"""
 
 import json
 import re

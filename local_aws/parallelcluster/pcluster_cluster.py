@@ -1,4 +1,8 @@
-"""`Custom::PclusterCluster`: what AWS's provider does with it, up to the point where something would boot."""
+"""`Custom::PclusterCluster`: what AWS's provider does with it, up to the point where something would boot.
+
+Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
+(2026-11)
+"""
 
 from collections.abc import Callable
 

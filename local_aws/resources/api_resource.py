@@ -1,4 +1,8 @@
-"""Creates, reads, updates and deletes a resource of any type that a table describes."""
+"""Creates, reads, updates and deletes a resource of any type that a table describes.
+
+Source: emulation, what its tables and moto cannot do is refused by name
+Source: model cfn-lint schemas/providers
+"""
 
 import secrets
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Makes one call of a table: fills its expressions, maps properties by botocore's model, refuses what has no place."""
+"""Makes one call of a table: fills its expressions, maps properties by botocore's model, refuses what has no place.
+
+Source: emulation, a property that reaches no operation is refused by name
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

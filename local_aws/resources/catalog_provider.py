@@ -1,4 +1,7 @@
-"""The resource provider that the engine uses: tables for most types, code for the few that run code."""
+"""The resource provider that the engine uses: tables for most types, code for the few that run code.
+
+Source: emulation, a type without a table is refused by name
+"""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

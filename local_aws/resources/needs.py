@@ -1,4 +1,7 @@
-"""What the real service asks before it creates or changes something and the emulated one does not; tables say it."""
+"""What the real service asks before it creates or changes something and the emulated one does not; tables say it.
+
+Source: assumption service-error-texts
+"""
 
 from local_aws.resource_provider import NothingChanged, ResourceFailed
 from local_aws.resources.caller import make_call

@@ -1,4 +1,7 @@
-"""The emulated services' APIs, called strictly: botocore's model is checked as the real service would check it."""
+"""The emulated services' APIs, called strictly: botocore's model is checked as the real service would check it.
+
+Source: emulation, botocore's model checks each call
+"""
 
 import re
 import threading

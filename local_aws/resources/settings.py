@@ -1,4 +1,7 @@
-"""Settings: the calls that follow creation for some properties, and that are made again when those change."""
+"""Settings: the calls that follow creation for some properties, and that are made again when those change.
+
+Source: emulation, what a table cannot take away is refused by name
+"""
 
 import contextlib
 from collections.abc import Mapping

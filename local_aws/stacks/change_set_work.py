@@ -1,4 +1,10 @@
-"""Creating, finding, deleting and executing change sets."""
+"""Creating, finding, deleting and executing change sets.
+
+Source: model botocore cloudformation CreateChangeSet
+Source: model botocore cloudformation ExecuteChangeSet
+Source: model botocore cloudformation InvalidChangeSetStatusException
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from typing import Any
 

@@ -1,4 +1,9 @@
-"""One create or update of a stack, from its first resource to its last clean-up, or back again."""
+"""One create or update of a stack, from its first resource to its last clean-up, or back again.
+
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
+(2026-11)
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,11 @@
-"""The engine's front: requests on stacks in, operations in worker threads out."""
+"""The engine's front: requests on stacks in, operations in worker threads out.
+
+Source: model botocore cloudformation CreateStack
+Source: model botocore cloudformation DeleteStack
+Source: model botocore cloudformation UpdateTerminationProtection
+Source: model botocore cloudformation AlreadyExistsException
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import logging
 import re

@@ -1,4 +1,8 @@
-"""Refusals of a request, with the codes that CloudFormation's clients know."""
+"""Refusals of a request, with the codes that CloudFormation's clients know.
+
+Source: model botocore cloudformation AlreadyExistsException
+Source: model botocore cloudformation ChangeSetNotFoundException
+"""
 
 
 class RequestRefused(Exception):

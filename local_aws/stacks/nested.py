@@ -1,4 +1,8 @@
-"""Nested stacks as a resource type: wraps the provider of all other types."""
+"""Nested stacks as a resource type: wraps the provider of all other types.
+
+Source: model CloudFormation AWS::CloudFormation::Stack
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import secrets
 from collections.abc import Mapping

@@ -1,4 +1,9 @@
-"""A stack's outputs and exports, and what other stacks forbid to change."""
+"""A stack's outputs and exports, and what other stacks forbid to change.
+
+Source: model botocore cloudformation ListExports
+Source: model botocore cloudformation ListImports
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from local_aws.stacks.definition import Definition
 from local_aws.stacks.registry import Registry

@@ -1,4 +1,9 @@
-"""What an update would change, worked out without changing anything."""
+"""What an update would change, worked out without changing anything.
+
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
+(2026-11)
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,9 @@
-"""From what a client submits to a checked definition; nothing is created here."""
+"""From what a client submits to a checked definition; nothing is created here.
+
+Source: model botocore cloudformation CreateChangeSetInput
+Source: model botocore cloudformation InsufficientCapabilitiesException
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,9 @@
-"""The work on one resource: asks the provider, tells the events, keeps the record."""
+"""The work on one resource: asks the provider, tells the events, keeps the record.
+
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
+(2026-11)
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import logging
 import traceback

@@ -1,4 +1,9 @@
-"""What names mean inside one stack: parameters, pseudo parameters, resources, other stacks."""
+"""What names mean inside one stack: parameters, pseudo parameters, resources, other stacks.
+
+Source: model cfn-lint schemas/other/functions/importvalue.json
+Source: model cfn-lint schemas/other/functions/getstackoutput.json
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

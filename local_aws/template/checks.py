@@ -1,4 +1,9 @@
-"""What is wrong with a template as it stands, told all at once before anything is created."""
+"""What is wrong with a template as it stands, told all at once before anything is created.
+
+Source: model cfn-lint schemas/other/functions/getatt.json
+Source: model cfn-lint schemas/other/functions/ref.json
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

@@ -1,4 +1,7 @@
-"""Conditions and rules: the functions that give true or false."""
+"""Conditions and rules: the functions that give true or false.
+
+Source: model cfn-lint schemas/other/conditions/conditions.json
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast

@@ -1,4 +1,10 @@
-"""A template's text as sections: JSON or YAML in, declarations out."""
+"""A template's text as sections: JSON or YAML in, declarations out.
+
+Source: model cfn-lint schemas/other/template/configuration.json
+Source: model cfn-lint schemas/other/resources/configuration.json
+Source: model cfn-lint schemas/other/parameters/configuration.json
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import json
 import re

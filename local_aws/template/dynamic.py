@@ -1,4 +1,7 @@
-"""Dynamic references: `{{resolve:ssm:…}}` and `{{resolve:secretsmanager:…}}` inside property values."""
+"""Dynamic references: `{{resolve:ssm:…}}` and `{{resolve:secretsmanager:…}}` inside property values.
+
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import json
 import re

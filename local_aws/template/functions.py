@@ -1,4 +1,13 @@
-"""CloudFormation's intrinsic functions, as the CDK emits them."""
+"""CloudFormation's intrinsic functions, as the CDK emits them.
+
+Source: model cfn-lint schemas/other/functions/if.json
+Source: model cfn-lint schemas/other/functions/getatt.json
+Source: model cfn-lint schemas/other/functions/findinmap.json
+Source: model cfn-lint schemas/other/functions/cidr.json
+Source: model cfn-lint schemas/other/functions/select.json
+Source: model cfn-lint schemas/other/functions/getstackoutput.json
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import base64
 import ipaddress

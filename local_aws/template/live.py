@@ -1,4 +1,7 @@
-"""A template with its conditions decided: only what will exist, and only the chosen branches."""
+"""A template with its conditions decided: only what will exist, and only the chosen branches.
+
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

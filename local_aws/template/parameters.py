@@ -1,4 +1,8 @@
-"""Template parameters: given values, defaults and constraints in; resolved values out."""
+"""Template parameters: given values, defaults and constraints in; resolved values out.
+
+Source: model cfn-lint schemas/other/parameters/configuration.json
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import re
 from collections.abc import Mapping

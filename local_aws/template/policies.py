@@ -1,6 +1,9 @@
 """`CreationPolicy` and `UpdatePolicy`: read and checked; what they would wait for counts as given, and is told.
 
 Names and limits are those of the CloudFormation template reference.
+
+Source: model cfn-lint schemas/other/resources/update_policy.json
+Source: model cfn-lint schemas/other/resources/configuration.json
 """
 
 import re

@@ -1,4 +1,7 @@
-"""What a piece of template refers to, and the order in which resources can be created."""
+"""What a piece of template refers to, and the order in which resources can be created.
+
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""What a load balancer answers by itself."""
+"""What a load balancer answers by itself.
+
+Source: assumption load-balancer-jwt-open-ends
+"""
 
 from http import HTTPStatus
 from typing import Any

@@ -1,4 +1,7 @@
-"""Hands a request to a target and its answer back, as it comes."""
+"""Hands a request to a target and its answer back, as it comes.
+
+Source: model botocore elbv2 LoadBalancerAttribute
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping

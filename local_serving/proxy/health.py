@@ -1,4 +1,7 @@
-"""Asks targets for their health, by the target group's settings."""
+"""Asks targets for their health, by the target group's settings.
+
+Source: model botocore elbv2 CreateTargetGroupInput
+"""
 
 import asyncio
 

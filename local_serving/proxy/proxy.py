@@ -1,4 +1,7 @@
-"""The load balancer: one local port a listener, rules by priority, targets by state."""
+"""The load balancer: one local port a listener, rules by priority, targets by state.
+
+Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
+"""
 
 import asyncio
 import re

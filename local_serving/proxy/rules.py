@@ -2,6 +2,8 @@
 
 Wildcards, regard to case and priorities are those of the listener rules in Elastic Load Balancing's user guide: paths
 and methods with regard to case, hosts and headers without; `*` is any text and `?` is one character.
+
+Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
 """
 
 import re

@@ -1,4 +1,8 @@
-"""A target group at work: who is in it, in what state, and who gets the next request."""
+"""A target group at work: who is in it, in what state, and who gets the next request.
+
+Source: model botocore elbv2 TargetHealthStateEnum
+Source: model botocore elbv2 TargetGroupAttribute
+"""
 
 import asyncio
 from dataclasses import dataclass, field

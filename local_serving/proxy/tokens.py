@@ -3,6 +3,8 @@
 From "Verify JWTs using an Application Load Balancer" in its user guide: RS256 alone, `iss` and `exp` must be there,
 `nbf` and `iat` are checked where they are, at most ten keys. That several values of a claim must all be in the token is
 the strict reading. Source: assumption load-balancer-jwt-open-ends
+
+Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html (2026-11)
 """
 
 from collections.abc import Mapping

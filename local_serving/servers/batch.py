@@ -1,4 +1,7 @@
-"""A batch of a fixed size that generates side by side, and the queue in front of it."""
+"""A batch of a fixed size that generates side by side, and the queue in front of it.
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 import asyncio
 import time

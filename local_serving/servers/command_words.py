@@ -1,4 +1,7 @@
-"""A program's arguments as a table of names: `--name value`, `--name=value`, `--flag`; the unknown is refused."""
+"""A program's arguments as a table of names: `--name value`, `--name=value`, `--flag`; the unknown is refused.
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 from collections.abc import Collection, Sequence
 

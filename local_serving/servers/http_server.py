@@ -1,4 +1,7 @@
-"""HTTP for the stand-ins: exact routes, no normalisation of paths, graceful shutdown."""
+"""HTTP for the stand-ins: exact routes, no normalisation of paths, graceful shutdown.
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 import asyncio
 import json

@@ -1,4 +1,7 @@
-"""Metrics in Prometheus' text form. A series is there once something was recorded in it, as in both servers."""
+"""Metrics in Prometheus' text form. A series is there once something was recorded in it, as in both servers.
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 from collections.abc import Callable, Sequence
 

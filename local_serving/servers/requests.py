@@ -2,6 +2,8 @@
 
 What each server answers to a wrong one is its own. Both are a little more lenient than what stands here: vLLM takes a
 number that is written as text, and lists of token ids as a prompt, for which one needs a tokenizer.
+
+Source: assumption model-servers-as-in-their-sources
 """
 
 from collections.abc import Mapping

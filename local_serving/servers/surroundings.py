@@ -2,6 +2,8 @@
 
 The only settings that do not come from the task definition. They are variables of the environment that begin with
 `LOCAL_SERVING_`, so that no container's own can be taken for one.
+
+Source: emulation, settings of the stand-ins alone
 """
 
 import os

@@ -1,4 +1,7 @@
-"""How Text Generation Inference takes a request in: permit, validation, batch (router/src/infer/mod.rs)."""
+"""How Text Generation Inference takes a request in: permit, validation, batch (router/src/infer/mod.rs).
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field

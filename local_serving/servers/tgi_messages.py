@@ -1,4 +1,7 @@
-"""The JSON that Text Generation Inference sends, from router/src/{lib,chat,server}.rs of version 3."""
+"""The JSON that Text Generation Inference sends, from router/src/{lib,chat,server}.rs of version 3.
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 import time
 from collections.abc import Sequence

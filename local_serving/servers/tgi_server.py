@@ -1,4 +1,7 @@
-"""A stand-in of Text Generation Inference: its routes, and which of them ask for the key (router/src/server.rs)."""
+"""A stand-in of Text Generation Inference: its routes, and which of them ask for the key (router/src/server.rs).
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 from contextlib import aclosing
 from typing import Any

@@ -3,6 +3,8 @@
 From launcher/src/main.rs (arguments, each an environment variable too, and their checks), router/src/main.rs and
 backends/neuron/server/text_generation_server/tgi_env.py of huggingface/text-generation-inference. Stricter than the
 real one in one point: a variable that nobody reads is refused, because the launcher would pass over the misspelt.
+
+Source: assumption model-servers-as-in-their-sources
 """
 
 from collections.abc import Mapping, Sequence

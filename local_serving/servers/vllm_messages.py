@@ -1,4 +1,7 @@
-"""The JSON that vLLM sends (vllm/entrypoints/openai)."""
+"""The JSON that vLLM sends (vllm/entrypoints/openai).
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 import time
 import uuid

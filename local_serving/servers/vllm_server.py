@@ -1,4 +1,7 @@
-"""A stand-in of vLLM's OpenAI server: its routes, its key, its refusal of other models' names."""
+"""A stand-in of vLLM's OpenAI server: its routes, its key, its refusal of other models' names.
+
+Source: assumption model-servers-as-in-their-sources
+"""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing

@@ -3,6 +3,8 @@
 From optimum/commands/neuron/serve.py of huggingface/optimum-neuron and vllm/entrypoints/openai/cli_args.py of
 vllm-project/vllm. Of vLLM's own arguments, of which there are hundreds, those are known that a service uses; others are
 refused by name.
+
+Source: assumption model-servers-as-in-their-sources
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,6 +3,9 @@
 Deregister it; wait until its target is no longer draining, which is the whole deregistration delay; send SIGTERM; wait
 for `stopTimeout`; send SIGKILL. From "Optimize load balancer connection draining parameters" and "Task lifecycle" of
 the ECS developer guide.
+
+Source: model botocore ecs ContainerDefinition
+Source: assumption load-balancer-jwt-open-ends
 """
 
 import signal

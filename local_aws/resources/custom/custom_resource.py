@@ -1,4 +1,8 @@
-"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers."""
+"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers.
+
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 import uuid
 from collections.abc import Mapping

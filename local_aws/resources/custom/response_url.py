@@ -1,4 +1,7 @@
-"""Where a custom resource's function puts its answer: on AWS a presigned S3 URL, here a loopback address."""
+"""Where a custom resource's function puts its answer: on AWS a presigned S3 URL, here a loopback address.
+
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
+"""
 
 import json
 import secrets

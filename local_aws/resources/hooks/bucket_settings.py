@@ -1,4 +1,8 @@
-"""S3 buckets: lifecycle rules, access control, logging and notifications in the API's terms."""
+"""S3 buckets: lifecycle rules, access control, logging and notifications in the API's terms.
+
+Source: model CloudFormation AWS::S3::Bucket
+Source: model botocore s3 PutBucketNotificationConfiguration
+"""
 
 import re
 from typing import Any

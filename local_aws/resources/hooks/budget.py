@@ -1,4 +1,7 @@
-"""Budgets: a name that nobody gave is made up, sums are text, and filters may be JSON in a text."""
+"""Budgets: a name that nobody gave is made up, sums are text, and filters may be JSON in a text.
+
+Source: model CloudFormation AWS::Budgets::Budget
+"""
 
 import json
 from typing import Any

@@ -1,4 +1,7 @@
-"""Actions of budgets: CloudFormation's `Type` and `Value` are the API's `SubscriptionType` and threshold's words."""
+"""Actions of budgets: CloudFormation's `Type` and `Value` are the API's `SubscriptionType` and threshold's words.
+
+Source: model CloudFormation AWS::Budgets::BudgetsAction
+"""
 
 from typing import Any
 

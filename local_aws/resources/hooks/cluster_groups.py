@@ -1,4 +1,7 @@
-"""HyperPod clusters: which instance groups an update has to delete by name."""
+"""HyperPod clusters: which instance groups an update has to delete by name.
+
+Source: model botocore sagemaker UpdateClusterRequest
+"""
 
 from typing import Any
 

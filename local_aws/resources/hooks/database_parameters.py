@@ -1,4 +1,8 @@
-"""Parameter groups: CloudFormation has a mapping of parameters, the API a list with the time of their effect."""
+"""Parameter groups: CloudFormation has a mapping of parameters, the API a list with the time of their effect.
+
+Source: model CloudFormation AWS::RDS::DBParameterGroup
+Source: model botocore rds ModifyDBParameterGroup
+"""
 
 from typing import Any, cast
 

@@ -1,4 +1,7 @@
-"""FSx for OpenZFS: `Options` are for deletion only, where the API takes them; creation has no place for them."""
+"""FSx for OpenZFS: `Options` are for deletion only, where the API takes them; creation has no place for them.
+
+Source: model botocore fsx DeleteFileSystemOpenZFSConfiguration
+"""
 
 from typing import Any
 

@@ -1,4 +1,9 @@
-"""Lambda functions: the code must be there, and source text inside a template becomes the archive of it."""
+"""Lambda functions: the code must be there, and source text inside a template becomes the archive of it.
+
+Source: model CloudFormation AWS::Lambda::Function
+Source: assumption services-ask-who-trusts-a-role
+Source: assumption service-error-texts
+"""
 
 import io
 import json

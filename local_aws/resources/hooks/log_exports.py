@@ -1,4 +1,7 @@
-"""Databases: which logs an update begins and ends to send to CloudWatch, as the API wants to be told."""
+"""Databases: which logs an update begins and ends to send to CloudWatch, as the API wants to be told.
+
+Source: model botocore rds CloudwatchLogsExportConfiguration
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Metric filters: CloudFormation has a list of dimensions, the API a mapping."""
+"""Metric filters: CloudFormation has a list of dimensions, the API a mapping.
+
+Source: model CloudFormation AWS::Logs::MetricFilter
+Source: model botocore logs PutMetricFilter
+"""
 
 from typing import Any
 

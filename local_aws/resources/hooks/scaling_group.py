@@ -1,4 +1,7 @@
-"""Auto scaling groups: subnets as one text, and the stack's own tags, which CloudFormation hands on to instances."""
+"""Auto scaling groups: subnets as one text, and the stack's own tags, which CloudFormation hands on to instances.
+
+Source: model CloudFormation AWS::AutoScaling::AutoScalingGroup
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Scaling policies: a target may be named by its id, which is the three names that the API wants."""
+"""Scaling policies: a target may be named by its id, which is the three names that the API wants.
+
+Source: model CloudFormation AWS::ApplicationAutoScaling::ScalingPolicy
+"""
 
 from typing import Any
 

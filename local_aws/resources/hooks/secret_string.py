@@ -1,4 +1,8 @@
-"""Secrets: `GenerateSecretString` is done with the service's own password generator, as CloudFormation does."""
+"""Secrets: `GenerateSecretString` is done with the service's own password generator, as CloudFormation does.
+
+Source: model CloudFormation AWS::SecretsManager::Secret
+Source: model botocore secretsmanager GetRandomPassword
+"""
 
 import json
 from typing import Any, cast

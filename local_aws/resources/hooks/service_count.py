@@ -2,6 +2,8 @@
 
 "For existing services, if a desired count is not specified, it is omitted from the operation"; a new service gets one
 task (template reference, AWS::ECS::Service).
+
+Source: model CloudFormation AWS::ECS::Service
 """
 
 from typing import Any

@@ -1,4 +1,8 @@
-"""Task definitions: CloudFormation keeps a revision's tags in the registration; its containers keep their order."""
+"""Task definitions: CloudFormation keeps a revision's tags in the registration; its containers keep their order.
+
+Source: model CloudFormation AWS::ECS::TaskDefinition
+Source: assumption ecs-task-definition-refusals
+"""
 
 from typing import Any
 

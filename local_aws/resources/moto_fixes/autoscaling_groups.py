@@ -2,6 +2,10 @@
 
 moto forgets the lifetime of instances, warm-up, maintenance policy and lifecycle hooks given with a group, starts
 all instances in its first subnet, and gives them no security groups of the template's network interfaces.
+
+Source: model botocore autoscaling CreateAutoScalingGroup
+Source: model botocore autoscaling DeleteAutoScalingGroup
+Source: assumption autoscaling-checks-launch-templates
 """
 
 from typing import Any

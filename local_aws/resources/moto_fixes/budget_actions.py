@@ -1,6 +1,10 @@
 """Actions of AWS Budgets, of which moto has none: kept, and refused where the budget, the role or the policy is not.
 
 Nothing costs here, so that none is ever carried out.
+
+Source: model botocore budgets CreateBudgetAction
+Source: model botocore budgets NotFoundException
+Source: assumption budget-actions-name-what-exists
 """
 
 import uuid

@@ -1,4 +1,8 @@
-"""Budgets can be changed, and two of a name are refused; moto has no `UpdateBudget`, and no subscribers to read."""
+"""Budgets can be changed, and two of a name are refused; moto has no `UpdateBudget`, and no subscribers to read.
+
+Source: model botocore budgets UpdateBudget
+Source: model botocore budgets DuplicateRecordException
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Capacity reservations and Capacity Blocks of EC2, which moto does not have: a test gives them to the account."""
+"""Capacity reservations and Capacity Blocks of EC2, which moto does not have: a test gives them to the account.
+
+Source: model botocore ec2 DescribeCapacityReservations
+Source: assumption service-error-texts
+"""
 
 from typing import Any
 

@@ -2,6 +2,11 @@
 
 The rule of a composite alarm must name alarms that exist (CloudWatch API reference, PutCompositeAlarm). An alarm that
 is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left unchanged").
+
+Source: model botocore cloudwatch PutCompositeAlarm
+Source: model botocore cloudwatch PutMetricAlarm
+Source: model botocore cloudwatch PutDashboard
+Source: assumption composite-alarm-names-existing-alarms
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Nodes of a HyperPod cluster that fail, wait or are many, at a word: no machine is here that could."""
+"""Nodes of a HyperPod cluster that fail, wait or are many, at a word: no machine is here that could.
+
+Source: model botocore sagemaker ClusterInstanceStatus
+"""
 
 import secrets
 import time

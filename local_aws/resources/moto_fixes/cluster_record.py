@@ -1,4 +1,8 @@
-"""A HyperPod cluster as the service would tell of it: groups, nodes and their network interfaces."""
+"""A HyperPod cluster as the service would tell of it: groups, nodes and their network interfaces.
+
+Source: model botocore sagemaker DescribeCluster
+Source: model botocore sagemaker UpdateCluster
+"""
 
 import datetime
 import secrets

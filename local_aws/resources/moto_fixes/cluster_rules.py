@@ -1,6 +1,11 @@
 """HyperPod's own rules across fields: what the service refuses although its model allows it.
 
 From the SageMaker developer guide and the service's errors.
+
+Source: model botocore sagemaker ClusterInstanceGroupSpecification
+Source: model botocore sagemaker ClusterLifeCycleConfig
+Source: model botocore sagemaker ClusterEbsVolumeConfig
+Source: assumption hyperpod-rules-across-fields
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""What a HyperPod cluster needs to be there when it is created: network, role, lifecycle script, file systems."""
+"""What a HyperPod cluster needs to be there when it is created: network, role, lifecycle script, file systems.
+
+Source: assumption hyperpod-looks-at-surroundings
+Source: assumption services-ask-who-trusts-a-role
+"""
 
 import json
 from collections.abc import Iterator

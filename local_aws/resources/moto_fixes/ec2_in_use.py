@@ -2,6 +2,9 @@
 
 moto deletes them under whatever stands in them. It also leaves the network interfaces of NAT gateways and of
 terminated instances behind, and gives those of a VPC endpoint no security groups.
+
+Source: model botocore ec2 DeleteSecurityGroup
+Source: model botocore ec2 DeleteSubnet
 """
 
 from typing import Any

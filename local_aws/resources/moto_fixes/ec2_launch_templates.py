@@ -2,6 +2,9 @@
 
 moto reads the user data of the first version only, puts the template's own tags among those of its instances, and has
 no limit. EC2 takes 16 KB of user data before base64 (User Guide: "User data is limited to 16 KB, in raw form").
+
+Source: model botocore ec2 RequestLaunchTemplateData
+Source: assumption service-error-texts
 """
 
 import base64

@@ -2,6 +2,11 @@
 
 moto knows auto scaling groups only, forgets managed draining, and lets anything be deleted. Texts and codes are those
 of the ECS API reference and of errors that users report of it.
+
+Source: model botocore ecs CreateCapacityProviderRequest
+Source: model botocore ecs AutoScalingGroupProvider
+Source: model botocore ecs DeleteCapacityProvider
+Source: assumption ecs-refuses-what-is-in-use
 """
 
 from types import SimpleNamespace

@@ -3,6 +3,10 @@
 moto marks every cluster as inactive that it is asked to. Hosts do not boot here, so none registers by itself; what
 counts as registered is each instance whose user data names the cluster (`ECS_CLUSTER=<name>`, or `"cluster": "<name>"`
 in what it hands to its own scripts), and what somebody registers by the API.
+
+Source: model botocore ecs ClusterContainsServicesException
+Source: model botocore ecs ClusterContainsContainerInstancesException
+Source: model botocore ecs ClusterContainsCapacityProviderException
 """
 
 from typing import Any

@@ -1,4 +1,9 @@
-"""What ECS refuses of a service: capacity, deployment, network and load balancer that do not fit."""
+"""What ECS refuses of a service: capacity, deployment, network and load balancer that do not fit.
+
+Source: model botocore ecs CreateServiceRequest
+Source: model botocore ecs DeploymentConfiguration
+Source: assumption ecs-service-refusals
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -4,6 +4,9 @@ moto drops the deployment configuration, the capacity provider strategy, placeme
 neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users tell them.
 No task runs: those for which there is a host are counted as running, and stand in the service's subnets as network
 interfaces, so that neither subnets nor security groups go before it. The others stay pending.
+
+Source: model botocore ecs CreateService
+Source: assumption service-error-texts
 """
 
 from typing import Any

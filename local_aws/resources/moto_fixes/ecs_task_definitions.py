@@ -2,6 +2,11 @@
 
 moto takes everything that has a name, an image and memory, calls every definition that is not for EC2 one for Fargate,
 and gives it the network mode of Fargate. The rules are those of the ECS API reference and of its errors.
+
+Source: model botocore ecs RegisterTaskDefinitionRequest
+Source: model botocore ecs ContainerDependency
+Source: model botocore ecs ResourceRequirement
+Source: assumption ecs-task-definition-refusals
 """
 
 from collections.abc import Iterator, Mapping

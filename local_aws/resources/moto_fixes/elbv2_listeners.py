@@ -2,6 +2,11 @@
 
 moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
 group, and goes on telling of a balancer that forwards to a group no longer.
+
+Source: model botocore elbv2 CreateListener
+Source: model botocore elbv2 DuplicateListenerException
+Source: model botocore elbv2 Action
+Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,11 @@
 
 moto takes one subnet and any security group, needs a scheme, tells no attribute that was not set, deletes protected
 ones, and leaves nothing in the subnets. The defaults of attributes are those of the ELB API reference.
+
+Source: model botocore elbv2 CreateLoadBalancerInput
+Source: model botocore elbv2 LoadBalancerAttribute
+Source: model botocore elbv2 DeleteLoadBalancer
+Source: assumption load-balancer-checks-surroundings
 """
 
 import json

@@ -1,4 +1,7 @@
-"""A model, an endpoint configuration and an endpoint, as they were asked for, and as the service tells of them."""
+"""A model, an endpoint configuration and an endpoint, as they were asked for, and as the service tells of them.
+
+Source: model botocore sagemaker DescribeEndpoint
+"""
 
 import time
 from typing import Any

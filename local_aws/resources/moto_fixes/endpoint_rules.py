@@ -1,6 +1,11 @@
 """What SageMaker refuses of a model and of an endpoint configuration although its API model allows it.
 
 From the developer guide, the API's reference and the service's errors.
+
+Source: model botocore sagemaker ContainerDefinition
+Source: model botocore sagemaker S3ModelDataSource
+Source: model botocore sagemaker ProductionVariant
+Source: assumption sagemaker-endpoint-refusals
 """
 
 import re

@@ -3,6 +3,8 @@
 Where either does not, the real EventBridge tries for a day and then drops the event, or puts it into the target's own
 second queue: nothing fails at deployment, and nothing ever arrives. moto delivers whatever the policies say
 (docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html).
+
+Source: document https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html (2026-11)
 """
 
 import json

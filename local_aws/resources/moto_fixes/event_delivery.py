@@ -3,6 +3,8 @@
 moto takes a rule that only has a schedule for one that every event matches, raises at a target that it does not serve,
 and starts a Docker container for a queue's function as soon as a message comes in. Here messages stay in the queue, and
 `LocalAws.deliver` hands them over; functions that a rule names are not run.
+
+Source: model botocore events PutRule
 """
 
 from threading import RLock

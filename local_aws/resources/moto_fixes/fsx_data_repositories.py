@@ -1,4 +1,8 @@
-"""FSx data repository associations: moto has none. Kept, checked against the file system and S3; no data moves."""
+"""FSx data repository associations: moto has none. Kept, checked against the file system and S3; no data moves.
+
+Source: model botocore fsx CreateDataRepositoryAssociation
+Source: assumption fsx-refusals
+"""
 
 import secrets
 import time

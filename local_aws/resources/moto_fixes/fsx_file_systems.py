@@ -2,6 +2,10 @@
 
 moto keeps neither version, network, mount name nor root volume, has no `UpdateFileSystem`, checks no subnet and no
 security group, and its Lustre has no name to mount.
+
+Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
+Source: model botocore fsx InvalidNetworkSettings
+Source: assumption fsx-refusals
 """
 
 import secrets

@@ -1,4 +1,7 @@
-"""Ids of file systems are as long as FSx's, 17 digits: ParallelCluster takes no shorter one (moto's have 8)."""
+"""Ids of file systems are as long as FSx's, 17 digits: ParallelCluster takes no shorter one (moto's have 8).
+
+Source: assumption fsx-ids-have-17-digits
+"""
 
 import secrets
 from typing import Any

@@ -1,4 +1,9 @@
-"""FSx volumes: moto has none. An OpenZFS file system has a root volume, and more can be put under it."""
+"""FSx volumes: moto has none. An OpenZFS file system has a root volume, and more can be put under it.
+
+Source: model botocore fsx CreateVolume
+Source: model botocore fsx DeleteVolumeOpenZFSConfiguration
+Source: assumption fsx-refusals
+"""
 
 import secrets
 import time

@@ -1,6 +1,8 @@
 """AWS managed policies exist, so that a misspelt name fails as it would on AWS.
 
 moto loads its list of them only when it is told so before its IAM backend is made; a backend made earlier is reset.
+
+Source: emulation, moto's own list of AWS managed policies
 """
 
 import os

@@ -1,6 +1,8 @@
 """Whose a key is, is looked up among the IAMs that there are.
 
 moto looks through all partitions and so makes the IAM of each, with all AWS managed policies, half a second a process.
+
+Source: emulation, speed alone
 """
 
 from moto.core.models import DEFAULT_ACCOUNT_ID

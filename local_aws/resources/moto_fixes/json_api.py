@@ -1,4 +1,7 @@
-"""Adds or replaces an operation of one of moto's JSON services; input is checked against botocore's model first."""
+"""Adds or replaces an operation of one of moto's JSON services; input is checked against botocore's model first.
+
+Source: emulation, input is checked by botocore's model of each operation
+"""
 
 import json
 from collections.abc import Callable

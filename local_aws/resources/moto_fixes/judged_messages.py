@@ -3,6 +3,8 @@
 moto judges every such call as one on `*`, so that a statement that names what it allows would allow nothing, and reads
 the service from the signature, where CloudWatch is called `monitoring`, as no policy calls it. Of several resources in
 a call the first is judged.
+
+Source: model cfn-lint AdditionalSpecs/Policies.json
 """
 
 from collections.abc import Callable

@@ -2,6 +2,8 @@
 
 moto knows the resource of S3's calls alone; every other call is judged as one on `*`, so that a statement that names
 what it allows would allow nothing. A call that names nothing that is known here is judged as before.
+
+Source: model cfn-lint AdditionalSpecs/Policies.json
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Lets an object of moto keep the members of an operation's input that moto itself forgets."""
+"""Lets an object of moto keep the members of an operation's input that moto itself forgets.
+
+Source: emulation, what moto forgets is kept under the names of botocore's model
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

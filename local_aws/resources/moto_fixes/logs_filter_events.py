@@ -2,6 +2,9 @@
 
 moto gives every stream of the group whatever the prefix, and every event when a pattern is more than one word. Other
 forms of patterns (JSON, columns, regular expressions) are moto's business still.
+
+Source: model botocore logs FilterLogEvents
+Source: assumption logs-any-of-several-terms
 """
 
 import shlex

@@ -1,4 +1,7 @@
-"""What services ask of EC2 when they put network interfaces into a VPC: do the ids exist, what do the groups permit."""
+"""What services ask of EC2 when they put network interfaces into a VPC: do the ids exist, what do the groups permit.
+
+Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
+"""
 
 import ipaddress
 from typing import Any

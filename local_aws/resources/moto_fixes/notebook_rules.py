@@ -2,6 +2,9 @@
 
 From the developer guide (platforms that ended, instances that AL2023 does not run), the API's reference and the
 service's errors.
+
+Source: model botocore sagemaker CreateNotebookInstanceInput
+Source: assumption sagemaker-notebook-refusals
 """
 
 import base64

@@ -1,4 +1,8 @@
-"""RDS: two changes that moto forgets. A changed subnet group is gone for it, and a cluster's logs stay as they were."""
+"""RDS: two changes that moto forgets. A changed subnet group is gone for it, and a cluster's logs stay as they were.
+
+Source: model botocore rds ModifyDBSubnetGroup
+Source: model botocore rds ModifyDBCluster
+"""
 
 from typing import Any
 

@@ -2,6 +2,8 @@
 
 Everything here speaks plain HTTP on loopback, which no one can listen to; and moto takes "deny unless TLS" for "deny".
 All other statements count as they are.
+
+Source: emulation, loopback speaks no TLS here
 """
 
 import json

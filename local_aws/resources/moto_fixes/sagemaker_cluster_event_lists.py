@@ -2,6 +2,9 @@
 
 What is listed is what a test let happen (`LocalAws.tell_cluster_event`). As the API reference has it, only clusters
 with continuous provisioning have events.
+
+Source: model botocore sagemaker ListClusterEvents
+Source: model botocore sagemaker DescribeClusterEvent
 """
 
 from typing import Any

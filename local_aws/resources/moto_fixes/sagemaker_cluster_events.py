@@ -1,6 +1,8 @@
 """Events of HyperPod clusters: they happen when a test says so, and DescribeClusterEvent tells them whole.
 
 moto has none. EventBridge is told less than DescribeClusterEvent, as of mid-2026: it leaves the failure messages out.
+
+Source: model botocore sagemaker DescribeClusterEvent
 """
 
 from time import time

@@ -2,6 +2,11 @@
 
 moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, tells of six fields only,
 has no `UpdateCluster`, and looks at neither network, role nor script. Ids, ARNs and addresses have the forms of AWS.
+
+Source: model botocore sagemaker CreateCluster
+Source: model botocore sagemaker UpdateCluster
+Source: model botocore sagemaker DescribeClusterNode
+Source: model botocore sagemaker ResourceInUse
 """
 
 from typing import Any

@@ -2,6 +2,11 @@
 
 moto's know 66 instance types of 259, forget a container's data source, a variant's AMI and waits, look at neither role,
 model nor network, delete what is in use, and have no `UpdateEndpoint`. Nothing boots and nothing answers here.
+
+Source: model botocore sagemaker CreateEndpoint
+Source: model botocore sagemaker UpdateEndpoint
+Source: model botocore sagemaker DeleteEndpointConfig
+Source: assumption service-error-texts
 """
 
 from collections.abc import Callable

@@ -2,6 +2,10 @@
 
 moto knows 38 instance types of 189, forgets platform, metadata service and address type, looks at neither role, network
 nor script, and has no update of either and no code repositories. Nothing boots here, and no script runs.
+
+Source: model botocore sagemaker CreateNotebookInstance
+Source: model botocore sagemaker UpdateNotebookInstance
+Source: assumption service-error-texts
 """
 
 import time

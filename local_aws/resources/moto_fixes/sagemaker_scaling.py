@@ -5,6 +5,9 @@ alarms behind, and has another error code than the service for a target that is 
 
 Rules: docs.aws.amazon.com/sagemaker/latest/dg/endpoint-scaling.html and endpoint-delete-with-scaling.html,
 API_DeregisterScalableTarget of Application Auto Scaling.
+
+Source: assumption endpoint-scaling-targets-go-along
+Source: model botocore application-autoscaling DeregisterScalableTarget
 """
 
 from typing import Any

@@ -2,6 +2,10 @@
 
 moto knows domains alone, with ids of its own form, updates none, deletes one with people in it, and looks at neither
 network, role nor file system.
+
+Source: model botocore sagemaker CreateDomain
+Source: model botocore sagemaker ResourceNotFound
+Source: assumption sagemaker-studio-refusals
 """
 
 import secrets

@@ -2,6 +2,11 @@
 
 moto's are completed as they are made, keep a third of what they were asked for, and one replaces another of its name.
 Nothing trains here: a test moves a job on, by `LocalAws.move_training_job`.
+
+Source: model botocore sagemaker CreateTrainingJob
+Source: model botocore sagemaker StopTrainingJob
+Source: model botocore sagemaker ResourceInUse
+Source: assumption sagemaker-training-job-refusals
 """
 
 from time import time

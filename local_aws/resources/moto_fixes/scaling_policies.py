@@ -2,6 +2,9 @@
 
 moto makes alarms of CPU whatever is tracked, takes a policy of nothing, and has no tags. The
 thresholds of the real alarms are the service's own affair; those here are the target and nine tenths of it.
+
+Source: model botocore application-autoscaling PutScalingPolicy
+Source: assumption service-error-texts
 """
 
 from typing import Any

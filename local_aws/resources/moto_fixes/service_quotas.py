@@ -4,6 +4,10 @@ What an account has is what a test gives it (`LocalAws.give_account`). Other quo
 carries, those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
 accelerators. Codes are AWS's where they are known, else worked out from the name, and the same each time.
 A request for more is kept as PENDING: nobody answers it here.
+
+Source: model botocore service-quotas RequestServiceQuotaIncrease
+Source: model botocore service-quotas NoSuchResourceException
+Source: assumption quota-requests-refused
 """
 
 import hashlib

@@ -3,6 +3,8 @@
 An image's id is worked out from its parameter's name, so that it is the same each time; the image counts as there, as
 all of AWS's images do. Names are those that the ECS developer guide gives; `recommended` stands for its newest release
 here, and for no real image.
+
+Source: assumption ecs-neuron-ami-parameter-by-release
 """
 
 import hashlib

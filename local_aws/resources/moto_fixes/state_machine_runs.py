@@ -3,6 +3,9 @@
 moto only records executions unless it is told otherwise. Its interpreter signs calls with keys of nobody, names errors
 of SageMaker and CloudWatch otherwise than Step Functions does, hands the start time over as an object of Python, and
 gives every execution without a name the same one. Waits and back-offs take their time; `shorten_waits` cuts them.
+
+Source: model botocore stepfunctions CreateStateMachine
+Source: assumption services-ask-who-trusts-a-role
 """
 
 import time

@@ -1,6 +1,10 @@
 """What SageMaker refuses of a domain or a user profile of Studio although its API model allows it.
 
 From the API's reference (CreateDomain, CreateUserProfile) and the developer guide (Studio in a VPC, FSx in Studio).
+
+Source: model botocore sagemaker CreateDomain
+Source: model botocore sagemaker UserSettings
+Source: assumption sagemaker-studio-refusals
 """
 
 from collections.abc import Iterator, Mapping

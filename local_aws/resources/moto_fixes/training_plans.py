@@ -1,4 +1,7 @@
-"""Training plans of SageMaker, which moto does not have: those that a test gives the account can be described."""
+"""Training plans of SageMaker, which moto does not have: those that a test gives the account can be described.
+
+Source: model botocore sagemaker DescribeTrainingPlan
+"""
 
 from datetime import datetime
 from typing import Any

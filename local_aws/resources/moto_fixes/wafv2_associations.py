@@ -2,6 +2,10 @@
 
 moto associates anything with anything, several at once, deletes what is in use, and forgets what of requests is not to
 be logged.
+
+Source: model botocore wafv2 PutLoggingConfiguration
+Source: model botocore wafv2 WAFAssociatedItemException
+Source: assumption wafv2-refuses-what-is-in-use
 """
 
 import json

@@ -1,0 +1,70 @@
+"""Each rule that emulator, drill and local serving apply names its source: model, document, record or assumption."""
+
+import pytest
+
+from tools.assumption_citations import texts
+from tools.rule_sources import SOURCE, Rule, rules, wrong_with
+
+IMITATIONS = ("local_aws/", "local_serving/", "drill/")
+LONG_AGO_ENOUGH = 250
+"""Rules that there are at least: fewer would mean that they are not found any more."""
+
+
+def test_every_rule_names_its_source():
+    found = list(rules())
+    assert len(found) >= LONG_AGO_ENOUGH
+    assert [one.place for one in found if not one.sources] == []
+
+
+def test_every_source_has_a_form_and_what_it_names_is_in_the_model():
+    wrong = {
+        name: said
+        for name, text in texts().items()
+        if name.startswith(IMITATIONS) and not name.endswith(".md")
+        for one in Rule(name, text).sources
+        if (said := wrong_with(one))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "model botocore ec2 CreateSubnet",
+        "model CloudFormation AWS::EC2::Subnet",
+        "model cfn-lint schemas/other/functions/select.json",
+        "document https://docs.aws.amazon.com/page.html (2026-07)",
+        "recorded aws/aws-cdk#24708, text of the error (2023-03-21)",
+        "assumption service-error-texts",
+        "emulation, nothing boots here",
+    ],
+)
+def test_sources_of_each_kind_are_taken(source: str):
+    assert wrong_with(source) == ""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "model botocore ec2 CreateSubnets",
+        "model botocore ec3 CreateSubnet",
+        "model botocore ec2",
+        "model CloudFormation AWS::EC2::Subnets",
+        "model cfn-lint schemas/other/functions/choose.json",
+        "document the developer guide",
+        "document https://docs.aws.amazon.com/page.html",
+        "recorded once",
+        "assumption",
+        "emulation",
+        "somebody said so",
+    ],
+)
+def test_sources_that_nobody_can_follow_are_found(source: str):
+    assert wrong_with(source) != ""
+
+
+def test_sources_are_read_from_docstrings_and_comments():
+    text = '"""Refuse.\n\nSource: document https://a.b/c\n(2026-07)\nSource: assumption a-b\n"""\n'
+    text += "    # Source: assumption\n    # c-d\n\nx"
+    assert Rule("a.py:1", text).sources == ("document https://a.b/c (2026-07)", "assumption a-b", "assumption c-d")
+    assert SOURCE.findall("Sources: many") == []

@@ -1,0 +1,132 @@
+"""Finds the rules that emulator, drill and local serving apply, and the source that each names."""
+
+import ast
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import botocore
+import cfnlint
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
+
+from tools.assumption_citations import texts
+
+SOURCE = re.compile(r"\bSource: (.+?)(?=\s*\bSource: |\n\s*\n|\"\"\"|\Z)", re.DOTALL)
+"""A line of a docstring or comment: `Source: <kind> …`."""
+_FORMS = {
+    "model": re.compile(r"model (botocore|CloudFormation|cfn-lint) (\S+)(?: (\w+))?\b"),
+    "document": re.compile(r"document https?://\S+ \(20\d\d(-\d\d){0,2}\)"),
+    "recorded": re.compile(r"recorded \S.{9,}", re.DOTALL),
+    "assumption": re.compile(r"assumption [a-z0-9]+(-[a-z0-9]+)+"),
+    "emulation": re.compile(r"emulation, \S.{9,}", re.DOTALL),
+}
+"""What may stand there. `emulation`: a limit of the emulator's own, which AWS does not have."""
+_EVERY_MODULE = ("local_aws/resources/moto_fixes/", "local_aws/resources/hooks/", "local_serving/proxy/")
+"""Each module of these folders imitates something."""
+_WHOLE_FILES = ("drill/stand_ins/programs/", "drill/platforms/", "drill/image/recipe/auto_resume.c")
+_HELPERS = ("drill/platforms/node_files.py",)
+_NO_RULES = frozenset(
+    {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
+    | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
+    | {"argparse"}
+)
+"""What is raised for mistakes of a caller, of a table or of the machine, and to steer: no rule of a service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A place that applies a rule."""
+
+    place: str
+    """`<path>:<line> <name>`."""
+    said: str
+    """What is said about its source: own docstring and comments, those of the class, and the module's docstring."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return what follows each `Source:`."""
+        return tuple(" ".join(one.split()) for one in SOURCE.findall(_uncommented(self.said)))
+
+
+def rules() -> Iterator[Rule]:
+    """Yield every place that applies a rule."""
+    for path, text in texts().items():
+        if path.startswith(("local_aws/", "local_serving/")) and path.endswith(".py"):
+            yield from _rules_of_module(path, text)
+        elif path.startswith("local_aws/resources/types/") and path.endswith(".yaml"):
+            yield from _needs(path, text)
+        elif path.startswith(_WHOLE_FILES) and path not in _HELPERS and not path.endswith("__init__.py"):
+            yield Rule(f"{path}:1", _comments(text) if not path.endswith(".py") else text)
+
+
+@cache
+def wrong_with(source: str) -> str:
+    """Return what is wrong with a source; empty when nothing is. Assumptions are looked at by their own test."""
+    form = _FORMS.get(source.partition(" ")[0].rstrip(","))
+    found = form.match(source) if form else None
+    if found is None:
+        return f"{source!r} is none of {', '.join(_FORMS)} in its form"
+    if source.startswith("model ") and not _is_in_model(*found.groups()):
+        return f"{source!r} is in no such model"
+    return ""
+
+
+def _rules_of_module(path: str, text: str) -> Iterator[Rule]:
+    tree = ast.parse(text)
+    whole = ast.get_docstring(tree) or ""
+    if path.startswith(_EVERY_MODULE) and not path.endswith("__init__.py"):
+        yield Rule(f"{path}:1", text)
+    lines = text.splitlines()
+    for holder in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]:
+        around = whole if holder is tree else f"{whole}\n\n{ast.get_docstring(holder) or ''}"
+        for one in holder.body:
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and _refuses(one):
+                own = "\n".join(lines[one.lineno - 1 : one.end_lineno])
+                yield Rule(f"{path}:{one.lineno} {one.name}", f"{around}\n\n{own}")
+
+
+def _refuses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(
+        isinstance(one, ast.Raise) and one.exc is not None and not _raised(one.exc) & _NO_RULES
+        for one in ast.walk(function)
+    )
+
+
+def _raised(exception: ast.expr) -> set[str]:
+    """Return the names that an expression after `raise` has; a variable is what was caught or made before."""
+    return {one.id for one in ast.walk(exception) if isinstance(one, ast.Name)}
+
+
+def _needs(path: str, text: str) -> Iterator[Rule]:
+    """Yield each list of needs of a type that refuses with words of its own."""
+    for found in re.finditer(r"^( +)needs:\n((?:\1 .*\n|\n)+)", text, re.MULTILINE):
+        if "else:" in found.group(2):
+            line = text.count("\n", 0, found.start()) + 1
+            yield Rule(f"{path}:{line} needs", _comments(found.group(2)))
+
+
+def _comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if re.match(r"\s*(#|//)", line))
+
+
+def _uncommented(text: str) -> str:
+    return re.sub(r"^[ \t]*(#|//)[ \t]?", "", text, flags=re.MULTILINE)
+
+
+def _is_in_model(kind: str, name: str, member: str | None) -> bool:
+    if kind == "botocore":
+        return member is not None and f'"{member}":' in _service_model(name)
+    data = Path(cfnlint.__file__).parent / "data"
+    if kind == "cfn-lint":
+        return (data / name).exists()
+    return name in PROVIDER_SCHEMA_MANAGER.get_resource_types("us-east-1")
+
+
+@cache
+def _service_model(service: str) -> str:
+    """Return the text of botocore's newest model of a service; empty when there is none."""
+    found = sorted((Path(botocore.__file__).parent / "data" / service).glob("*/service-2.json.gz"))
+    return gzip.decompress(found[-1].read_bytes()).decode() if found else ""
