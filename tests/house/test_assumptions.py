@@ -21,8 +21,6 @@ DATE = re.compile(r"20\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 NOT_YET = frozenset(
     {
         "docs/constructs/hugging-face-endpoint-operations.md",
-        "docs/constructs/hyperpod-cluster.md",
-        "lifecycle_scripts/llm_fleet_node/exporters/kinds.py",
     }
 )
 

@@ -114,6 +114,7 @@ def _running(response: Any, asked: dict[str, Any], wanted: int) -> int:
     A strategy places tasks only on hosts that belong to its capacity providers.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/capacity-launch-type-comparison.html
+    (2026-11)
     """
     found: list[int | None] = []
     for one in asked.get("capacityProviderStrategy", ()):
