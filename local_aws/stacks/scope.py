@@ -85,6 +85,7 @@ class StackScope:
         """Return another stack's output. Nothing is noted: a weak reference does not hold the other stack.
 
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
+        (2026-11)
         """
         where = region or self.stack.region
         other = self.registry.find(where, stack_name)

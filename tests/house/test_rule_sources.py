@@ -34,6 +34,8 @@ def test_every_source_has_a_form_and_what_it_names_is_in_the_model():
         "model CloudFormation AWS::EC2::Subnet",
         "model cfn-lint schemas/other/functions/select.json",
         "document https://docs.aws.amazon.com/page.html (2026-07)",
+        "document https://docs.aws.amazon.com/page.html: a name is used once in an account",
+        "code of the CDK CLI 2.1148.1, canSkipDeploy",
         "recorded aws/aws-cdk#24708, text of the error (2023-03-21)",
         "assumption service-error-texts",
         "emulation, nothing boots here",
