@@ -18,13 +18,15 @@ SOURCE = re.compile(r"\bSource: (.+?)(?=\s*\bSource: |\n\s*\n|\"\"\"|\Z)", re.DO
 """A line of a docstring or comment: `Source: <kind> …`."""
 _FORMS = {
     "model": re.compile(r"model (botocore|CloudFormation|cfn-lint) (\S+)(?: (\w+))?\b"),
-    "document": re.compile(r"document https?://\S+(?: \(20\d\d(?:-\d\d){0,2}\)|: \S.{9,})", re.DOTALL),
+    "document": re.compile(
+        r"document (?:https?://\S+: \S.{9,}|(?=[^(]*/)[^(]+ \((?:20\d\d(?:-\d\d){0,2}|\w+ [\d.]+)\))", re.DOTALL
+    ),
     "code": re.compile(r"code \S.{9,}", re.DOTALL),
     "recorded": re.compile(r"recorded \S.{9,}", re.DOTALL),
     "assumption": re.compile(r"assumption [a-z0-9]+(-[a-z0-9]+)+"),
     "emulation": re.compile(r"emulation, \S.{9,}", re.DOTALL),
 }
-"""What may stand there. A document has its date or its words; `code` is of AWS or a vendor, with its version;
+"""What may stand there. A document has its date, its version or its words; `code` is of AWS or a vendor, with its version;
 `emulation` is a limit of the emulator's own, which AWS does not have."""
 _EVERY_MODULE = ("local_aws/resources/moto_fixes/", "local_aws/resources/hooks/", "local_serving/proxy/")
 """Each module of these folders imitates something."""

@@ -76,7 +76,7 @@ def _check_nxd(given: Mapping[str, str], environment: Mapping[str, str], setting
     """Refuse what the plugin with NxD Inference ends for, or fails under load with.
 
     Source: document vllm-project/vllm-neuron vllm_neuron/platform.py, check_and_update_config (2025-11)
-    Source: document aws-neuron-sdk vllm-user-guide-v1.rst, known issues 2 (Neuron 2.29)
+    Source: document aws-neuron/aws-neuron-sdk vllm-user-guide-v1.rst, known issues 2 (Neuron 2.29)
     Source: document vllm-project/vllm-neuron worker/neuronx_distributed_model_loader.py (2025-11)
     """
     cached = given.get("no_enable_prefix_caching") is None

@@ -91,6 +91,7 @@ def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iter
     """What the developer guide lists as not valid in tasks of Managed Instances, by place.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
+    (2026-11)
     """
     volumes = given.get("volumes", [])
     found = [name for name in _NOT_MANAGED["task"] if given.get(name)]
