@@ -30,7 +30,9 @@ _NOT_MANAGED = {
     ),
     "linuxParameters": ("maxSwap", "sharedMemorySize", "swappiness", "tmpfs"),
 }  # fmt: skip
-"""Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html"""
+"""Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
+(2026-11)
+"""
 _PARTITION = "aws"
 
 
