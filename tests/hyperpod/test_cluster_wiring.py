@@ -166,3 +166,27 @@ def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: F
     found = {cluster.node.id: actions(cluster) for cluster in clusters}
     assert {name for name, told in found.items() if "fsx:DescribeFileSystems" in told} == {fast}
     assert {name for name, told in found.items() if "cloudwatch:DescribeAlarms" in told} == {watched}
+
+
+def test_subnets_that_exist_may_be_another_accounts(
+    make: Make, app: cdk.App, stack: cdk.Stack, network: FleetNetwork
+) -> None:
+    """AWS RAM shares subnets: the ARN of one has its owner's account. assumption: hyperpod-takes-shared-subnets"""
+
+    def subnets(where: cdk.Stack) -> list[Any]:
+        policies: Any = Template.from_stack(where).find_resources("AWS::IAM::ManagedPolicy")
+        statements = [one for each in policies.values() for one in each["Properties"]["PolicyDocument"]["Statement"]]
+        (placing,) = [one for one in statements if one.get("Sid") == "NetworkInterfaces"]
+        return [str(one) for one in placing["Resource"] if "subnet/*" in str(one)]
+
+    existing = cdk.Stack(app, "Existing", env=cdk.Environment(account=stack.account, region=stack.region))
+    ids = {"usw2-az4": "subnet-0123456789abcdef0"}
+    HyperPodCluster(
+        existing,
+        "Train",
+        network=FleetNetwork.from_ids(existing, "Network", vpc_id="vpc-0123456789abcdef0", subnets=ids),
+        groups=[InstanceGroup.controller("ml.m5.xlarge")],
+    )
+    (made, theirs) = (subnets(make().node.scope), subnets(existing))  # pyright: ignore[reportArgumentType]
+    assert f":ec2:{stack.region}:{stack.account}:subnet/*" in made[0]
+    assert f":ec2:{stack.region}:*:subnet/*" in theirs[0]

@@ -28,11 +28,13 @@ FEATURE_SETS = {
     "none": NodeFeatures(),
     "bundle": NodeFeatures(cluster_name="train", bundle=_BUNDLE),
     "vpc": NodeFeatures(cluster_name="train", bundle=_BUNDLE, vpc=True),
+    "existing": NodeFeatures(cluster_name="train", bundle=_BUNDLE, vpc=True, existing_subnets=True),
     "lustre": NodeFeatures(cluster_name="train", bundle=_BUNDLE, vpc=True, efa_file_system=True),
     "all": NodeFeatures(
         cluster_name="train",
         bundle=BucketAccess(bucket_arn=_BUNDLE.bucket_arn, prefix=_BUNDLE.prefix, key_arn=f"{_KEY}bundle"),
         vpc=True,
+        existing_subnets=True,
         efa_file_system=True,
         read_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::demo-data"),),
         write_buckets=(BucketAccess(bucket_arn="arn:aws:s3:::demo-models", prefix="train", key_arn=f"{_KEY}models"),),

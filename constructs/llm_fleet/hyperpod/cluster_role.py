@@ -19,6 +19,7 @@ from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.render_metrics import metrics_rights
 from llm_fleet.lifecycle.training_rights import image_repositories
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.rules.terms import NodeReports
 
 
@@ -38,6 +39,8 @@ def add_node_role(
             cluster_name=plan.cluster_name,
             bundle=scripts.access if scripts else None,
             vpc=plan.network is not None,
+            existing_subnets=isinstance(plan.network, ExistingNetwork)
+            or any(group.subnets for group in plan.shape.groups),
             efa_file_system=plan.lustre is not None and plan.lustre.efa_enabled,
             read_buckets=(*map(BucketAccess.of, read_buckets), *_mounted(plan, read_only=True)),
             write_buckets=(*map(BucketAccess.of, write_buckets), *_mounted(plan, read_only=False)),

@@ -15,6 +15,8 @@ class NodeFeatures:
     """The lifecycle bundle, read at node start."""
     vpc: bool = False
     """The cluster has a `VpcConfig`: HyperPod makes network interfaces in the customer's subnets with this role."""
+    existing_subnets: bool = False
+    """Some of the subnets exist already, so that they may belong to another account, which shares them by AWS RAM."""
     efa_file_system: bool = False
     """A Lustre file system that should be reached over EFA: nodes ask FSx whether it can be."""
     read_buckets: tuple[BucketAccess, ...] = ()

@@ -8,9 +8,16 @@ CloudFormation deletes the role right after the cluster: assumption: hyperpod-in
 from llm_fleet.iam.permission import Permission, Place
 
 
-def network(place: Place) -> tuple[Permission, ...]:
-    """Make, use, look up and remove network interfaces."""
+def network(place: Place, *, existing_subnets: bool = False) -> tuple[Permission, ...]:
+    """Make, use, look up and remove network interfaces.
+
+    `existing_subnets`: whether the subnets may be another account's, shared by AWS RAM. The ARN of such a subnet has
+    its owner's account; those of interfaces and security groups in it have the participant's.
+    assumption: hyperpod-takes-shared-subnets
+    """
     interfaces = place.arn("ec2", "network-interface/*")
+    subnets = place.arn("ec2", "subnet/*", account="*" if existing_subnets else None)
+    why = "each node gets its interfaces in the cluster's subnets; their ids do not exist before"
     return (
         Permission(
             sid="NetworkInterfaces",
@@ -20,8 +27,8 @@ def network(place: Place) -> tuple[Permission, ...]:
                 "ec2:DeleteNetworkInterface",
                 "ec2:DeleteNetworkInterfacePermission",
             ),
-            resources=(interfaces, place.arn("ec2", "security-group/*"), place.arn("ec2", "subnet/*")),
-            reason="each node gets its interfaces in the cluster's subnets; their ids do not exist before",
+            resources=(interfaces, place.arn("ec2", "security-group/*"), subnets),
+            reason=f"{why}, and subnets that AWS RAM shares are of another account" if existing_subnets else why,
         ),
         Permission(
             sid="NetworkInterfaceDetach",

@@ -22,7 +22,7 @@ def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
         *metrics_of_the_platform(),
         *sessions(),
         *bundle(features),
-        *(network(place) if features.vpc else ()),
+        *(network(place, existing_subnets=features.existing_subnets) if features.vpc else ()),
         *efa_file_system(features),
         *data_buckets(features),
         *mirror(features),
