@@ -28,6 +28,24 @@ def expected_interfaces(node: Node) -> Optional[int]:
     return node.instance_type.efa_interfaces if node.instance_type else None
 
 
+def needs_every_interface(node: Node) -> bool:
+    """Return whether jobs need all of the EFA interfaces that the type has.
+
+    They do where a fabric of the group talks over EFA, and on types with several, which are made for it. On others,
+    such as a CPU type of which the largest size has one, nobody may use it, and it is doubtful that the platform
+    attaches it. assumption: hyperpod-attaches-efa-to-small-types
+    """
+    if (expected_interfaces(node) or 0) > 1:
+        return True
+    training = node.manifest.training
+    return training is not None and any(
+        variable.name == "FI_PROVIDER" and variable.value == "efa"
+        for fabric in training.fabrics
+        if fabric.groups is None or node.group.name in fabric.groups
+        for variable in fabric.variables
+    )
+
+
 def _names(node: Node) -> str:
     if node.instance_type:
         return node.instance_type.name

@@ -29,12 +29,17 @@ def is_mounted(host: Host, remote: Remote) -> Mounted:
 def check_device(host: Host, remote: Remote, there: Mounted) -> None:
     """Raise `Failure` unless `there` is `remote`: of its type, its server and its share."""
     kind, device = _played(host, there) or (there.kind, there.device)
-    if kind != remote.kind or not _same_share(host, remote, device):
+    if _FAMILY.get(kind, kind) != remote.kind or not _same_share(host, remote, device):
         fail(
             Code.STORAGE_UNFIT,
             f"at {remote.path} there is {device} of type {kind}, not {remote.device} of type {remote.kind}",
             final=True,
         )
+
+
+_FAMILY = {"nfs": "nfs4"}
+"""What the kernel calls NFS 3, by which a platform may have mounted the same export: HyperPod's options are not known.
+assumption: platform-mounts-openzfs-by-nfs-4"""
 
 
 def _same_share(host: Host, remote: Remote, device: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Optional
 
@@ -36,6 +37,12 @@ def find(host: Host) -> Optional[Installation]:
         return None
     known = (folder for folder in _DISTRIBUTION_ETC if host.path(folder).is_dir())
     return Installation(next(known, _DISTRIBUTION_ETC[0]), by_platform=False)
+
+
+def version(host: Host) -> tuple[int, int]:
+    """Return the release of the controller's Slurm, e.g. `(24, 11)`; `(0, 0)` where it does not say."""
+    numbers = re.search(r"\b(\d\d)\.(\d\d)\b", host.run("slurmctld", "-V"))  # slurm 24.11.5
+    return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def found(host: Host) -> Installation:

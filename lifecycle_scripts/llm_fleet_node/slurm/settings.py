@@ -21,8 +21,13 @@ _LIMITS = ("propagateresourcelimits", "propagateresourcelimitsexcept")
 _CHECKS = ("healthcheckprogram", "healthcheckinterval", "healthchecknodestate")
 
 
-def added_settings(conf: ConfFile, manifest: Manifest) -> dict[str, str]:
-    """Return what is to be set beside `conf`, which is slurm.conf without what we set.
+PROLOGS_SINCE = (24, 5)
+"""From this Slurm on the programs of every Prolog and Epilog line run; before, the last line replaces the others.
+Source: SchedMD/slurm ce7b61f6a6 (2024-04-18, first in 24.05)."""
+
+
+def added_settings(conf: ConfFile, manifest: Manifest, version: tuple[int, int]) -> dict[str, str]:
+    """Return what is to be set beside `conf`, which is slurm.conf without what we set, for Slurm of `version`.
 
     A list, such as SlurmctldParameters, comes whole with what `conf` has in it: the last line counts.
     """
@@ -40,9 +45,10 @@ def added_settings(conf: ConfFile, manifest: Manifest) -> dict[str, str]:
         settings["HealthCheckInterval"] = _INTERVAL
         # Not all at once, and also where somebody drained the node: it tells when it is well again.
         settings["HealthCheckNodeState"] = "ANY,CYCLE"
-    # Lines of the platform's own stay: Slurm runs the programs of every line.
-    settings["Prolog"] = PROLOG
-    settings["Epilog"] = EPILOG
+    for key, program in (("Prolog", PROLOG), ("Epilog", EPILOG)):
+        # Lines of the platform's own stay, and its programs run.
+        if version >= PROLOGS_SINCE or not conf.value(key):
+            settings[key] = program
     return settings
 
 

@@ -7,15 +7,10 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.platform_files import Instance
 from llm_fleet_node.slurm import topology
 from llm_fleet_node.slurm.conf_file import ConfFile
+from llm_fleet_node.slurm.installation import version
 from llm_fleet_node.step import COMPUTE
 
 _MARK = "# Written by llm-fleet from the layers in resource_config.json.\n"
-
-
-def version(host: Host) -> int:
-    """Return the first number of the controller's Slurm, e.g. 24."""
-    words = host.run("slurmctld", "-V").split()  # slurm 24.11.5
-    return int(words[-1].split(".")[0]) if words and words[-1][:2].isdigit() else 0
 
 
 def put(node: Node, etc: str, conf: ConfFile) -> dict[str, str]:
@@ -24,7 +19,7 @@ def put(node: Node, etc: str, conf: ConfFile) -> dict[str, str]:
     `conf` is slurm.conf without what we set. A file that the platform wrote and that says something is left alone.
     """
     host = node.host
-    major = version(host)
+    major = version(host)[0]
     path = f"{etc}/{topology.file_name(major)}"
     text = host.read(path)
     theirs = text is not None and topology.says_something(text) and not text.startswith(_MARK)

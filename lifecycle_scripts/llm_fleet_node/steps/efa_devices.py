@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from llm_fleet_node.devices.efa import fabric_domains, interfaces
-from llm_fleet_node.devices.expectation import expected_interfaces
+from llm_fleet_node.devices.expectation import expected_interfaces, needs_every_interface
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.node import Node
 from llm_fleet_node.step import COMPUTE, Step
@@ -21,19 +21,22 @@ def _apply(node: Node) -> None:
 
 
 def _verify(node: Node) -> None:
-    """Prove that kernel and libfabric see as many interfaces as the instance type has."""
+    """Prove that kernel and libfabric see as many interfaces as the type has; a remark where no job needs them."""
     expected, found = expected_interfaces(node) or 0, interfaces(node.host)
     name = node.instance_type.name if node.instance_type else "this instance type"
-    if len(found) < expected:
-        fail(Code.EFA_DEVICES, f"{name} has {expected} EFA interfaces, the kernel has {len(found)}{_told(found)}")
     domains = fabric_domains(node.host)
-    if domains is not None and len(domains) < expected:
-        fail(
-            Code.EFA_DEVICES,
-            f"{name} has {expected} EFA interfaces, libfabric can use {len(domains)}{_told(sorted(domains))}",
-        )
+    short = ""
+    if len(found) < expected:
+        short = f"{name} has {expected} EFA interfaces, the kernel has {len(found)}{_told(found)}"
+    elif domains is not None and len(domains) < expected:
+        short = f"{name} has {expected} EFA interfaces, libfabric can use {len(domains)}{_told(sorted(domains))}"
+    if short and needs_every_interface(node):
+        fail(Code.EFA_DEVICES, short)
     if node.host.read(_LIMITS) != _LOCKED:
         fail(Code.ACCELERATOR_SETTINGS, f"{_LIMITS} does not let sessions lock memory, which EFA needs")
+    if short:
+        node.say(f"{short}; no fabric of group {node.group.name} asks for EFA")
+        return
     node.say(f"{len(found)} EFA interfaces{'' if domains is None else ', all usable by libfabric'}")
 
 

@@ -9,7 +9,12 @@ from __future__ import annotations
 import os
 from typing import Optional
 
-from llm_fleet_node.devices.expectation import expected_accelerators, expected_interfaces, why_none
+from llm_fleet_node.devices.expectation import (
+    expected_accelerators,
+    expected_interfaces,
+    needs_every_interface,
+    why_none,
+)
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
@@ -40,7 +45,7 @@ def _expected(node: Node) -> str:
         if count and why_none(node, kind) is None and _is_taken(node, f"{kind}_devices"):
             lines.append(f"devices {pattern} {count}")
     interfaces = expected_interfaces(node)
-    if interfaces and node.role == COMPUTE and _is_taken(node, "efa_devices"):
+    if interfaces and node.role == COMPUTE and _is_taken(node, "efa_devices") and needs_every_interface(node):
         lines.append(f"devices {_EFA} {interfaces}")
     return "# Written by llm-fleet.\n" + "".join(f"{line}\n" for line in lines)
 

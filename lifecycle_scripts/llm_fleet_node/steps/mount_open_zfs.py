@@ -40,7 +40,11 @@ def _verify(node: Node) -> None:
         if node.on_parallelcluster:
             check_was_mounted(node.host, mount.mount_path)
             export = volume_path(node.host, mount.mount_path, below=_EXPORT)
-        is_mounted(node.host, _remote(mount, export))
+        there = is_mounted(node.host, _remote(mount, export))
+        if there.kind == "nfs":
+            node.say(
+                f"{mount.mount_path} is mounted by NFS 3, which the platform chose: locks and speed are not NFS 4's"
+            )
         _prove_root(node.host, mount.mount_path)
         prove_writable(node.host, mount.mount_path)
 

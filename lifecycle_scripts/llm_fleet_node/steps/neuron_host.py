@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Optional
 
 from llm_fleet_node.devices.expectation import why_none
@@ -15,6 +16,9 @@ from llm_fleet_node.neuron.driver import DRIVER, driver_version, is_loaded
 from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, install, installed_versions, is_installed, repair
 from llm_fleet_node.step import EVERY_ROLE, Step
+
+_FIRST_OF_AL2023 = (6, 1)
+"""The kernel whose package bears no version."""
 
 
 def _apply(node: Node) -> None:
@@ -90,8 +94,23 @@ def _headers(node: Node) -> list[str]:
     kernel = os.uname().release
     if node.host.path(f"/lib/modules/{kernel}/build").exists():
         return []
-    debian = node.host.path("/var/lib/dpkg/status").is_file()
-    return [f"linux-headers-{kernel}"] if debian else [f"kernel-devel={kernel.rsplit('.', 1)[0]}"]
+    if node.host.path("/var/lib/dpkg/status").is_file():
+        return [f"linux-headers-{kernel}"]
+    return [f"{_kernel_package(node, kernel)}-devel={kernel.rsplit('.', 1)[0]}"]
+
+
+def _kernel_package(node: Node, kernel: str) -> str:
+    """Return the package that the running kernel is of: `kernel`, on Amazon Linux 2023 also e.g. `kernel6.12`.
+
+    assumption: al2023-kernel-packages
+    """
+    try:
+        owners = node.host.run("rpm", "-qf", "--qf", "%{NAME}\\n", f"/lib/modules/{kernel}/vmlinuz").split()
+        return owners[0].partition("-")[0]  # RHEL has it in `kernel-core`
+    except (CommandFailed, IndexError):
+        numbers = re.match(r"(\d+)\.(\d+)", kernel)
+        newer = numbers is not None and (int(numbers[1]), int(numbers[2])) > _FIRST_OF_AL2023 and "amzn2023" in kernel
+        return f"kernel{numbers[0]}" if numbers and newer else "kernel"
 
 
 def _wanted(node: Node) -> Neuron:

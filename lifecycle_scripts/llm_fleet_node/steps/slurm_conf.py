@@ -10,7 +10,7 @@ from llm_fleet_node.own_address import own_address
 from llm_fleet_node.slurm import conf_file, topology_files
 from llm_fleet_node.slurm.bare_conf import slurm_conf
 from llm_fleet_node.slurm.conf_file import ConfFile
-from llm_fleet_node.slurm.installation import Installation, found
+from llm_fleet_node.slurm.installation import Installation, found, version
 from llm_fleet_node.slurm.settings import CONFIGLESS, added_settings, keeps_auto_resume
 from llm_fleet_node.step import CONTROLLER, EVERY_ROLE, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
@@ -46,7 +46,7 @@ def _apply_as_owner(node: Node, slurm: Installation) -> None:
         name = own_name(host)
         _put_bare(node, slurm, slurm_conf(node.manifest, host_name=name, address=own_address(node, name) or name))
     conf = _written(node, slurm, ours=False)
-    settings = {**added_settings(conf, node.manifest), **topology_files.put(node, slurm.etc, conf)}
+    settings = {**added_settings(conf, node.manifest, version(host)), **topology_files.put(node, slurm.etc, conf)}
     # First what is included: slurm.conf never names a file that is not there.
     host.write(f"{slurm.etc}/{conf_file.OURS}", conf_file.rendered(settings, why=_WHY))
     more = [_ACCOUNTING] if node.manifest.accounting and _ACCOUNTING not in conf.includes else []
@@ -98,7 +98,7 @@ def _verify_ours(node: Node, slurm: Installation, conf: ConfFile) -> None:
     if lost:
         fail(Code.AUTO_RESUME, f"{slurm.etc}/{conf_file.NAME}: {lost}")
     agents = conf_file.read(node.host, slurm.etc, ours=False)
-    wanted = added_settings(agents, node.manifest) if agents else {}
+    wanted = added_settings(agents, node.manifest, version(node.host)) if agents else {}
     missing = [f"{key}={value}" for key, value in wanted.items() if value not in conf.values(key)]
     if missing:
         fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} and what it includes lack {', '.join(missing)}")

@@ -9,7 +9,7 @@ from typing import Optional
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
-from llm_fleet_node.step import COMPUTE, EVERY_ROLE, Step
+from llm_fleet_node.step import COMPUTE, EVERY_ROLE, ON_CREATE, Step
 from llm_fleet_node.users import host_keys
 from llm_fleet_node.users.as_user import as_user
 from llm_fleet_node.users.own_key import check_own_key, make_own_key, others_write
@@ -50,6 +50,11 @@ def _verify(node: Node) -> None:
 
 def _skip(node: Node) -> Optional[str]:
     """Nothing to do without users, or without ssh."""
+    if not node.manifest.users and node.hook == ON_CREATE:
+        return (
+            "the fleet has no users, and with OnCreate the platform gives its own user, e.g. ubuntu, no key: ssh and "
+            "mpirun from node to node do not work. Name people under `users`"
+        )
     if not node.manifest.users:
         return "the fleet has no users; the platform lets its own user, e.g. ubuntu, from node to node"
     return None if node.host.which("ssh") else "the node has no ssh"

@@ -1,5 +1,6 @@
 """The step mount_open_zfs."""
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -8,9 +9,9 @@ import pytest
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.mount_open_zfs import STEP
-from tests.lifecycle_scripts.base_steps.node_with_systemd import build, open_zfs
+from tests.lifecycle_scripts.base_steps.node_with_systemd import ROOT_MOUNT, build, mount_line, open_zfs
 from tests.lifecycle_scripts.convergence import applied, converges
-from tests.lifecycle_scripts.moved_node import file, program
+from tests.lifecycle_scripts.moved_node import Said, file, program
 
 SERVER = "fs-1.fsx.us-west-2.amazonaws.com"
 LINE = (
@@ -48,6 +49,19 @@ def test_it_is_mounted_now_and_at_each_boot(tmp_path: Path, root_owns_all: list[
 
 def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
     assert converges(STEP, with_client, tmp_path) == 3
+
+
+def test_what_the_platform_mounted_by_nfs_3_is_taken_with_a_remark(tmp_path: Path) -> None:
+    """Source: assumption platform-mounts-openzfs-by-nfs-4."""
+    said = Said()
+    node = dataclasses.replace(with_client(tmp_path), say=said.lines.append)
+    (tmp_path / "home").mkdir()
+    file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "nfs"))
+    assert applied(STEP, node) == []
+    assert said.text.startswith("/home is mounted by NFS 3")
+    file(tmp_path, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/home", f"{SERVER}:/fsx", "cifs"))
+    with pytest.raises(Failure, match="LFN51"):
+        STEP.verify(node)
 
 
 def test_a_fleet_without_one_skips_it(tmp_path: Path) -> None:

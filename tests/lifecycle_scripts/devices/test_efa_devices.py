@@ -1,12 +1,14 @@
 """The step efa_devices."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from llm_fleet_node.failures import Code, Failure
-from llm_fleet_node.manifest_parts import InstanceType
+from llm_fleet_node.manifest_parts import Fabric, InstanceType, Training, Variable
 from llm_fleet_node.steps.efa_devices import STEP
+from llm_fleet_node.steps.health_check import _expected as expected_of_health_check  # pyright: ignore[reportPrivateUsage]
 from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
 from tools.synth_environment import ROOT
 
@@ -94,6 +96,40 @@ def test_the_stand_in_of_the_drill_is_understood(root: Path) -> None:
     assert said.lines == ["8 EFA interfaces, all usable by libfabric"]
     assert not node.host.succeeds("fi_info", "-p", "tcp9")
     assert not node.host.succeeds("fi_info", "-x")
+
+
+SMALL = InstanceType("ml.c6a.48xlarge", None, 0, 1)
+OVER_EFA = Fabric("nccl-efa", ("workers",), 8, (Variable("FI_PROVIDER", "efa"),))
+
+
+@pytest.mark.parametrize(
+    ("fabrics", "matters"),
+    [
+        (None, False),
+        ((), False),
+        ((dataclasses.replace(OVER_EFA, variables=()),), False),
+        ((dataclasses.replace(OVER_EFA, groups=("others",)),), False),
+        ((OVER_EFA,), True),
+        ((dataclasses.replace(OVER_EFA, groups=None),), True),
+    ],
+)
+def test_a_small_type_whose_interface_is_missing_fails_only_where_a_fabric_asks_for_it(
+    tmp_path: Path, fabrics: tuple[Fabric, ...] | None, matters: bool
+) -> None:
+    """That HyperPod attaches it is unproven. Source: assumption hyperpod-attaches-efa-to-small-types."""
+    said = Said()
+    node = make(tmp_path, SMALL, said=said)
+    training = None if fabrics is None else Training("/fsx/llm-fleet", (), fabrics, None, None)
+    node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, training=training))
+    STEP.apply(node)
+    expected = "devices /sys/class/infiniband/* 1\n" in expected_of_health_check(node)
+    assert expected is matters, "nor is such a node drained for it"
+    if matters:
+        with pytest.raises(Failure, match=r"LFN98  ml\.c6a.48xlarge has 1 EFA interfaces, the kernel has 0"):
+            STEP.verify(node)
+        return
+    STEP.verify(node)
+    assert "the kernel has 0; no fabric of group workers asks for EFA" in said.text
 
 
 def test_memory_that_may_not_be_locked_is_told(root: Path) -> None:

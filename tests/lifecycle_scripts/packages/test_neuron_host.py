@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from llm_fleet_node.manifest_parts import Downloads, Neuron, NeuronAlternative, 
 from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, installed_versions
 from llm_fleet_node.steps.neuron_host import STEP
+from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ignore[reportPrivateUsage]
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
 from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, pin, repository
@@ -123,6 +125,27 @@ def test_headers_that_the_image_has_are_not_fetched(root: Path, downloads: Downl
     (root / "lib/modules" / os.uname().release / "build").mkdir(parents=True)
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     assert not any("headers" in name for name in asked(root))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "owner", "package"),
+    [
+        ("6.1.141-155.222.amzn2023.x86_64", "kernel", "kernel-devel=6.1.141-155.222.amzn2023"),
+        ("6.12.37-61.105.amzn2023.x86_64", "kernel6.12", "kernel6.12-devel=6.12.37-61.105.amzn2023"),
+        ("6.12.37-61.105.amzn2023.x86_64", "", "kernel6.12-devel=6.12.37-61.105.amzn2023"),
+        ("6.1.141-155.222.amzn2023.x86_64", "", "kernel-devel=6.1.141-155.222.amzn2023"),
+        ("5.14.0-503.el9.x86_64", "kernel-core", "kernel-devel=5.14.0-503.el9"),
+    ],
+)
+def test_headers_are_of_the_package_of_the_running_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, owner: str, package: str
+) -> None:
+    """Source: assumption al2023-kernel-packages."""
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(release=kernel))
+    path = f"/lib/modules/{kernel}/vmlinuz"
+    told = f"print({owner!r})" if owner else "sys.exit('error: file is not owned by any package')"
+    program(tmp_path, "rpm", f"assert a == ['-qf', '--qf', '%{{NAME}}\\\\n', {path!r}], a\n{told}")
+    assert headers(make(tmp_path, TRN1)) == [package]
 
 
 def test_the_images_driver_is_kept_and_the_release_installed_beside_it(

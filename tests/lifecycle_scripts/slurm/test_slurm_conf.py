@@ -89,6 +89,21 @@ def test_the_platforms_own_check_and_prologs_stay(tmp_path: Path) -> None:
     assert conf.values("Prolog") == ["/theirs/*", "/opt/llm-fleet/slurm/prolog.sh"]
 
 
+@pytest.mark.parametrize(("version", "both"), [("23.11.10", False), ("24.05.0", True), ("25.11.2", True)])
+def test_before_2405_the_platforms_own_prolog_is_not_replaced(tmp_path: Path, version: str, both: bool) -> None:
+    """Until then the last line counts, and ours would replace the platform's.
+
+    Source: document SchedMD/slurm ce7b61f6a6 (2024-04-18, first in 24.05): Prolog and Epilog became arrays.
+    """
+    node = controller(tmp_path)
+    file(tmp_path, "/fake/version", version)
+    file(tmp_path, CONF, AGENT + "Prolog=/theirs/*\n")
+    applied(STEP, node)
+    assert ("Prolog" in ours(tmp_path)) is both
+    assert "Epilog" in ours(tmp_path), "of which the platform has none"
+    assert applied(STEP, node) == []
+
+
 def test_nodes_that_run_no_steps_of_ours_get_no_programs_of_ours(tmp_path: Path) -> None:
     node = controller(tmp_path)
     groups = (*node.manifest.groups, Group("other", "Compute", None, "other", (M5,)))
