@@ -16,7 +16,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/ima
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test lint types docs bench golden clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test lint types checkov docs bench golden clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -53,6 +53,9 @@ lint: setup ## formatting, lint, import rules, shell
 types: setup ## strict types
 	@.venv/bin/pyright
 
+checkov: setup .tools/checkov/.ready ## checkov over the golden templates: each finding has its reason in tools/checkov
+	@.venv/bin/python -m tools.checkov
+
 docs: setup ## build the docs site into ./site; a warning fails it
 	@.venv/bin/python -m tools.make_docs_site
 
@@ -81,6 +84,13 @@ $(uv):
 .tools/parallelcluster/.ready: parallelcluster_oracle/pyproject.toml parallelcluster_oracle/uv.lock | $(uv)
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/parallelcluster $(uv) sync --quiet --locked --compile-bytecode \
 		--project parallelcluster_oracle --python $(PYTHON)
+	@touch $@
+
+# checkov pins boto3 and others to versions of its own.
+.tools/checkov/.ready: tools/checkov/pyproject.toml tools/checkov/uv.lock | $(uv)
+	@echo "setting up: checkov, from tools/checkov/uv.lock (about 260 MB)"
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/checkov $(uv) sync --quiet --locked --compile-bytecode \
+		--project tools/checkov --python $(PYTHON)
 	@touch $@
 
 # PyTorch for the CPU, for the tests of the training program and for the drill's nodes.
