@@ -26,7 +26,7 @@ _FORMS = {
     "assumption": re.compile(r"assumption [a-z0-9]+(-[a-z0-9]+)+"),
     "emulation": re.compile(r"emulation, \S.{9,}", re.DOTALL),
 }
-"""What may stand there. A document has its date, its version or its words. `code` is of AWS or a vendor, with its version.
+"""What may stand there. A document has its date, its version or its words; `code` of AWS or a vendor its version;
 `emulation` is a limit of the emulator's own, which AWS does not have."""
 _EVERY_MODULE = ("local_aws/resources/moto_fixes/", "local_aws/resources/hooks/", "local_serving/proxy/")
 """Each module of these folders imitates something."""
