@@ -187,6 +187,14 @@ class LocalAws:
         """
         self._steer({"refusals": {"code": code, "times": times, "made": made}})
 
+    def let_endpoints(self, *, interfaces_linger: bool = False, gone_is_an_error: bool = False) -> None:
+        """Let SageMaker and CloudFormation do with endpoints what no document rules out.
+
+        `interfaces_linger`: network interfaces outlive their endpoint, until this is called without it.
+        `gone_is_an_error`: a stack's endpoint that somebody has deleted cannot be deleted by the stack.
+        """
+        self._steer({"endpoints": {"interfaces_linger": interfaces_linger, "gone_is_an_error": gone_is_an_error}})
+
     def refuse_calls(
         self, code: str, *, service: str = "", operation: str = "", times: int = 1_000_000, message: str = ""
     ) -> None:

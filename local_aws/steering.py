@@ -8,10 +8,12 @@ from local_aws.resources.moto_fixes.cluster_nodes import steer_nodes
 from local_aws.resources.moto_fixes.endpoint_services import take_endpoint_services
 from local_aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
 from local_aws.resources.moto_fixes.sagemaker_cluster_operations import tell_cluster_operation
+from local_aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
 from local_aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
 from local_aws.resources.moto_fixes.service_quotas import give_quotas
 from local_aws.resources.moto_fixes.state_machine_runs import shorten_waits
 from local_aws.resources.moto_fixes.training_plans import give_training_plan
+from local_aws.resources.services import let_sagemaker_fail_for_what_is_gone
 
 
 class Steering:
@@ -32,6 +34,10 @@ class Steering:
             return {}
         if "refusals" in request:
             refuse_training_jobs(request["refusals"])
+            return {}
+        if "endpoints" in request:
+            let_interfaces_linger(request["endpoints"]["interfaces_linger"])
+            let_sagemaker_fail_for_what_is_gone(request["endpoints"]["gone_is_an_error"])
             return {}
         if "nodes" in request:
             return steer_nodes(self._account, request["region"], request["nodes"])

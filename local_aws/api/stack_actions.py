@@ -64,6 +64,7 @@ def delete_stack(engine: CloudFormation, region: str, params: Params) -> dict[st
         region,
         params["StackName"],
         retain=params.get("RetainResources", ()),
+        force=params.get("DeletionMode") == "FORCE_DELETE_STACK",
         token=params.get("ClientRequestToken"),
     )
     return {}

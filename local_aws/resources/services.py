@@ -22,7 +22,18 @@ _GONE = re.compile(
 _SAGEMAKER_GONE = re.compile(r"Could not find|Requested resource not found|RecordNotFound")
 """SageMaker answers `ValidationException` to a name that it does not know; its text alone tells that."""
 
+_gone_is_an_error = False
+
 _THERE = re.compile(r"Duplicate|AlreadyExists|AlreadyAssociated")
+
+
+def let_sagemaker_fail_for_what_is_gone(wanted: bool) -> None:
+    """Take a name that SageMaker does not know for an error from now on, or for what is gone: both are possible.
+
+    Source: assumption sagemaker-endpoint-deleted-beneath-its-stack
+    """
+    global _gone_is_an_error
+    _gone_is_an_error = wanted
 
 
 class Gone(ResourceFailed):
@@ -70,7 +81,9 @@ class Services:
         except ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             text = f"{service} {operation}: {code}: {error.response.get('Error', {}).get('Message', '')}"
-            gone = _GONE.search(code) or (service == "sagemaker" and _SAGEMAKER_GONE.search(text))
+            gone = _GONE.search(code) or (
+                service == "sagemaker" and not _gone_is_an_error and _SAGEMAKER_GONE.search(text)
+            )
             kind = Gone if gone else AlreadyThere if _THERE.search(code) else ResourceFailed
             raise kind(text) from error
         except BotoCoreError as error:

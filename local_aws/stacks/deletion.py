@@ -20,10 +20,13 @@ def delete_stack(
     registry: Registry,
     lookups: Lookups,
     retain: Collection[str] = (),
+    force: bool = False,
 ) -> None:
     """Delete a stack's resources, except those with a retaining policy or named in `retain`.
 
-    The stack ends as DELETE_COMPLETE, or DELETE_FAILED with what could not go.
+    The stack ends as DELETE_COMPLETE, or DELETE_FAILED with what could not go, which `force` leaves behind.
+
+    Source: model botocore cloudformation DeleteStack (DeletionMode)
     """
     try:
         with registry.lock:
@@ -40,7 +43,7 @@ def delete_stack(
     names = {resource.logical_id for resource in left}
     for logical_id in [name for name in stack.resources if name not in names]:
         del stack.resources[logical_id]
-    if left:
+    if left and not force:
         reason = f"The following resource(s) failed to delete: [{', '.join(sorted(names))}]."
         stack.set_status("DELETE_FAILED", reason)
         return

@@ -146,10 +146,11 @@ class CloudFormation:
         name_or_id: str,
         *,
         retain: Collection[str] = (),
+        force: bool = False,
         token: str | None = None,
         in_background: bool = True,
     ) -> None:
-        """Start deleting a stack; one that does not exist, or is deleted, is no error.
+        """Start deleting a stack; one that does not exist, or is deleted, is no error. `force`: what cannot go is kept.
 
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-protect-stacks.html:
         with termination protection "the deletion fails and the stack, including its status, remains unchanged"
@@ -162,13 +163,19 @@ class CloudFormation:
                 raise invalid(f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled")
             if stack.in_progress:
                 raise invalid(f"Stack:{stack.stack_id} is in {stack.status} state and can not be deleted.")
-            if retain and stack.status != "DELETE_FAILED":
-                raise invalid("Invalid operation on a stack that is not in DELETE_FAILED: RetainResources")
+            if (retain or force) and stack.status != "DELETE_FAILED":
+                name = "RetainResources" if retain else "DeletionMode"
+                raise invalid(f"Invalid operation on a stack that is not in DELETE_FAILED: {name}")
             stack.begin("DELETE_IN_PROGRESS", token=token, reason="User Initiated")
         self._run(
             stack,
             lambda: delete_stack(
-                stack, provider=self.provider, registry=self.registry, lookups=self.lookups, retain=retain
+                stack,
+                provider=self.provider,
+                registry=self.registry,
+                lookups=self.lookups,
+                retain=retain,
+                force=force,
             ),
             in_background=in_background,
         )

@@ -68,6 +68,8 @@ class Endpoint(_Record):
         super().__init__(asked, region, account)
         self.endpoint_status = "InService"
         self.production_variants: list[dict[str, Any]] = []
+        self.interfaces: list[str] = []
+        """Ids of its network interfaces, where it stands in a VPC."""
         self._capture: dict[str, Any] | None = None
         self._deployment: dict[str, Any] | None = None
 

@@ -17,9 +17,13 @@ from moto.sagemaker.responses import SageMakerResponse
 from local_aws.resources.moto_fixes.endpoint_records import Endpoint, EndpointConfig, Model
 from local_aws.resources.moto_fixes.endpoint_rules import config_problems, model_problems
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation
+from local_aws.resources.moto_fixes.network_rules import NetworkOf
 
 _INVALID = "ValidationException"
 Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
+_LINGERING: dict[tuple[str, str], list[str]] = {}
+"""Interfaces of endpoints that are gone, by account and region."""
+_linger = False
 
 
 def install() -> None:
@@ -41,6 +45,19 @@ def install() -> None:
     }
     for operation, handler in handlers.items():
         install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+
+
+def let_interfaces_linger(wanted: bool) -> None:
+    """Let interfaces outlive their endpoints from now on, or take those that did away.
+
+    Source: assumption sagemaker-interfaces-outlive-endpoints
+    """
+    global _linger
+    _linger = wanted
+    if not wanted:
+        for (account, region), interfaces in _LINGERING.items():
+            NetworkOf(account, region).detach(interfaces)
+        _LINGERING.clear()
 
 
 def _models(response: Any) -> dict[str, Model]:
@@ -99,6 +116,7 @@ def _create_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     config = _config(response, asked["EndpointConfigName"])
     made = endpoints[name] = Endpoint(asked, response.region, response.current_account)
     made.run(config, _images(response, config))
+    _stand(response, made, config)
     return {"EndpointArn": made.arn}
 
 
@@ -108,6 +126,8 @@ def _update_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     counts = found.counts() if asked.get("RetainAllVariantProperties") else {}
     found.deploy_with(asked)
     found.run(config, _images(response, config), counts)
+    _leave(response, found)
+    _stand(response, found, config)
     return {"EndpointArn": found.arn}
 
 
@@ -116,7 +136,31 @@ def _delete_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     busy = found.endpoint_status in ("Creating", "Updating", "Deleting", "RollingBack", "SystemUpdating")
     _refuse([f"Cannot delete endpoint in {found.endpoint_status}"] if busy else [])
     del _endpoints(response)[found.name]
+    _leave(response, found)
     return {}
+
+
+def _stand(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
+    """Put an interface for each instance into the subnets of its model.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/host-vpc.html (2026-07)
+    """
+    network, counts = NetworkOf(response.current_account, response.region), endpoint.counts()
+    for variant in config.production_variants:
+        vpc: dict[str, list[str]] = _model(response, variant["ModelName"]).asked.get("VpcConfig", {})
+        for number in range(counts[variant["VariantName"]] if vpc else 0):
+            subnet = vpc["Subnets"][number % len(vpc["Subnets"])]
+            what = f"SageMaker endpoint {endpoint.name}"
+            endpoint.interfaces.append(network.attach(subnet, vpc["SecurityGroupIds"], what))
+
+
+def _leave(response: Any, endpoint: Endpoint) -> None:
+    place = (response.current_account, response.region)
+    if _linger:
+        _LINGERING.setdefault(place, []).extend(endpoint.interfaces)
+    else:
+        NetworkOf(*place).detach(endpoint.interfaces)
+    endpoint.interfaces = []
 
 
 def _images(response: Any, config: EndpointConfig) -> dict[str, str]:

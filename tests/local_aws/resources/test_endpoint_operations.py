@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from local_aws.resource_provider import ResourceFailed
-from tests.local_aws.resources.endpoint_cases import CONFIG, ENDPOINT, VARIANT, make_configs
-from tests.local_aws.resources.support import ACCOUNT, Deployer
+from local_aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
+from tests.local_aws.resources.endpoint_cases import CONFIG, ENDPOINT, MODEL, VARIANT, make_configs
+from tests.local_aws.resources.support import ACCOUNT, Deployer, Network
 
 TARGET: dict[str, Any] = {
     "ServiceNamespace": "sagemaker",
@@ -53,6 +54,27 @@ def test_what_scales_an_endpoint_needs_its_variant_and_goes_with_it(deployer: De
     assert scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"] == []
     assert scaling.describe_scaling_policies(ServiceNamespace="sagemaker")["ScalingPolicies"] == []
     assert alarms(deployer) == []
+
+
+def test_interfaces_may_outlive_an_endpoint(deployer: Deployer, network: Network) -> None:
+    make_configs(deployer)
+    vpc = {"Subnets": [network.subnet], "SecurityGroupIds": [network.group]}
+    model: dict[str, Any] = MODEL | {"ModelName": "inside", "VpcConfig": vpc}
+    deployer.create("AWS::SageMaker::Model", **model)
+    inside: dict[str, Any] = CONFIG | {
+        "EndpointConfigName": "inside",
+        "ProductionVariants": [VARIANT | {"ModelName": "inside"}],
+    }
+    deployer.create("AWS::SageMaker::EndpointConfig", **inside)
+    named: dict[str, Any] = ENDPOINT | {"EndpointConfigName": "inside"}
+    endpoint = deployer.create("AWS::SageMaker::Endpoint", **named)
+    for lingers in (True, False):
+        let_interfaces_linger(lingers)
+        deployer.delete("AWS::SageMaker::Endpoint", endpoint, **named)
+        if lingers:
+            with pytest.raises(ResourceFailed, match=r"DependencyViolation.*SageMaker endpoint gpt-j"):
+                deployer.delete("AWS::EC2::SecurityGroup", network.group_created)
+    deployer.client("ec2").delete_security_group(GroupId=network.group)
 
 
 def test_what_scales_keeps_its_instance_type(deployer: Deployer) -> None:

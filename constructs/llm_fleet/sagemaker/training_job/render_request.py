@@ -142,6 +142,8 @@ def _record(spec: TrainingJobSpec) -> dict[str, Any]:
             "S3OutputPath": tracking.tensorboard_uri,
         }
     if tracking.mlflow_arn is not None:
+        # The youngest of the members that come only when they are asked for.
+        # assumption: step-functions-knows-mlflow-config
         rendered["MlflowConfig"] = {
             "MlflowResourceArn": tracking.mlflow_arn,
             "MlflowExperimentName": tracking.experiment or spec.name,
