@@ -235,18 +235,18 @@ BAD: dict[str, Bad] = {
     ),
     "Lustre without a VPC": Bad(
         code="LF529",
-        edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"),
+        edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"),
         construct=without_vpc,
     ),
     "Lustre made without a network": Bad(
         code="LF529",
-        edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"),
+        edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"),
         construct=lambda stack: LustreFileSystem(stack, "Fsx", network=None),  # pyright: ignore[reportArgumentType]
     ),
     "OpenZFS made without a network": Bad(
         code="LF529",
         edits=(
-            "network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}",
+            "network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}",
             "network: none",
             f"fsx: {{{FSX_LINE}}}",
             "home: {}",
@@ -280,7 +280,7 @@ BAD: dict[str, Bad] = {
     "a group away from its file system": Bad(
         code="LF534",
         edits=(
-            *("az: usw2-az4, compute_cidr: 10.1.0.0/24", f"azs: [{ZONE}, {OTHER_ZONE}]"),
+            *("az: usw2-az4, compute_cidr: 10.1.0.0/23", f"azs: [{ZONE}, {OTHER_ZONE}]"),
             *("count: 4", f"count: 4, az: {OTHER_ZONE}"),
         ),
         construct=apart(group=OTHER_ZONE, whole=None),
@@ -288,7 +288,7 @@ BAD: dict[str, Bad] = {
     "all groups away from their file system": Bad(
         code="LF534",
         edits=(
-            *("az: usw2-az4, compute_cidr: 10.1.0.0/24", f"azs: [{ZONE}, {OTHER_ZONE}]"),
+            *("az: usw2-az4, compute_cidr: 10.1.0.0/23", f"azs: [{ZONE}, {OTHER_ZONE}]"),
             *("kind: hyperpod", f"{WITH_CLUSTER}az: {OTHER_ZONE}"),
         ),
         construct=apart(group=None, whole=OTHER_ZONE),

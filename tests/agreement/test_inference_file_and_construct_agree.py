@@ -26,7 +26,7 @@ from tests.config.good_fleet import edited_text
 GOOD = """\
 fleet: test
 region: us-west-2
-network: {azs: [usw2-az1, usw2-az2], internet: nat, compute_cidr: 10.1.0.0/24}
+network: {azs: [usw2-az1, usw2-az2], internet: nat, compute_cidr: 10.1.0.0/23}
 services:
   chat:
     model: s3://my-models/tanuki-8b

@@ -3,7 +3,7 @@
 GOOD = """\
 fleet: test
 region: us-west-2
-network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}
+network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}
 storage:
   fsx: {size: 4800 GiB, throughput: 250 MB/s/TiB}
   buckets: {data: {}}

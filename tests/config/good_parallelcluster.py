@@ -5,7 +5,7 @@ from tests.config import good_fleet
 GOOD = """\
 fleet: test
 region: us-west-2
-network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}
+network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}
 clusters:
   pc:
     kind: parallelcluster

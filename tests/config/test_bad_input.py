@@ -112,7 +112,7 @@ BAD = [
         "19200",
     ),
     Bad(
-        "40 p5 in a /24",
+        "40 p5 in half of a /23",
         "ml.trn1.32xlarge, count: 4",
         "ml.p5.48xlarge, count: 40",
         "LF220",
@@ -312,7 +312,7 @@ def test_bad_input_is_told(bad: Bad) -> None:
 
 def test_groups_and_their_file_system_share_an_az() -> None:
     apart = edited(
-        "az: usw2-az4, compute_cidr: 10.1.0.0/24", "azs: [usw2-az4, usw2-az2]", "count: 4", "count: 4, az: usw2-az2"
+        "az: usw2-az4, compute_cidr: 10.1.0.0/23", "azs: [usw2-az4, usw2-az2]", "count: 4", "count: 4, az: usw2-az2"
     )
     with pytest.raises(FleetError) as caught:
         parse_fleet(apart)
@@ -323,7 +323,7 @@ def test_groups_and_their_file_system_share_an_az() -> None:
 
 def test_lustre_needs_a_network() -> None:
     with pytest.raises(FleetError) as caught:
-        parse_fleet(edited("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"))
+        parse_fleet(edited("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"))
     assert [(problem.code.value, problem.where) for problem in caught.value.problems] == [("LF529", "storage.fsx")]
 
 

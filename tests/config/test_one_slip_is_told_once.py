@@ -7,10 +7,10 @@ from llm_fleet.rules.problem import FleetError
 from tests.config.good_fleet import edited
 
 GROUPS = "clusters.ml.groups"
-NETWORK = "network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}"
+NETWORK = "network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}"
 WORKERS = "workers: {role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}"
 EVERYWHERE = ("size: 4800 GiB", "az: usw2-az4, size: 4800 GiB", "count: 4", "count: 4, az: usw2-az4")
-TWO_AZS = ("az: usw2-az4, compute_cidr: 10.1.0.0/24", "azs: [usw2-az4, usw2-az2]")
+TWO_AZS = ("az: usw2-az4, compute_cidr: 10.1.0.0/23", "azs: [usw2-az4, usw2-az2]")
 PLAN = "training_plan: 'arn:aws:sagemaker:us-west-2:111122223333:training-plan/p'"
 
 SLIPS = {

@@ -61,12 +61,12 @@ SLIPS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "a name of its own that is none": ((KIND, f"{KIND}\n    name: p_c"), "LF610", f"{PC}.name"),
     "a key that is none": (("  pc:", "  p_c:"), "LF610", "clusters.p_c"),
     "no network": (
-        ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: none"),
+        ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"),
         "LF121",
         "network",
     ),
     "a network without an AZ": (("network: {az: usw2-az4, ", "network: {"), "LF207", "network"),
-    "a network of a wrong form": (("{az: usw2-az4, compute_cidr: 10.1.0.0/24}", "usw2-az4"), "LF113", "network"),
+    "a network of a wrong form": (("{az: usw2-az4, compute_cidr: 10.1.0.0/23}", "usw2-az4"), "LF113", "network"),
     "a number that is none, with a minimum": ((QUEUE, f"{QUEUE}0s, min: 20"), "LF113", f"{TRN1}.max"),
     "a head node that is none, with queues of arm": (
         ("type: m5.xlarge", "type: 4", QUEUE, "type: c7g.xlarge, max: 4"),
@@ -215,9 +215,9 @@ def test_a_queue_of_one_kind_is_its_own_compute_resource() -> None:
 
 
 def test_a_node_with_efa_takes_one_address() -> None:
-    """A /28 has 11 addresses to give: 8 nodes, the head node and a spare fit, though each has 9 interfaces."""
-    assert parse_fleet(edited("10.1.0.0/24", "10.1.0.0/28", "max: 4", "max: 8"))
-    too_many = problems_of("10.1.0.0/24", "10.1.0.0/28", "max: 4", "max: 12")
+    """Half of a /27 has 11 addresses to give: 8 nodes, the head node and a spare fit, though each has 9 interfaces."""
+    assert parse_fleet(edited("10.1.0.0/23", "10.1.0.0/27", "max: 4", "max: 8"))
+    too_many = problems_of("10.1.0.0/23", "10.1.0.0/27", "max: 4", "max: 12")
     assert [problem.code.value for problem in too_many] == ["LF220"]
 
 

@@ -85,7 +85,7 @@ def test_one_slip_is_told_once(slip: str) -> None:
 WHOLE_FILE = {
     "a region that there is not": (("us-west-2\nnetwork", "us-west-22\nnetwork"), "LF558", "region"),
     "a network of a wrong form": (
-        ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/24}", "network: usw2-az4"),
+        ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: usw2-az4"),
         "LF113",
         "network",
     ),

@@ -16,7 +16,7 @@ ACCOUNTED = edited(
     "clusters:\n",
     "clusters:\n  pc:\n    kind: parallelcluster\n    accounting: slurm_database\n    head: {type: c5.4xlarge}\n"
     "    queues: {trn1: {type: trn1.2xlarge, max: 4}}\n",
-).replace("compute_cidr: 10.1.0.0/24", "compute_cidr: 10.1.0.0/20")
+).replace("compute_cidr: 10.1.0.0/23", "compute_cidr: 10.1.0.0/20")
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 
 

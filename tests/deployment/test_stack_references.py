@@ -110,3 +110,26 @@ def test_destroying_a_protected_fleet_ends_at_its_storage(aws: LocalAws, tmp_pat
     assert refused.name == "held-storage"
     assert "TerminationProtection" in "".join(refused.failures)
     assert aws.destroy(plain, unprotect=True).succeeded
+
+
+def test_a_network_gets_further_azs_while_clusters_stand_in_it(aws: LocalAws, tmp_path: Path) -> None:
+    def subnets() -> dict[str, str]:
+        found = aws.client("ec2").describe_subnets()["Subnets"]
+        mine = [one for one in found if {"Key": "fleet", "Value": "grows"} in one.get("Tags", [])]
+        return {one["CidrBlock"]: one["SubnetId"] for one in mine}
+
+    text = FLEET.replace("fleet: held", "fleet: grows\ntags: {fleet: grows}")
+    seen: list[dict[str, str]] = []
+    for zones in ("usw2-az4", "usw2-az4, usw2-az2", "usw2-az4, usw2-az2, usw2-az1"):
+        more = text.replace("{az: usw2-az4}", f"{{azs: [{zones}]}}")
+        report = aws.deploy(assembly(tmp_path / str(len(seen)), more))
+        assert report.succeeded, report
+        seen.append(subnets())
+    assert [len(one) for one in seen] == [3, 6, 9]
+    assert seen[0].items() < seen[1].items() < seen[2].items()
+    # To change the order moves subnets, and EC2 takes no new one that overlaps one that is there still.
+    turned = text.replace("{az: usw2-az4}", "{azs: [usw2-az2, usw2-az4, usw2-az1]}")
+    report = aws.deploy(assembly(tmp_path / "turned", turned))
+    assert not report.succeeded
+    assert "conflicts with another subnet" in str(report)
+    assert subnets() == seen[2]

@@ -34,20 +34,20 @@ def test_subnets_stand_in_azs_by_id_and_give_out_no_public_address(make: Make):
     assert not any("AvailabilityZone" in subnet for subnet in subnets)
 
 
-def test_one_az_has_the_whole_compute_block(make: Make):
+def test_one_az_has_half_of_the_compute_block(make: Make):
     assert cidrs(make()) == {
         "Test/Network/usw2-az4/private": "10.0.0.0/20",
         "Test/Network/usw2-az4/public": "10.0.128.0/20",
-        "Test/Network/usw2-az4/compute": "10.1.0.0/16",
+        "Test/Network/usw2-az4/compute": "10.1.0.0/17",
     }
 
 
-def test_three_azs_share_the_compute_block_in_quarters(make: Make):
+def test_each_az_has_half_of_what_is_left_of_the_compute_block(make: Make):
     found = cidrs(make(availability_zone_ids=[*TWO_ZONES, "usw2-az2"], compute_cidr="100.64.0.0/16"))
     assert [found[f"Test/Network/{zone}/compute"] for zone in (*TWO_ZONES, "usw2-az2")] == [
-        "100.64.0.0/18",
-        "100.64.64.0/18",
+        "100.64.0.0/17",
         "100.64.128.0/18",
+        "100.64.192.0/19",
     ]
 
 
@@ -149,7 +149,7 @@ def test_the_compute_subnet_of_an_az_and_of_none_and_of_a_stranger(stack: cdk.St
     network = FleetNetwork(stack, "Network", availability_zone_ids=TWO_ZONES)
     first, second = (stack.resolve(network.compute_subnet(zone).subnet_id) for zone in TWO_ZONES)
     assert stack.resolve(network.compute_subnet().subnet_id) == first != second
-    assert network.compute_subnet("usw2-az1").ipv4_cidr_block == "10.1.128.0/17"
+    assert network.compute_subnet("usw2-az1").ipv4_cidr_block == "10.1.128.0/18"
     with pytest.raises(FleetError) as caught:
         network.compute_subnet("usw2-az2")
     assert [problem.code for problem in caught.value.problems] == [Code.ZONE_WITHOUT_SUBNET]
@@ -181,7 +181,7 @@ def test_values_known_only_at_deploy_time_pass(app: cdk.App):
         compute_cidr=blocks[1].value_as_string,
     )
     subnet = stack.resolve(network.zones[1].compute.cidr_block)
-    assert subnet == {"Fn::Select": [1, {"Fn::Cidr": [{"Ref": "Cidr1"}, 2, "15"]}]}
+    assert subnet == {"Fn::Select": [2, {"Fn::Cidr": [{"Ref": "Cidr1"}, 4, "14"]}]}
     private = stack.resolve(network.zones[1].private.cidr_block)
     assert private == {"Fn::Select": [1, {"Fn::Cidr": [{"Ref": "Cidr0"}, 16, "12"]}]}
     template = Template.from_stack(stack)

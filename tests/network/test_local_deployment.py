@@ -104,7 +104,7 @@ def test_destroying_leaves_what_was_to_be_kept_and_nothing_else(aws: LocalAws, a
     assert "10.0.0.0/16" in cidrs
     assert "10.8.0.0/16" not in cidrs
     left = ec2.describe_subnets(Filters=of_vpc(vpc_id))["Subnets"]
-    assert {subnet["CidrBlock"] for subnet in left} == {"10.1.0.0/17", "10.1.128.0/17"}
+    assert {subnet["CidrBlock"] for subnet in left} == {"10.1.0.0/17", "10.1.128.0/18"}
     groups = ec2.describe_security_groups(Filters=of_vpc(vpc_id))["SecurityGroups"]
     assert sorted(group["GroupName"] == "default" for group in groups) == [False, True]
     gateways = ec2.describe_nat_gateways(Filters=of_vpc(vpc_id))["NatGateways"]

@@ -19,20 +19,20 @@ def test_what_fits_gives_nothing_and_shows_in_the_plan(app: cdk.App, stack: cdk.
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
     assert network.reserve_addresses([p5_nodes(4), AddressClaim.for_file_system(owner="fsx")]) == []
     (zone,) = network.address_plan.zones
-    assert (zone.addresses, zone.headroom, zone.prefix_needed, zone.prefix_given) == (130, 32, 24, 16)
+    assert (zone.addresses, zone.headroom, zone.prefix_needed, zone.prefix_given) == (130, 32, 24, 17)
     app.synth()
 
 
 def test_40_p5_nodes_in_a_24_are_told_by_path_code_and_remedy(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24")
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
     (problem,) = network.reserve_addresses([p5_nodes(40)])
     assert problem.code == Code.SUBNET_TOO_SMALL
     assert problem.where == "network.compute_cidr"
-    assert "a /21" in problem.remedy
+    assert "a /20 or larger" in problem.remedy
 
 
 def test_clusters_that_fit_alone_but_not_together_are_told(stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24")
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
     assert network.reserve_addresses([p5_nodes(4, "one/workers")]) == []
     (problem,) = network.reserve_addresses([p5_nodes(4, "two/workers")])
     assert "one/workers" in problem.message
@@ -40,7 +40,7 @@ def test_clusters_that_fit_alone_but_not_together_are_told(stack: cdk.Stack):
 
 
 def test_synth_fails_when_a_caller_does_not_raise(app: cdk.App, stack: cdk.Stack):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/24")
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"], compute_cidr="10.1.0.0/23")
     network.reserve_addresses([p5_nodes(40)])
     with pytest.raises(RuntimeError, match=r"(?s)Test/Network.*LF220.*10\.1\.0\.0/24.*a /21"):
         app.synth()

@@ -63,11 +63,12 @@ class FleetNetwork(Construct):
         """Make the network, or raise `FleetError` with all that is wrong with it (LF201 to LF222, LF758).
 
         - `availability_zone_ids`: where to have compute subnets, e.g. `["usw2-az4"]`; up to 8. By id, because an AZ's
-          name stands for another place in each account, and capacity is bought by id. The first is the default one.
+          name stands for another place in each account, and capacity is bought by id. The first is the default one, and
+          has the largest compute subnet. Append further ones: to take one out, or to change the order, moves subnets.
         - `cidr`: block of the public and private subnets, of which each AZ takes a sixteenth. A token is taken as a
           /16. Default: `10.0.0.0/16`.
-        - `compute_cidr`: block of the compute subnets, split evenly among the AZs rounded up to a power of two: one
-          AZ has all of it. A change of that number moves, and so replaces, compute subnets. Default: `10.1.0.0/16`.
+        - `compute_cidr`: block of the compute subnets, of which each AZ takes half of what those before it have left:
+          the first has a half, the second a quarter. An AZ that is appended moves no subnet. Default: `10.1.0.0/16`.
         - `internet`: default `NAT`: a NAT gateway in each AZ, so that no AZ depends on another, and no traffic pays
           for crossing; its price is small beside one accelerated node's. `SHARED_NAT`: one in the first AZ for all.
           `NONE`: a closed network, without internet gateway, NAT or public subnets.

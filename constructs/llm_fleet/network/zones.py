@@ -31,7 +31,7 @@ def make_zones(
             zone_construct_id(zone_id, index),
             vpc_id=vpc_id,
             availability_zone_id=zone_id,
-            cidrs=zone_cidrs(cidr, compute_cidr, zone=index, zones=len(availability_zone_ids)),
+            cidrs=zone_cidrs(cidr, compute_cidr, zone=index),
             compute_block=compute_block,
             internet_exit=internet_exit,
             name=f"{name}/{zone_id}",

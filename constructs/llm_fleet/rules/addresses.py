@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from llm_fleet.catalog.addresses import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.network_layout import compute_slot
 from llm_fleet.rules.network_zone_plan import ZonePlan
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
@@ -119,21 +120,23 @@ def _takers(zone: ZonePlan) -> list[AddressClaim]:
 
 
 def _larger(zone: ZonePlan, plan: AddressPlan) -> str:
-    """Say what to write: the size of the subnet, and of the whole block when several AZs share it."""
+    """Say what to write: the size of the whole block, of which the AZ has a part."""
     largest = address_facts().largest_block_prefix
     if zone.prefix_needed is None:
         return f"spread the nodes over several AZs: a subnet is at most a /{largest}"
     if plan.existing:
         return f"the smallest CIDR that fits is a /{zone.prefix_needed}: use a subnet of that size, or fewer nodes"
-    zones = len(plan.zones)
-    if zones == 1:
-        return f"the smallest CIDR that fits is a /{zone.prefix_needed}: give compute_cidr that size or a larger one"
-    block = zone.prefix_needed - (zones - 1).bit_length()
+    slots, _ = compute_slot(plan.zones.index(zone))
+    share = "half" if slots == 2 else f"one part in {slots}"
+    block = zone.prefix_needed - (slots - 1).bit_length()
     if block < largest:
-        return f"each of the {zones} AZs would need a /{zone.prefix_needed}, more than one /{largest} holds: use fewer"
+        return (
+            f"it would need a /{zone.prefix_needed}, and {zone.availability_zone_id} has {share} of a /{largest} at "
+            "most: name the AZ with the most nodes first in a new network, or use fewer nodes"
+        )
     return (
-        f"the smallest CIDR that fits is a /{zone.prefix_needed}: "
-        f"give compute_cidr a /{block} or larger, which {zones} AZs share evenly"
+        f"the smallest subnet that fits is a /{zone.prefix_needed}, and {zone.availability_zone_id} has {share} of "
+        f"compute_cidr: give that a /{block} or larger"
     )
 
 

@@ -11,7 +11,7 @@ from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.network_cidrs import check_cidrs, check_subnet_cidrs, check_vpc_cidrs
 from llm_fleet.rules.network_endpoints import check_endpoints, check_without_endpoints, interface_endpoints
-from llm_fleet.rules.network_layout import compute_slots, primary_slots
+from llm_fleet.rules.network_layout import compute_slot, primary_slots
 from llm_fleet.rules.network_load_balancers import check_load_balancer_zones
 from llm_fleet.rules.network_zones import check_zones
 from llm_fleet.rules.problem import Problem
@@ -148,8 +148,11 @@ def _check_primary_split(cidr: str, endpoints: int) -> list[Problem]:
 
 
 def _check_compute_split(compute_cidr: str, zones: int) -> list[Problem]:
+    """Ask of the compute CIDR that the last AZ, which has the smallest part, has a subnet."""
     smallest = address_facts().smallest_block_prefix
-    return _check_split("compute_cidr", compute_cidr, compute_slots(zones), smallest, f"{zones} compute subnets")
+    slots, _ = compute_slot(zones - 1)
+    what = f"the last of {zones} compute subnets, of which each takes half of what is left"
+    return _check_split("compute_cidr", compute_cidr, slots, smallest, what)
 
 
 def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str) -> list[Problem]:

@@ -47,9 +47,16 @@ def most_load_balancer_zones(zones: int) -> int:
     return max(0, address_facts().most_zones - len(database_slots()) - zones)
 
 
-def compute_slots(zones: int) -> int:
-    """Return into how many equal parts the compute CIDR is cut: `zones`, rounded up to a power of two."""
-    return 1 << (zones - 1).bit_length()
+def compute_slot(zone: int) -> tuple[int, int]:
+    """Return into how many equal parts the compute CIDR is cut for the AZ at index `zone`, and which of them it takes.
+
+    Each AZ takes half of what those before it have left: the first a half of the block, the second a quarter. So the
+    first one, where the capacity is, keeps a large subnet, and an AZ that is appended later finds room without moving
+    the others. A subnet that moves is replaced, and made before the old one is deleted: EC2 would refuse it
+    (`InvalidSubnet.Conflict`).
+    """
+    slots = 2 ** (zone + 1)
+    return slots, slots - 2
 
 
 def slice_cidr(cidr: str, slots: int, slot: int) -> str:
@@ -63,8 +70,7 @@ def slice_cidr(cidr: str, slots: int, slot: int) -> str:
 
 
 def compute_subnet_cidrs(compute_cidr: str, availability_zone_ids: Sequence[str]) -> dict[str, str | None]:
-    """Return the compute subnet of each AZ id: equal parts of `compute_cidr`. `None` where it is a CDK token."""
+    """Return the compute subnet of each AZ id, see `compute_slot`. `None` where `compute_cidr` is a CDK token."""
     if is_unresolved(compute_cidr):
         return dict.fromkeys(availability_zone_ids)
-    slots = compute_slots(len(availability_zone_ids))
-    return {zone: slice_cidr(compute_cidr, slots, slot) for slot, zone in enumerate(availability_zone_ids)}
+    return {zone: slice_cidr(compute_cidr, *compute_slot(index)) for index, zone in enumerate(availability_zone_ids)}

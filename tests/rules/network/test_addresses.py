@@ -58,7 +58,8 @@ def test_40_p5_nodes_do_not_fit_a_24():
     assert "32 to replace one" in problem.message
     assert "5 that AWS reserves" in problem.message
     assert problem.value == "10.1.0.0/24"
-    assert "smallest CIDR that fits is a /21" in problem.remedy
+    assert "smallest subnet that fits is a /21" in problem.remedy
+    assert "usw2-az4 has half of compute_cidr: give that a /20 or larger" in problem.remedy
 
 
 def test_the_smallest_cidr_that_is_offered_fits_and_the_next_smaller_does_not():
@@ -76,12 +77,12 @@ def test_room_for_a_replacement_is_asked_for_to_the_last_address():
     )
 
 
-def test_several_azs_share_the_block_and_the_remedy_counts_them():
-    claims = [nodes("ml.p5.48xlarge", 40, "usw2-az4"), nodes("ml.m5.xlarge", 1, "usw2-az1")]
+def test_the_remedy_counts_what_part_of_the_block_an_az_has():
+    claims = [nodes("ml.m5.xlarge", 1, "usw2-az4"), nodes("ml.p5.48xlarge", 40, "usw2-az1")]
     subnets = {"usw2-az4": "10.1.0.0/24", "usw2-az1": "10.1.1.0/24", "usw2-az2": "10.1.2.0/24"}
     problem = only(check_addresses(plan_addresses(claims, subnet_cidrs=subnets)), Code.SUBNET_TOO_SMALL, "compute_cidr")
-    assert "usw2-az4" in problem.message
-    assert "compute_cidr a /19 or larger, which 3 AZs share" in problem.remedy
+    assert "usw2-az1" in problem.message
+    assert "usw2-az1 has one part in 4 of compute_cidr: give that a /19 or larger" in problem.remedy
 
 
 def test_what_no_subnet_can_hold_is_to_be_spread():

@@ -39,7 +39,7 @@ def check(**changes: Any) -> list[Problem]:
         {"cidr": "10.5.0.0/16", "compute_cidr": "10.0.0.0/16"},
         {"cidr": "100.64.0.0/16", "compute_cidr": "100.65.0.0/16"},
         {"cidr": "10.0.0.0/24"},
-        {"compute_cidr": "10.1.0.0/28"},
+        {"compute_cidr": "10.1.0.0/27"},
         {"internet": "none"},
         {"internet": "shared-nat"},
         {"internet": TOKEN},
@@ -112,7 +112,7 @@ def test_a_primary_block_too_small_for_the_endpoints_of_a_closed_network():
 def test_a_compute_block_too_small_for_its_azs():
     zones = ["usw2-az1", "usw2-az2", "usw2-az3"]
     problem = only(check(availability_zone_ids=zones, compute_cidr="10.1.0.0/27"), Code.CIDR_SPLIT, "compute_cidr")
-    assert problem.remedy == "choose a /26 or larger"
+    assert problem.remedy == "choose a /25 or larger"
 
 
 def test_no_az():
@@ -232,8 +232,9 @@ def test_an_existing_networks_azs_are_told_where_its_subnets_are_named():
 
 def test_every_size_that_is_allowed_can_be_written():
     facts = address_facts()
-    for prefix in range(facts.largest_block_prefix, facts.smallest_block_prefix + 1):
+    for prefix in range(facts.largest_block_prefix, facts.smallest_block_prefix):
         assert check(compute_cidr=f"10.1.0.0/{prefix}") == []
+    only(check(compute_cidr=f"10.1.0.0/{facts.smallest_block_prefix}"), Code.CIDR_SPLIT, "compute_cidr")
 
 
 def test_an_az_that_is_to_be_without_endpoints_is_one_of_the_network():
