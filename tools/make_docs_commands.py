@@ -9,7 +9,8 @@ from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "commands" / "index.md"
 _EXITS = """
-Exit codes: 0 good, 1 problems, 2 a wrong command line, 3 AWS could not be asked (or not of everything), 130 Ctrl-C.
+Exit codes: 0 good, 1 problems, 2 a wrong command line, 3 AWS could not be asked (or not of everything), 4 done without
+keys that `import` did not understand, 130 Ctrl-C.
 Where `--json` is given, problems are on standard output as JSON, too.
 """
 

@@ -1,6 +1,7 @@
 """Where the clusters of a fleet file keep Slurm's accounting."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -48,21 +49,22 @@ def parallelcluster_accounting(
     if config.of_fleet:
         return Accounting.database(_made(database))
     guard = group(config.security_group_id) if config.security_group_id else None
+    munge_key = _secret(scope, "MungeKey", config.munge_key_secret_arn)
     if config.slurmdbd_host is not None:
         return Accounting.slurmdbd(
-            config.slurmdbd_host,
-            port=config.slurmdbd_port,
-            munge_key_secret=_secret(scope, "MungeKey", config.munge_key_secret_arn),
-            connections=guard,
+            config.slurmdbd_host, port=config.slurmdbd_port, munge_key_secret=munge_key, connections=guard
         )
+    if config.endpoint is None:
+        return Accounting(munge_key_secret=munge_key, guard=guard, port=config.port)
     existing = SlurmDatabase.from_attributes(
-        endpoint=config.endpoint or "",  # the fleet file has been refused without one
+        endpoint=config.endpoint,
         user_name=config.user_name,
         port=config.port,
         password_secret=_secret(scope, _SECRET, config.password_secret_arn),
         connections=guard,
     )
-    return Accounting.database(existing, database_name=config.database_name)
+    made = Accounting.database(existing, database_name=config.database_name)
+    return replace(made, munge_key_secret=munge_key)
 
 
 def _made(database: SlurmDatabase | None) -> SlurmDatabase:

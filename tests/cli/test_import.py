@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
+from llm_fleet.cli.main import main
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import parse_fleet
 
@@ -188,6 +189,65 @@ def test_strategy_means_no_continuous_provisioning(tmp_path: Path) -> None:
     request = {"InstanceGroups": [CONTROLLER], "Orchestrator": {"Slurm": {"SlurmConfigStrategy": "Managed"}}}
     cluster = fleet_of(tmp_path, request).hyperpod_clusters["my-request"]
     assert (cluster.node_provisioning_mode, cluster.slurm_config_strategy) == (None, "Managed")
+
+
+def test_one_group_alone_is_a_request(tmp_path: Path) -> None:
+    assert list(fleet_of(tmp_path, CONTROLLER).hyperpod_clusters["my-request"].groups) == ["controller"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "AWSTemplateFormatVersion: '2010-09-09'\nResources: {Cluster: {Type: 'AWS::SageMaker::Cluster'}}\n",
+            "template",
+        ),
+        ("Resources:\n  Cluster:\n    Type: AWS::SageMaker::Cluster\n    Name: !Ref Name\n", "CloudFormation template"),
+        ('{"Resources": {"Cluster": {"Type": "AWS::SageMaker::Cluster"}}}', "CloudFormation template"),
+        ('{"version": "1.0.0", "worker_groups": [{"instance_group_name": "w"}]}', "provisioning_parameters.json"),
+    ],
+)
+def test_what_is_no_request_is_recognized(tmp_path: Path, text: str, said: str) -> None:
+    (problem,) = failure(tmp_path, text).problems
+    assert problem.code.value == "LF151"
+    assert said in problem.message
+
+
+def test_the_cluster_is_named_as_asked_else_as_written_else_after_a_short_file(tmp_path: Path) -> None:
+    def names(stem: str, request: Any, name: str | None = None) -> list[str]:
+        path = tmp_path / f"{stem}.json"
+        path.write_text(json.dumps(request))
+        result = import_request(path, region="us-west-2", name=name)
+        said = [note.text for note in result.notes if "cluster is called" in note.text or "as asked" in note.text]
+        assert bool(said) is ("ClusterName" not in request or name is not None)
+        return list(parse_fleet(result.text).hyperpod_clusters)
+
+    written = {"ClusterName": "written", "InstanceGroups": [CONTROLLER]}
+    assert names("short", written, "asked") == ["asked"]
+    assert names("short", written) == ["written"]
+    assert names("short", [CONTROLLER]) == ["short"]
+    assert names("x" * 31, [CONTROLLER]) == ["cluster"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "exit_code"),
+    [
+        ([CONTROLLER], 0),
+        ([{**CONTROLLER, "instance_count": 1}], 4),
+        ([{**CONTROLLER, "TreadsPerCore": 1}], 4),
+        ([{"instance_group_name": "controller", "InstanceType": "ml.m5.xlarge", "InstanceCount": "1"}], 0),
+        ([{**CONTROLLER, "InstanceType": "ml.m5.xlrage"}], 1),
+    ],
+)
+def test_what_is_not_understood_has_an_exit_code_of_its_own(
+    tmp_path: Path, request_: Any, exit_code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request_))
+    out = tmp_path / "fleet.yaml"
+    assert main(["import", str(path), "--region", "us-west-2", "--name", "train", "-o", str(out)]) == exit_code
+    assert ("not understood: " in capsys.readouterr().err) is (exit_code == 4)
+    assert out.exists() is (exit_code != 1)
 
 
 def test_numbers_as_text_are_mended(tmp_path: Path) -> None:

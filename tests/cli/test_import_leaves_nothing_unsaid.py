@@ -92,7 +92,8 @@ def test_unknown_members_are_named_with_the_nearest(tmp_path: Path) -> None:
     controller, workers = REQUEST["InstanceGroups"]
     told = outcome(tmp_path, {**REQUEST, "InstanceGroups": [controller, {**workers, "TreadsPerCore": 1}]})
     assert (
-        "left out: InstanceGroups[1].TreadsPerCore, which the API does not have; did you mean ThreadsPerCore?" in told
+        "not understood: InstanceGroups[1].TreadsPerCore, which the API does not have; did you mean ThreadsPerCore?"
+        in told
     )
 
 

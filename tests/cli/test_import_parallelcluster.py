@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 import yaml
 
@@ -15,6 +16,7 @@ from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_req
 from llm_fleet.cli.main import main
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet_stacks.fleet_stacks import FleetStacks
 from tests.cli.parallelcluster_values import value_of
 
 DATA = Path(__file__).parents[1] / "data"
@@ -138,14 +140,43 @@ def test_a_lustre_that_parallelcluster_would_make_is_the_fleets(tmp_path: Path) 
     assert fleet.storage.fsx.settings.per_unit_storage_throughput == 250
 
 
+@pytest.mark.parametrize("with_database", [False, True])
+def test_a_munge_key_is_kept_with_a_database_and_alone(tmp_path: Path, app: cdk.App, with_database: bool) -> None:
+    secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:{}-AbCdEf"
+    configuration = with_("Scheduling/SlurmSettings/MungeKeySecretArn", secret.format("munge"))
+    if with_database:
+        database = {"Uri": "db.example.com:3306", "UserName": "slurm", "PasswordSecretArn": secret.format("password")}
+        configuration = with_("Scheduling/SlurmSettings/Database", database, configuration)
+    result = imported(tmp_path, configuration)
+    assert cluster_of(result).accounting is not None
+    FleetStacks.make(app, parse_fleet(result.text), account="111122223333")
+    assembly = app.synth()
+    (template,) = [
+        json.dumps(stack.template) for stack in assembly.stacks if "MungeKeySecretArn" in str(stack.template)
+    ]
+    assert secret.format("munge") in template
+    assert ('"Database"' in template) is with_database
+    assert '"Sid": "MungeKey"' in template, "the provider's validators read it"
+
+
 def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
     result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/JobExclusiveAlocation", True))
     assert any(
-        note.kind == "left out"
+        note.kind == "not understood"
         and "SlurmQueues trn1.JobExclusiveAlocation" in note.text
         and "JobExclusiveAllocation" in note.text
         for note in result.notes
     )
+
+
+def test_the_cluster_is_named_as_asked_and_not_after_a_long_file(tmp_path: Path) -> None:
+    long = tmp_path / "our-production-cluster-as-it-was-exported-in-november.yaml"
+    long.write_text(yaml.safe_dump(PLAIN))
+    given: dict[str, Any] = {"zones": ("usw2-az4",), "vpc": "vpc-0123456789abcdef0"}
+    assert list(parse_fleet(import_request(long, **given).text).clusters) == ["cluster"]
+    named = parse_fleet(import_request(long, name="train", **given).text)
+    assert (named.name, list(named.clusters)) == ("train", ["train"])
+    assert list(parse_fleet(imported(tmp_path, PLAIN).text).clusters) == ["cluster"]
 
 
 def test_efa_without_a_word_on_placement_is_mended(tmp_path: Path) -> None:

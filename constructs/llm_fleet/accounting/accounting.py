@@ -21,6 +21,8 @@ from llm_fleet.rules.problem import raise_problems
 class Accounting:
     """Slurm's accounting outside a ParallelCluster. Make one with `database` or `slurmdbd`.
 
+    With `munge_key_secret` alone the cluster has a munge key of yours, and keeps no accounts.
+
     It has the shape that the rules judge (`AccountingLike`). The cluster names the schema, opens the port and lets
     what reads a secret read it.
     """
@@ -38,7 +40,7 @@ class Accounting:
     slurmdbd_port: int | None = None
     """`ExternalSlurmdbd/Port`."""
     munge_key_secret: secretsmanager.ISecret | None = None
-    """`MungeKeySecretArn`: the key in Base64, which the cluster and its slurmdbd share."""
+    """`MungeKeySecretArn`: the key in Base64, which the cluster shares with a slurmdbd or with machines of yours."""
     guard: ec2.IConnectable | None = None
     """What lets the cluster in to `port`; `None` when it is let in already."""
     port: int | None = None

@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from llm_fleet.cli.exit_codes import ExitCode
+
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check a fleet file."""
@@ -50,7 +52,11 @@ def import_(arguments: argparse.Namespace) -> int:
 
     try:
         imported = import_request(
-            Path(arguments.file), region=arguments.region, zones=tuple(arguments.az), vpc=arguments.vpc
+            Path(arguments.file),
+            name=arguments.name,
+            region=arguments.region,
+            zones=tuple(arguments.az),
+            vpc=arguments.vpc,
         )
     except ImportFailure as failure:
         _tell(failure.notes)
@@ -62,7 +68,7 @@ def import_(arguments: argparse.Namespace) -> int:
     _tell(imported.notes)
     if arguments.out is not None:
         print(f"wrote {arguments.out}", file=sys.stderr)
-    return 0
+    return ExitCode.NOT_UNDERSTOOD if imported.not_understood else ExitCode.FINE
 
 
 def _tell(notes: tuple[object, ...]) -> None:

@@ -14,5 +14,7 @@ class ExitCode(IntEnum):
     """The command line itself is wrong."""
     NOT_ASKED = 3
     """AWS could not be asked, or not of everything: credentials, a denied call, throttling, the network."""
+    NOT_UNDERSTOOD = 4
+    """Done, without keys that were not understood: `import` names each, which may be misspelled."""
     INTERRUPTED = 130
     """Ctrl-C."""

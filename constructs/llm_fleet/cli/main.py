@@ -83,9 +83,10 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "file",
         metavar="FILE",
-        help="ParallelCluster's YAML; or a request of `aws sagemaker create-cluster` as JSON: whole, its groups, or a "
-        "filled-in skeleton",
+        help="ParallelCluster's YAML; or a request of `aws sagemaker create-cluster` as JSON: whole, its groups, one "
+        "group, or a filled-in skeleton. A key that is not understood is named and left out, and the exit code is 4",
     )
+    verb.add_argument("--name", help="name of the cluster (default: the one in FILE, else that of FILE if it is short)")
     verb.add_argument("--region", help="AWS Region, e.g. us-west-2, where the file does not name it")
     verb.add_argument("--az", action="append", default=[], metavar="ID", help="AZ id, e.g. usw2-az4; one a subnet")
     verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the file's subnets are in")

@@ -15,6 +15,7 @@ from llm_fleet.parallelcluster.node_groups import node_groups
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.people import tells_directory_twice
 from llm_fleet.parallelcluster.training_checks import check_training_of
+from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_settings import NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
@@ -50,7 +51,7 @@ def _node_problems(shape: ClusterShape, given: NodeScripts | None, setup: NodeSe
         *check_downloads(setup),
         *check_node_metrics(setup, shape.region),
         *_people(shape, setup),
-        *check_people_of(setup, has_accounting=shape.accounting is not None, on_parallelcluster=True),
+        *check_people_of(setup, has_accounting=keeps_records(shape.accounting), on_parallelcluster=True),
         *check_training_of(shape, setup),
         *_untold(given, setup),
     ]

@@ -20,15 +20,14 @@ def render_slurm_settings(slurm: SlurmSettingsLike, accounting: AccountingLike |
 
 
 def _accounting(accounting: AccountingLike) -> dict[str, Any]:
+    database = {
+        "Uri": accounting.database_uri,
+        "UserName": accounting.user_name,
+        "PasswordSecretArn": accounting.password_secret_arn,
+        "DatabaseName": accounting.database_name,
+    }
     return {
-        "Database": pruned(
-            {
-                "Uri": accounting.database_uri,
-                "UserName": accounting.user_name,
-                "PasswordSecretArn": accounting.password_secret_arn,
-                "DatabaseName": accounting.database_name,
-            }
-        ),
+        "Database": {} if accounting.database_uri is None else pruned(database),
         "ExternalSlurmdbd": pruned({"Host": accounting.slurmdbd_host, "Port": accounting.slurmdbd_port}),
         "MungeKeySecretArn": accounting.munge_key_secret_arn,
     }

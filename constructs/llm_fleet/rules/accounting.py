@@ -37,6 +37,11 @@ def check_accounting_fields(accounting: AccountingLike) -> list[Problem]:
     ]
 
 
+def keeps_records(accounting: AccountingLike | None) -> bool:
+    """Return whether Slurm keeps accounts: with a database or a slurmdbd elsewhere, not by a munge key alone."""
+    return accounting is not None and (accounting.database_uri is not None or accounting.slurmdbd_host is not None)
+
+
 def check_has_password_secret(*, told: bool) -> list[Problem]:
     """Return a problem unless the secret with the password alone was told of a database for a ParallelCluster."""
     return [] if told else [_wrong_form("password_secret", "the password and nothing else", "ParallelCluster")]
@@ -60,6 +65,9 @@ def _check_one_place(accounting: AccountingLike) -> list[Problem]:
     here, there = accounting.database_uri is not None, accounting.slurmdbd_host is not None
     if here is not there:
         return _check_beside_slurmdbd(accounting) if there else []
+    of_database = (accounting.password_secret_arn, accounting.database_name)
+    if not here and accounting.munge_key_secret_arn is not None and of_database == (None, None):
+        return []  # The cluster keeps no records, and its key is the user's: ParallelCluster takes it by itself.
     both = "both a database and a slurmdbd elsewhere are named"
     return [
         Problem(
@@ -67,7 +75,9 @@ def _check_one_place(accounting: AccountingLike) -> list[Problem]:
             path=("slurmdbd_host",) if here else ("database_uri",),
             value=accounting.slurmdbd_host,
             message=both if here else "neither a database nor a slurmdbd elsewhere is named",
-            remedy="keep one: the slurmdbd has a database of its own" if here else "name one of the two",
+            remedy="keep one: the slurmdbd has a database of its own"
+            if here
+            else "name one of the two, or the secret of a munge key and nothing else",
         )
     ]
 

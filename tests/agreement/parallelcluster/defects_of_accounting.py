@@ -133,5 +133,6 @@ DEFECTS = (
         cluster=_elsewhere(munge_key_secret_arn="arn:aws:ssm:us-west-2:111122223333:parameter/munge"),
         code=Code.ACCOUNTING_SECRET,
         validator="ArnServiceAndResourceValidator",
+        good=_elsewhere(slurmdbd_host=None),
     ),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.cli.importing.mend import Mender
-from llm_fleet.cli.importing.notes import Note, Notes
+from llm_fleet.cli.importing.notes import Note, NoteKind, Notes
 from llm_fleet.cli.importing.parallelcluster.read import read_parallelcluster
 from llm_fleet.cli.importing.parallelcluster.translate import translate_parallelcluster
 from llm_fleet.cli.importing.request import read_request
@@ -29,6 +29,11 @@ class Imported:
     text: str
     notes: tuple[Note, ...]
 
+    @property
+    def not_understood(self) -> int:
+        """How many keys are not in it because nothing is known by their names."""
+        return sum(note.kind is NoteKind.NOT_UNDERSTOOD for note in self.notes)
+
 
 class ImportFailure(FleetError):
     """A request that no fleet file can be made of; `notes` tell what was done until then."""
@@ -40,7 +45,12 @@ class ImportFailure(FleetError):
 
 
 def import_request(
-    path: Path, *, region: str | None = None, zones: tuple[str, ...] = (), vpc: str | None = None
+    path: Path,
+    *,
+    name: str | None = None,
+    region: str | None = None,
+    zones: tuple[str, ...] = (),
+    vpc: str | None = None,
 ) -> Imported:
     """Return the fleet file for the request at `path`.
 
@@ -49,7 +59,8 @@ def import_request(
     """
     notes = Notes()
     try:
-        translation = _translate(path, Asked(stem=path.stem, region=region, zones=zones, vpc=vpc), notes)
+        asked = Asked(stem=path.stem, name=name, region=region, zones=zones, vpc=vpc)
+        translation = _translate(path, asked, notes)
         if translation.problems:
             raise FleetError(translation.problems, subject=str(path))
         text = to_yaml(translation.fleet, heading=_heading(path), comments=_comments(translation.fleet))

@@ -55,7 +55,7 @@ class Mender:
             if name is None:
                 continue
             if name in mended:
-                self.notes.left_out(f"{_say((*path, key))}: {name} is there already")
+                self.notes.not_understood(f"{_say((*path, key))}: {name} is there already")
                 continue
             inner = self._value(member, shape.get(name, shape.get("*")), (*path, name))
             if (_is_blank(inner) and name not in _MEANS_SOMETHING_EMPTY) or (inner == 0 and name in _NOT_ZERO):
@@ -75,7 +75,7 @@ class Mender:
             return name
         offer = nearest(key, shape)
         hint = f"; did you mean {offer}?" if offer else ""
-        self.notes.left_out(f"{_say((*path, key))}, which the API does not have{hint}")
+        self.notes.not_understood(f"{_say((*path, key))}, which the API does not have{hint}")
         return None
 
     def _scalar(self, value: Any, kind: str, path: tuple[PathPart, ...]) -> Any:

@@ -13,6 +13,8 @@ class NoteKind(StrEnum):
     """The request did not say it, or leaves it to the fleet."""
     LEFT_OUT = "left out"
     """It has no place in a fleet file."""
+    NOT_UNDERSTOOD = "not understood"
+    """It may be misspelled, and is not in the fleet file: the file may say something else than the request meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,10 @@ class Notes:
     def left_out(self, text: str) -> None:
         """Say that something of the request is not in the fleet file, and why."""
         self._add(NoteKind.LEFT_OUT, text)
+
+    def not_understood(self, text: str) -> None:
+        """Say that something is not in the fleet file because it is nothing that is known, a typo perhaps."""
+        self._add(NoteKind.NOT_UNDERSTOOD, text)
 
     def _add(self, kind: NoteKind, text: str) -> None:
         note = Note(kind=kind, text=text)

@@ -1,6 +1,7 @@
-"""Reads the request of `aws sagemaker create-cluster`: whole, its groups alone, or a filled-in skeleton."""
+"""Reads the request of `aws sagemaker create-cluster`: whole, its groups, one group, or a filled-in skeleton."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,6 +11,10 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, Problem
 
 _GROUPS = "InstanceGroups"
+_GROUP = "instancegroupname"
+_TEMPLATE = re.compile(r"^(AWSTemplateFormatVersion|Resources)[ \t]*:", re.M)
+_PROVISIONING = {"controller_group", "worker_groups", "login_group", "workload_manager"}
+"""Keys of the file that the lifecycle scripts of AWS's samples read on each node."""
 
 
 def read_request(path: Path) -> dict[str, Any]:
@@ -18,12 +23,31 @@ def read_request(path: Path) -> dict[str, Any]:
     Raises `FleetError` (LF101 to LF103, LF150, LF151) when there is none.
     """
     subject = str(path)
-    document = _parse(read_text(path, noun="request"), subject)
+    text = read_text(path, noun="request")
+    if _TEMPLATE.search(text):
+        raise _of_another_kind(*_CLOUDFORMATION, subject)
+    document = _parse(text, subject)
     if isinstance(document, list):
         return {_GROUPS: cast(list[Any], document)}
     if not isinstance(document, dict):
         raise _shape_error("a request is a JSON object, or a list of instance groups", subject)
-    return cast(dict[str, Any], document)
+    request = cast(dict[str, Any], document)
+    if "AWSTemplateFormatVersion" in request or "Resources" in request:
+        raise _of_another_kind(*_CLOUDFORMATION, subject)
+    if request.keys() & _PROVISIONING:
+        raise _of_another_kind(*_PARAMETERS, subject)
+    is_group = any(key.casefold().replace("_", "").replace("-", "") == _GROUP for key in request)
+    return {_GROUPS: [request]} if is_group else request
+
+
+_CLOUDFORMATION = (
+    "this is a CloudFormation template, not a request",
+    "give the properties of its AWS::SageMaker::Cluster as JSON, with values in place of references",
+)
+_PARAMETERS = (
+    "this is provisioning_parameters.json, which tells lifecycle scripts about groups and has no instance types",
+    "give the request that you pass to `aws sagemaker create-cluster`; the fleet's scripts need no such file",
+)
 
 
 def _parse(text: str, subject: str) -> Any:
@@ -69,4 +93,8 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _shape_error(message: str, subject: str) -> FleetError:
     remedy = "give the JSON that you pass to `aws sagemaker create-cluster`, or its InstanceGroups"
+    return _of_another_kind(message, remedy, subject)
+
+
+def _of_another_kind(message: str, remedy: str, subject: str) -> FleetError:
     return FleetError([Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy)], subject=subject)

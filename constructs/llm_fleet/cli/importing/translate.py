@@ -22,6 +22,8 @@ _NOT_CARRIED = {
     "AutoScaling": "Karpenter is for EKS",
     "ClusterRole": "it is for autoscaling on EKS",
 }
+_SHORT = 30
+"""Characters of a file's name that a cluster is called after: with accounting, ParallelCluster takes few more."""
 _ACCOUNT = re.compile(r"arn:[a-z-]+:iam::(\d{12}):role/")
 
 
@@ -30,10 +32,27 @@ class Asked:
     """What the user says beside the request."""
 
     stem: str
-    """Name of the request's file, without its ending: it names what the request leaves without a name."""
+    """Name of the request's file, without its ending: where it is short, it names a cluster without a name."""
+    name: str | None = None
+    """Of the cluster."""
     region: str | None = None
     zones: Sequence[str] = ()
     vpc: str | None = None
+
+    def cluster_name(self, written: str, notes: Notes) -> str:
+        """Return how the cluster is called; `written` is its name in the request, empty where it has none there."""
+        if self.name is not None:
+            if written not in ("", self.name):
+                notes.mended(f"ClusterName {written} is {self.name}, as asked")
+            return self.name
+        if written:
+            return written
+        after_file = fleet_name_of(self.stem)
+        if after_file and len(self.stem) <= _SHORT:
+            notes.chosen(f"the cluster is called {after_file}, after the file; --name gives it another name")
+            return after_file
+        notes.chosen("the cluster is called cluster: the file's name is no short name; --name gives it another")
+        return "cluster"
 
 
 @dataclass(slots=True)
@@ -52,9 +71,7 @@ def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Transla
         result.problems.append(_eks(request["Orchestrator"]["Eks"]))
     if result.problems:
         return result
-    cluster_name = str(request.get("ClusterName", "")) or fleet_name_of(asked.stem) or "cluster"
-    if "ClusterName" not in request:
-        notes.chosen(f"the cluster is called {cluster_name}, after the file: the request has no ClusterName")
+    cluster_name = asked.cluster_name(str(request.get("ClusterName", "")), notes)
     region = tell_region(request, asked.region, asked.zones, notes, result.problems)
     network = tell_network(request, asked.zones, asked.vpc, notes, result.problems)
     roles = infer_roles(groups, notes, result.problems)

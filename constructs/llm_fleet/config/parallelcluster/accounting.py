@@ -12,7 +12,7 @@ from llm_fleet.config.values import SecretArn, SecurityGroupId
 
 
 class SlurmAccountingConfig(FleetModel):
-    """A MySQL-compatible database for slurmdbd on the head node, or a slurmdbd that runs elsewhere."""
+    """A MySQL-compatible database for slurmdbd on the head node, a slurmdbd elsewhere, or a munge key alone."""
 
     written_as: ClassVar[Mapping[str, str]] = {"database_uri": "endpoint", "slurmdbd_port": "port"}
     other_words: ClassVar[Mapping[str, str]] = {
@@ -37,7 +37,8 @@ class SlurmAccountingConfig(FleetModel):
     slurmdbd_host: str | None = Field(default=None, alias="slurmdbd")
     """Host name of a slurmdbd that runs elsewhere, in place of a database."""
     munge_key_secret_arn: SecretArn | None = Field(default=None, alias="munge_key")
-    """ARN of the secret with the munge key, in Base64, which the cluster shares with that slurmdbd."""
+    """ARN of the secret with the munge key, in Base64, which the cluster shares with that slurmdbd. Without database or
+    slurmdbd, Slurm keeps no accounts, and the key is one that machines of yours share. Default: the cluster's own."""
     port: int | None = None
     """Default: 3306 of a database, 6819 of a slurmdbd."""
     security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")

@@ -9,6 +9,7 @@ from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.named_files.lock_file import lock_problems, locked_files
+from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_users import check_users
 from llm_fleet.rules.people.check import PeopleSettings, check_people
 from llm_fleet.rules.people.directory import SSSD_PACKAGES, directory_twice
@@ -50,7 +51,7 @@ def _homes(fleet: Fleet) -> list[Problem]:
 
 
 def _of_cluster(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
-    accounting = not isinstance(cluster, ParallelClusterConfig) or cluster.accounting is not None
+    accounting = not isinstance(cluster, ParallelClusterConfig) or keeps_records(cluster.accounting)
     yield from check_people(
         PeopleSettings(
             users=tuple(cluster.people.values()),

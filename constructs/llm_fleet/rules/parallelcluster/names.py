@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
+from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
 from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike, QueueLike
@@ -18,7 +19,7 @@ def check_cluster_name(cluster: ParallelClusterLike) -> list[Problem]:
     if is_unresolved(name):
         return []
     limits = parallelcluster_limits()
-    accounting = cluster.accounting is not None
+    accounting = keeps_records(cluster.accounting)
     longest = (limits.cluster_name_accounting if accounting else limits.cluster_name.maximum) or 0
     longest -= HASH_SUFFIX_LENGTH
     faults: list[str] = []

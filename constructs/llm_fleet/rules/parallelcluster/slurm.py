@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from llm_fleet.catalog.parallelcluster import denied_slurm_settings
+from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
 from llm_fleet.rules.parallelcluster.part_protocols import SlurmSettingsLike
@@ -69,7 +70,7 @@ def check_accounting_settings(cluster: ParallelClusterLike) -> list[Problem]:
 
     Stricter: with an external slurmdbd ParallelCluster writes these settings too, but does not look for others.
     """
-    if cluster.accounting is None or is_unresolved(cluster.slurm.custom_settings):
+    if not keeps_records(cluster.accounting) or is_unresolved(cluster.slurm.custom_settings):
         return []
     return [
         problem

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from llm_fleet.cli.importing.notes import Notes
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overrides import check_overrides
 from llm_fleet.rules.parallelcluster.typed_keys import Place
 from llm_fleet.rules.problem import PathPart
 
+_KNOWN = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT)
+"""Refused as overrides, and understood all the same."""
 _PLACEHOLDER = re.compile(r"\$\{?\w+\}?|<[^<>]+>|\{\{.+\}\}")
 
 
@@ -20,7 +23,7 @@ class Section:
         self.where = where
         self.notes = notes
         if values is not None and not isinstance(values, Mapping):
-            notes.left_out(f"{where} {values!r}: a mapping of keys to values should stand here")
+            notes.not_understood(f"{where} {values!r}: a mapping of keys to values should stand here")
         self._values: dict[str, Any] = _copied(values) if isinstance(values, Mapping) else {}
 
     def take(self, path: str) -> Any:
@@ -63,7 +66,8 @@ class Section:
             path = problem.path[1:]
             if _remove(self._values, path):
                 told = self.say("/".join(map(str, path)))
-                self.notes.left_out(f"{told}: {problem.message}; {problem.remedy}")
+                say = self.notes.left_out if problem.code in _KNOWN else self.notes.not_understood
+                say(f"{told}: {problem.message}; {problem.remedy}")
         kept = _pruned(self._values)
         if not kept:
             return {}

@@ -25,7 +25,7 @@ def translate_parallelcluster(configuration: Mapping[str, Any], asked: Asked, no
     """Return the fleet file's values for a ParallelCluster configuration; `notes` say what became of each key."""
     result = Translation()
     whole = Section(configuration, "", notes)
-    name = fleet_name_of(asked.stem) or "cluster"
+    name = asked.cluster_name("", notes)
     image = _image(whole, notes)
     region = _region(whole, configuration, asked, notes, result.problems)
     queues = _named(whole.items("Scheduling/SlurmQueues"), "SlurmQueues", notes, result.problems)
@@ -57,7 +57,7 @@ def translate_parallelcluster(configuration: Mapping[str, Any], asked: Asked, no
         **whole.overrides(Where.CLUSTER),
     }
     result.fleet = {
-        "fleet": name,
+        "fleet": fleet_name_of(name) or "fleet",
         "region": region,
         "network": place.network,
         **({"storage": stored.fleet} if stored.fleet else {}),
