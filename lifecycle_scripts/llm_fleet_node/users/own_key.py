@@ -1,4 +1,8 @@
-"""Gives a user a key of their own with which they get from node to node: one, since all nodes share the home."""
+"""Gives a user a key of their own with which they get from node to node: one, since all nodes share the home.
+
+The platform's own user, e.g. ubuntu, has a home of its own on each node: its key is kept for root on the shared file
+system, and each node has a copy.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,45 @@ def make_own_key(host: Host, *, user: str, home: str, comment: str, node_name: s
     """
     folder = f"{home}/.ssh"
     host.folder(folder, mode=0o700, owner=user)
-    key, draft = f"{folder}/id_ed25519", f"{folder}/.llm-fleet-key-on-{node_name}"
+    key = f"{folder}/id_ed25519"
+    _make_key(host, key, comment=comment, node_name=node_name, owner=user)
+    put_keys(host, user=user, home=home, block=_BLOCK, keys=[host.read(f"{key}.pub") or ""])
+
+
+def shared_key(host: Host, folder: str, *, comment: str, node_name: str) -> tuple[str, str]:
+    """Return the private and the public key in `folder`, which is for root alone and on every node; made if need be."""
+    host.folder(folder, mode=0o700)
+    key = f"{folder}/id_ed25519"
+    _make_key(host, key, comment=comment, node_name=node_name, owner="root")
+    return read_shared_key(host, folder)
+
+
+def read_shared_key(host: Host, folder: str) -> tuple[str, str]:
+    """Return the private and the public key in `folder`; empty when it was not made."""
+    return host.read(f"{folder}/id_ed25519") or "", host.read(f"{folder}/id_ed25519.pub") or ""
+
+
+def put_shared_key(host: Host, *, user: str, home: str, keys: tuple[str, str]) -> None:
+    """Give the user the key pair `keys`, and let it in. To be run as the user. A key of their own is left alone."""
+    private, public = keys
+    folder = f"{home}/.ssh"
+    host.folder(folder, mode=0o700, owner=user)
+    key = f"{folder}/id_ed25519"
+    if host.read(key) in (None, private):
+        host.write(key, private, mode=0o600, owner=user)
+        host.write(f"{key}.pub", public, owner=user)
+    put_keys(host, user=user, home=home, block=_BLOCK, keys=[public])
+
+
+def check_shared_key(host: Host, *, home: str, keys: tuple[str, str]) -> None:
+    """Raise `Failure` unless the user has the pair `keys`, and it opens the account. To be run as the user."""
+    if host.read(f"{home}/.ssh/id_ed25519") != keys[0]:
+        fail(Code.SSH_BETWEEN_NODES, f"{home}/.ssh/id_ed25519 is not the key that the other nodes let in")
+    check_keys(host, home=home, block=_BLOCK, keys=[keys[1]])
+
+
+def _make_key(host: Host, key: str, *, comment: str, node_name: str, owner: str) -> None:
+    draft = f"{os.path.dirname(key)}/.llm-fleet-key-on-{node_name}"
     _remove(host, draft)
     if not os.path.lexists(host.path(key)):
         host.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(host.path(draft)))
@@ -32,8 +74,7 @@ def make_own_key(host: Host, *, user: str, home: str, comment: str, node_name: s
         _remove(host, draft)
     if host.read(f"{key}.pub") is None:
         public = host.run("ssh-keygen", "-y", "-P", "", "-f", str(host.path(key)))
-        host.write(f"{key}.pub", public, owner=user)
-    put_keys(host, user=user, home=home, block=_BLOCK, keys=[host.read(f"{key}.pub") or ""])
+        host.write(f"{key}.pub", public, owner=owner)
 
 
 def check_own_key(host: Host, *, home: str) -> None:

@@ -14,6 +14,7 @@ from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
 from llm_fleet_node.steps.ssh_between_nodes import STEP
 from llm_fleet_node.steps.users import STEP as USERS
 from llm_fleet_node.users import host_keys, own_key
+from tests.lifecycle_scripts.moved_node import Said
 from tests.lifecycle_scripts.step_node_4 import (
     ALICE,
     BOB,
@@ -53,8 +54,9 @@ import subprocess
 command = [l.split() for l in config.splitlines() if l.split()[:1] == ['KnownHostsCommand']]
 told = subprocess.run([root + command[0][1], a[-2]], capture_output=True, text=True).stdout if command else ''
 if not told: sys.exit('Host key verification failed.')
-key = read('/fsx/home/alice/.ssh/id_ed25519.pub').split()
-if not key or key[1] not in read('/fsx/home/alice/.ssh/authorized_keys'): sys.exit('Permission denied (publickey).')
+home = '/home/ubuntu' if read('/home/ubuntu/.ssh/authorized_keys') else '/fsx/home/alice'
+key = read(home + '/.ssh/id_ed25519.pub').split()
+if not key or key[1] not in read(home + '/.ssh/authorized_keys'): sys.exit('Permission denied (publickey).')
 """
 
 
@@ -101,6 +103,43 @@ def test_users_get_in_and_nobody_is_asked(node: Node) -> None:
     assert sorted(path.name for path in node.host.path("/fsx/home/bob/.ssh").iterdir()) == [
         ".llm-fleet.lock", "authorized_keys", "id_ed25519", "id_ed25519.pub",
     ]  # fmt: skip
+
+
+def of_ubuntu(root: Path, *, role: str = "Login") -> Node:
+    """A node of a fleet without users whose hook is OnCreate: HyperPod configures nothing.
+
+    Source: document awsome-distributed-ai 95b939c, utils/gen-keypair-ubuntu.sh (2026-07): AWS's samples make the key.
+    """
+    node = fresh(root, role=role)
+    (root / "home/ubuntu").mkdir(parents=True)
+    return replace(again(node), hook=ON_CREATE, manifest=replace(node.manifest, users=()))
+
+
+@pytest.mark.parametrize("role", ["Login", "Compute"])
+def test_with_on_create_and_no_users_the_images_own_user_gets_from_node_to_node(tmp_path: Path, role: str) -> None:
+    said = Said()
+    node = replace(of_ubuntu(tmp_path, role=role), say=said.lines.append)
+    assert STEP.skip(node) is None
+    STEP.apply(node)
+    STEP.verify(node)
+    assert said.lines == [], "no remark of what stands in the way"
+    kept = "/fsx/home/.llm-fleet/key-of-ubuntu/train"
+    assert node.host.path(kept).stat().st_mode & 0o777 == 0o700
+    assert node.host.path(f"{kept}/id_ed25519").stat().st_mode & 0o777 == 0o600
+    assert node.host.read("/home/ubuntu/.ssh/id_ed25519") == "PRIVATE ubuntu\n"
+    assert node.host.path("/home/ubuntu/.ssh/id_ed25519").stat().st_mode & 0o777 == 0o600
+    assert "PUBLICubuntu" in (node.host.read("/home/ubuntu/.ssh/authorized_keys") or "")
+    twice = again(node)
+    STEP.apply(twice)
+    assert twice.host.changes == []
+    file(tmp_path, f"{kept}/id_ed25519", "PRIVATE another\n", 0o600)
+    STEP.verify(node)
+    assert "/home/ubuntu/.ssh/id_ed25519 is not the key that the other nodes let in" in said.text
+    assert "own user does not get from node to node" in said.text, "and costs no node"
+
+
+def test_the_images_users_key_converges_killed_anywhere(tmp_path: Path) -> None:
+    assert kill_at_every_effect(lambda number: of_ubuntu(tmp_path / str(number)), STEP.apply) >= 8
 
 
 def test_a_second_time_nothing_is_changed(node: Node) -> None:
@@ -284,8 +323,7 @@ def test_without_shared_storage_names_of_nodes_are_taken_at_first_sight(tmp_path
 def test_it_is_skipped_without_users_or_ssh(tmp_path: Path) -> None:
     without = make(tmp_path)
     assert "the platform lets its own user" in (STEP.skip(replace(without, hook=ON_INIT_COMPLETE)) or "")
-    # With OnCreate HyperPod configures nothing, and its own samples make the key (utils/gen-keypair-ubuntu.sh).
-    assert "Name people under `users`" in (STEP.skip(replace(without, hook=ON_CREATE)) or "")
+    assert "could be kept on" in (STEP.skip(replace(without, hook=ON_CREATE)) or ""), "nothing is shared"
     assert STEP.skip(make(tmp_path, users=[ALICE])) == "the node has no ssh"
     program(tmp_path, "ssh", SSH)
     assert STEP.skip(make(tmp_path, users=[ALICE])) is None
