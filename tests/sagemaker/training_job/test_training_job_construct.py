@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -138,6 +139,19 @@ def test_people_may_start_and_debug_it(stack: cdk.Stack, tmp_path: Path) -> None
             }
         },
     )
+
+
+def test_who_may_stop_jobs_may_do_so_however_their_arns_are_spelled(stack: cdk.Stack, tmp_path: Path) -> None:
+    """assumption: sagemaker-arns-in-small-letters"""
+    person = iam.User(stack, "Person")
+    TrainingJob(stack, "Job", job=spec(tmp_path, name="Llama")).grants.stop(cast(iam.IGrantable, person))
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+    stops = [one for found in policies for one in found["Properties"]["PolicyDocument"]["Statement"]]
+    (stop,) = [one for one in stops if "sagemaker:StopTrainingJob" in one["Action"]]
+    assert re.findall(r"training-job/[^\"]+", json.dumps(stop["Resource"])) == [
+        "training-job/Llama-*",
+        "training-job/llama-*",
+    ]
 
 
 def test_a_shell_in_a_job_that_has_none_is_told(stack: cdk.Stack, tmp_path: Path) -> None:
