@@ -18,11 +18,6 @@ TOPICS = {
 }  # fmt: skip
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 DATE = re.compile(r"20\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
-NOT_YET = frozenset(
-    {
-        "docs/constructs/hugging-face-endpoint-operations.md",
-    }
-)
 
 
 def wrong_with(one: Assumption) -> Iterator[str]:
@@ -117,7 +112,7 @@ def test_every_entry_is_cited_in_code():
 def test_no_doubt_stands_without_an_entry():
     """What is said to be unverified is an entry of the register, cited in the same comment, paragraph or entry."""
     found = {name: pieces for name, text in texts().items() if (pieces := doubts(name, text))}
-    assert {name: pieces for name, pieces in found.items() if name not in NOT_YET} == {}
+    assert found == {}
 
 
 @pytest.mark.parametrize(

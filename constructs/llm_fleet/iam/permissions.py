@@ -44,6 +44,7 @@ def logs(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
     return (
         Permission(
             sid="Logs",
+            # assumption: hyperpod-agents-write-to-cluster-logs
             actions=("logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
             resources=(place.arn("logs", f"log-group:/aws/sagemaker/Clusters/{below}"),),
             reason="HyperPod's log shipper writes the output of lifecycle scripts and agents; the cluster id, "
