@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Optional
+from typing import Callable, Optional
 
 from inference_host.failures import Code, fail
 from inference_host.host import CommandFailed, Host, say
@@ -14,6 +14,7 @@ _PACKAGE = "aws-neuronx-dkms"
 _RUNNING = "/sys/module/neuron"
 _REPOSITORY = "/etc/yum.repos.d/llm-fleet-neuron.repo"
 _PLACE = "https://yum.repos.neuron.amazonaws.com"
+_PCI_IDS = "/usr/sbin/update-pciids"
 _FETCH_SECONDS = 120
 _BUILD_SECONDS = 420
 """Of the driver, for this kernel; on a small host it takes minutes."""
@@ -65,7 +66,10 @@ def _version(text: str) -> Optional[str]:
 
 
 def _install(host: Host, version: str) -> None:
-    """Take the AMI's driver off and put `version` in its place. Nothing else comes from the repository, which goes."""
+    """Take the AMI's driver off and put `version` in its place. Nothing else comes from the repository, which goes.
+
+    assumption: neuron-repository-key
+    """
     host.write(
         _REPOSITORY,
         f"[llm-fleet-neuron]\nname=AWS Neuron\nbaseurl={_PLACE}\nenabled=1\ngpgcheck=1\n"
@@ -84,12 +88,30 @@ def _install(host: Host, version: str) -> None:
         if packaged(host):
             # As the AMI does it itself for inf1: nothing that came with the driver goes with it.
             host.run("rpm", "--erase", "--nodeps", _PACKAGE, seconds=_FETCH_SECONDS)
-        host.run(*dnf, "install", f"{_PACKAGE}-{version}", seconds=_BUILD_SECONDS)
+        _without_pci_ids(host, lambda: host.run(*dnf, "install", f"{_PACKAGE}-{version}", seconds=_BUILD_SECONDS))
     except CommandFailed as error:
         fail(Code.DRIVER_INSTALL, f"the Neuron driver {version} could not be installed: {error}")
     finally:
         host.path(_REPOSITORY).unlink()
     _try(host, "dnf", "versionlock", "add", _PACKAGE)
+
+
+def _without_pci_ids(host: Host, install: Callable[[], object]) -> None:
+    """Run `install` with a program in the place of update-pciids that does nothing.
+
+    The package calls it, and behind an egress filter its download hangs. assumption: neuron-dkms-updates-pci-ids
+    """
+    tool = host.path(_PCI_IDS)
+    kept = tool.with_name("update-pciids.kept")
+    if tool.exists() and not kept.exists():
+        tool.replace(kept)
+        tool.write_text("#!/bin/sh\n")
+        tool.chmod(0o755)
+    try:
+        install()
+    finally:
+        if kept.exists():
+            kept.replace(tool)
 
 
 def _reload(host: Host) -> None:

@@ -27,7 +27,7 @@ class Code(Enum):
     DRIVER_INSTALL = (
         "LFN111",
         "see that hosts reach yum.repos.neuron.amazonaws.com and the repositories of Amazon Linux, and that the "
-        "version is there; or give them an AMI that carries it",
+        "version is there; where dnf speaks of GPG, Neuron's key was changed; or give them an AMI that carries it",
     )
     DRIVER_LOAD = (
         "LFN112",

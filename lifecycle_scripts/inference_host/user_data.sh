@@ -17,9 +17,10 @@ refuse() {
 command -v python3 >/dev/null || refuse "this AMI has no python3: take the ECS-optimized Neuron AMI of AL2023"
 
 mkdir -p "$home" "$root/etc/llm-fleet" "$units/ecs.service.d"
-unpack='import io, sys, tarfile
-tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode="r:bz2").extractall(sys.argv[1])'
-base64 --decode <<'FILES' | python3 -c "$unpack" "$home" || refuse "the files cannot be unpacked: deploy the stack again"
+unpack='import base64, io, sys, tarfile
+packed = base64.b85decode(sys.stdin.read().replace("\n", ""))
+tarfile.open(fileobj=io.BytesIO(packed), mode="r:bz2").extractall(sys.argv[1])'
+python3 -c "$unpack" "$home" <<'FILES' || refuse "the files cannot be unpacked: deploy the stack again"
 @FILES@
 FILES
 cat >"$root/etc/llm-fleet/settings.json" <<'SETTINGS'

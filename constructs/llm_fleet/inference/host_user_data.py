@@ -1,5 +1,6 @@
 """User data of a host: the shipped files, packed, and what this host is told."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ def host_user_data(scope: Construct, settings: dict[str, Any]) -> str:
 
 def packed_files() -> str:
     """Return the files of a host, packed: what EC2 takes would not hold them as they are."""
-    return packed({file.path: file.data for file in read_folder(_folder()) if file.path != _SCRIPT})
+    files = {file.path: file.data for file in read_folder(_folder()) if file.path != _SCRIPT}
+    return packed(files, encode=base64.b85encode)
 
 
 def _script() -> str:

@@ -84,7 +84,10 @@ def stop_seconds(process: ServerProcess, capacity: Capacity) -> int:
 
 
 def _linux(instance: NeuronInstance, capacity: Capacity) -> ecs.CfnTaskDefinition.LinuxParametersProperty:
-    """Return the devices, one by one: on EC2 hosts ECS knows no Neuron device as a resource."""
+    """Return the devices, one by one: on EC2 hosts ECS knows no Neuron device as a resource.
+
+    No capability is added: SYS_ADMIN is close to root on the host. assumption: aws-vllm-needs-no-capabilities
+    """
     devices = [
         ecs.CfnTaskDefinition.DeviceProperty(host_path=path, container_path=path, permissions=["read", "write"])
         for path in instance.device_paths

@@ -117,6 +117,26 @@ def test_a_network_without_a_way_to_neurons_repository_is_told(host: ThrowawayHo
     assert "yum.repos.neuron.amazonaws.com" in report["remedy"]
 
 
+def test_the_package_s_own_download_of_pci_ids_is_left_out(host: ThrowawayHost, booted: Boot):
+    """Behind an egress filter it hangs until the time for the driver is over."""
+    host.boots_with(TOO_NEW)
+    hangs = "#!/bin/sh\necho no way to pci-ids.ucw.cz >&2\nexit 1\n"
+    host.has("usr/sbin/update-pciids", hangs)
+    (host.root / "usr/sbin/update-pciids").chmod(0o755)
+    assert booted(mount=None)["event"] == "host-ready"
+    assert host.text("usr/sbin/update-pciids") == hangs, "it is there again"
+    assert [path.name for path in (host.root / "usr/sbin").iterdir()] == ["update-pciids"]
+
+
+def test_another_key_of_neurons_repository_is_named(host: ThrowawayHost, booted: Boot):
+    host.boots_with(TOO_NEW)
+    host.has("state/other-key", "")
+    report = booted(mount=None)
+    assert report["code"] == "LFN111"
+    assert "GPG check FAILED" in report["message"]
+    assert "Neuron's key was changed" in report["remedy"]
+
+
 def test_headers_of_the_kernel_are_fetched_where_the_ami_has_none(host: ThrowawayHost, booted: Boot):
     host.boots_with(TOO_NEW)
     next((host.root / "lib/modules").glob("*/build")).rmdir()

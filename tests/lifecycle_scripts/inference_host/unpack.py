@@ -10,7 +10,7 @@ from typing import Any
 
 def files_of(user_data: str) -> dict[str, str]:
     """The files that it lays below /opt/llm-fleet/inference_host, by path."""
-    packed = bz2.decompress(base64.b64decode(_between(user_data, "FILES")))
+    packed = bz2.decompress(base64.b85decode(_between(user_data, "FILES").replace("\n", "")))
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         return {entry.name: _text(archive, entry) for entry in archive.getmembers()}
 
