@@ -73,7 +73,11 @@ def host_capacity(
     name: str,
     log_group: logs.CfnLogGroup,
 ) -> tuple[ExportCapacity, Ec2Capacity]:
-    """Make capacity in `scope` that has no host while nothing is exported. Its root volume holds the work."""
+    """Make capacity in `scope` that has no host while nothing is exported. Its root volume holds the work.
+
+    A host that takes long may come when ECS has given its task up; it stays for the next try.
+    assumption: ecs-provisioning-gives-up
+    """
     image_gib = model_servers()[server.kind].image_gib
     work = default_root_gib(image_gib, cache_gib=export_disk_gib(shape))
     instance = neuron_instance(hosts.instance_type)
