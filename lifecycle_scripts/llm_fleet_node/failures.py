@@ -429,6 +429,11 @@ class Code(Enum):
         "move what is in the way at the path named here; where its file system is read-only, look at `dmesg` for why, "
         "mount it again with `mount -o remount,rw`, or replace the node",
     )
+    DNS = (
+        "LFN168",
+        "switch the VPC's DNS support on, let the node reach the servers named here by UDP and TCP 53, and look at "
+        "`resolvectl status`; Slurm waits for DNS whenever it meets a name that /etc/hosts lacks",
+    )
     UNFORESEEN = ("LFN99", "this is a defect of llm-fleet: report it with the text above")
 
     def __init__(self, code: str, remedy: str) -> None:

@@ -11,6 +11,8 @@ HOSTS = "/etc/hosts"
 _SWITCH = re.compile(r"^hosts:\s*(\S+)", re.MULTILINE)
 """The first source of names; see nsswitch.conf(5)."""
 
+_DNS_PORT, _SERVFAIL = 53, 2
+
 Entry = tuple[str, tuple[str, ...]]
 """An address and its names, the canonical one first."""
 
@@ -71,3 +73,41 @@ def resolve(host: Host, name: str, *, seconds: float = 5) -> tuple[str, ...]:
     except CommandFailed:
         return ()
     return tuple(dict.fromkeys(line.split()[0] for line in told.splitlines() if line.split()))
+
+
+def dns_problem(host: Host, *, seconds: float = 2) -> str:
+    """Return that no DNS server of `/etc/resolv.conf` answers, and how each failed; empty when one does.
+
+    A server that does not know a name answers all the same. systemd-resolved answers with SERVFAIL where no server
+    answers it (RFC 1035, 4.1.1).
+    """
+    lines = [line.split() for line in (host.read("/etc/resolv.conf") or "").splitlines()]
+    servers = [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
+    told: list[str] = []
+    for server in servers:
+        problem = _no_answer(server, seconds)
+        if not problem:
+            return ""
+        told.append(f"{server} {problem}")
+    return f"no DNS server answers ({'; '.join(told)})" if told else ""
+
+
+def _no_answer(server: str, seconds: float) -> str:
+    import os
+    import socket
+
+    identity = os.urandom(2)
+    question = b"".join(bytes([len(part)]) + part for part in (b"amazonaws", b"com")) + b"\0\0\1\0\1"
+    family = socket.AF_INET6 if ":" in server else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.settimeout(seconds)
+            asking.connect((server, _DNS_PORT))
+            asking.send(identity + b"\1\0\0\1\0\0\0\0\0\0" + question)
+            answer = asking.recv(512)
+    except socket.timeout:
+        return f"does not answer within {seconds:g} s"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    failed = len(answer) > 3 and answer[3] & 15 == _SERVFAIL
+    return "says that it reaches no other" if failed else ""

@@ -20,8 +20,14 @@ _CHRONY = re.compile(r"^System time\s*:\s*([0-9.]+) seconds (slow|fast) of NTP t
 _DATE = re.compile(r"^date:\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
 _DEFAULT_PROFILE = re.compile(r"^\[default\][^\n]*\n((?:[^\[\n][^\n]*\n|\n)*)", re.MULTILINE)
 _ENDPOINT = re.compile(r"^endpoint_url\s*=\s*(\S+)", re.MULTILINE)
+_CHRONY_LAST = re.compile(r"^Ref time \(UTC\)\s*:\s*(.+?)\s*$", re.MULTILINE)
+"""When chronyd last had an answer of a server, by this node's clock; see chronyc(1), tracking."""
 _SYNCHRONISED = "/run/systemd/timesync/synchronized"
-"""Made by systemd-timesyncd once it has set the clock; see systemd-timesyncd.service(8)."""
+"""Touched by systemd-timesyncd whenever it has set the clock; see systemd-timesyncd.service(8)."""
+_FRESH = (-60.0, 4200.0)
+"""Seconds since a time service had its last answer, at least and at most: twice the longest pause of systemd-timesyncd,
+and four of chronyd by default (timesyncd.conf(5), chrony.conf(5)). Before or after, the clock has jumped, or nothing
+answers any more: the service's word is of another time."""
 
 
 def clock_offset(node: Node) -> Optional[float]:
@@ -87,17 +93,36 @@ def _encrypted(plain: socket.socket, host: str) -> socket.socket:
 def time_service_offset(host: Host) -> Optional[float]:
     """Return by how many seconds the clock is ahead of what the node's own time service says; `None` without its word.
 
-    systemd-timesyncd tells only that it has set the clock: that counts as 0.
+    A word that is too old, or from the future, is none. systemd-timesyncd tells only when it set the clock: that counts
+    as 0.
     """
-    if host.path(_SYNCHRONISED).exists():
-        return 0.0
+    try:
+        if _is_fresh(os.stat(host.path(_SYNCHRONISED)).st_mtime):
+            return 0.0
+    except OSError:
+        pass
     if host.which("chronyc") is None:
         return None
     try:
         told = host.run("chronyc", "-n", "tracking", timeout=5)
     except CommandFailed:
         return None
-    match = _CHRONY.search(told)
-    if match is None or "Not synchronised" in told:
+    match, last = _CHRONY.search(told), _CHRONY_LAST.search(told)
+    if match is None or last is None or "Not synchronised" in told or not _is_fresh(_seconds_of(last.group(1))):
         return None
     return float(match.group(1)) * (1 if match.group(2) == "fast" else -1)
+
+
+def _is_fresh(last: float) -> bool:
+    least, most = _FRESH
+    return least <= time.time() - last <= most
+
+
+def _seconds_of(text: str) -> float:
+    """Return chronyc's `Mon Nov 23 08:26:49 2026` as seconds since 1970; 0 for what is no time."""
+    import calendar
+
+    try:
+        return calendar.timegm(time.strptime(text, "%a %b %d %H:%M:%S %Y"))
+    except ValueError:
+        return 0.0

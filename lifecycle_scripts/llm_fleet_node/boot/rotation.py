@@ -11,19 +11,55 @@ from llm_fleet_node.host import Host
 FOLDER = "/etc/logrotate.d"
 SLURM_LOGS = "/var/log/slurm"
 _DAEMONS = ("slurmctld", "slurmd", "slurmdbd")
+_UNREAD = (
+    ".disabled",
+    ".bak",
+    ".orig",
+    ".swp",
+    ".rpmsave",
+    ".rpmorig",
+    ".rpmnew",
+    ".dpkg-old",
+    ".dpkg-new",
+    ".dpkg-dist",
+    "~",
+)
+"""Ends of names that logrotate passes over; see `tabooext` in logrotate.conf(5)."""
+_DAEMON_PATH = re.compile(rf"/\S*bin/(?:{'|'.join(_DAEMONS)})\b")
 _PATTERN = re.compile(r"(?<![\w.])/[^\s{}\"']+")
 
 
 def others_patterns(host: Host, ours: tuple[str, ...]) -> list[str]:
     """Return the paths and patterns of logs that files other than `ours` in logrotate's folder name."""
-    folder = host.path(FOLDER)
     found: list[str] = []
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if path.name not in ours and path.is_file():
-            heads = re.sub(r"\{[^}]*\}", " ", path.read_text(encoding="utf-8", errors="replace"))
-            lines = (line.split("#")[0] for line in heads.splitlines())
-            found += [match for line in lines for match in _PATTERN.findall(line)]
+    for text in _entries(host, ours).values():
+        heads = re.sub(r"\{[^}]*\}", " ", text)
+        lines = (line.split("#")[0] for line in heads.splitlines())
+        found += [match for line in lines for match in _PATTERN.findall(line)]
     return found
+
+
+def disable_dead_entries(host: Host, ours: tuple[str, ...]) -> None:
+    """Take entries out of logrotate's sight that signal a daemon of Slurm by a path at which there is none.
+
+    As Debian's packages bring them, in an image that has moved the programs to /opt/slurm: after such a rotation the
+    daemons write on in the old file. Nothing is removed; the file gets an end to its name that logrotate passes over.
+    """
+    for name, text in _entries(host, ours).items():
+        if any(not host.path(path).exists() for path in _DAEMON_PATH.findall(text)):
+            host.path(f"{FOLDER}/{name}").replace(host.path(f"{FOLDER}/{name}.disabled"))
+            host.changes.append(f"disabled {FOLDER}/{name}, which signals a daemon that is not there")
+
+
+def _entries(host: Host, ours: tuple[str, ...]) -> dict[str, str]:
+    """Return the texts of the files that logrotate reads, by their names, without `ours`."""
+    folder = host.path(FOLDER)
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {
+        path.name: path.read_text(encoding="utf-8", errors="replace")
+        for path in paths
+        if path.name not in ours and path.is_file() and not path.name.endswith(_UNREAD)
+    }
 
 
 def rotated(path: str, patterns: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +30,13 @@ class ConfFile:
     lines: tuple[tuple[tuple[str, str], ...], ...]
     """The `Key=value` pairs of each line that has any, keys in lower case."""
     includes: tuple[str, ...]
-    """Names of the files that it includes, whether they are there or not."""
+    """Paths of the files that it includes, whether they are there or not: Slurm takes a name alone, too."""
+    etc: str = ""
+    """The folder that names are of."""
+
+    def does_include(self, name: str) -> bool:
+        """Return whether it includes the file `name` of its folder, by its name or by its path."""
+        return _path(self.etc, name) in self.includes
 
     def value(self, key: str) -> Optional[str]:
         """Return the value of `key`; the last one counts, as for Slurm. `None` when it is not set."""
@@ -59,7 +66,7 @@ def read(host: Host, etc: str, *, ours: bool = True) -> Optional[ConfFile]:
     lines: list[tuple[tuple[str, str], ...]] = []
     includes: list[str] = []
     _read_into(lines, includes, host, etc, text if ours else with_block(text, BLOCK, ""), _DEEPEST)
-    return ConfFile(tuple(lines), tuple(includes))
+    return ConfFile(tuple(lines), tuple(includes), etc)
 
 
 def _read_into(
@@ -74,15 +81,19 @@ def _read_into(
         plain = line.split("#", 1)[0]
         include = _INCLUDE.match(plain)
         if include:
-            name = include.group(1)
-            includes.append(name)
-            more = host.read(name if name.startswith("/") else f"{etc}/{name}")
+            path = _path(etc, include.group(1))
+            includes.append(path)
+            more = host.read(path)
             if more is not None and depth:
                 _read_into(lines, includes, host, etc, more, depth - 1)
             continue
         pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(plain))
         if pairs:
             lines.append(pairs)
+
+
+def _path(etc: str, name: str) -> str:
+    return posixpath.normpath(name if name.startswith("/") else f"{etc}/{name}")
 
 
 def rendered(settings: Mapping[str, str], *, why: str) -> str:

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
+from llm_fleet_node.names import dns_problem
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import controller, logs
 from llm_fleet_node.time_source import clock_offset
@@ -38,4 +39,13 @@ def explain(node: Node, name: str, what: str) -> NoReturn:
         off = clock_offset(node)
         if off is not None and abs(off) >= _MUNGE_LIFETIME:
             fail(Code.MUNGE_CLOCK, f"{name}'s clock is {off:+.0f} s off, and the controller refuses its credentials")
+    if code is Code.SLURMD:
+        check_dns(node.host, what)
     fail(code, f"{what}: {logs.errors_of(words)}")
+
+
+def check_dns(host: Host, what: str) -> None:
+    """Raise `Failure` (`LFN168`) where no DNS server answers: Slurm's programs then time out without naming it."""
+    problem = dns_problem(host)
+    if problem:
+        fail(Code.DNS, f"{what}: {problem}")

@@ -13,7 +13,7 @@ from llm_fleet_node.slurm.conf_file import NAME, ConfFile, read
 from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.step import LOGIN
 
-_SENT = "/run/slurm/conf"
+SENT = "/run/slurm/conf"
 """Link to the configuration that slurmd fetched."""
 _FIELD = re.compile(r"(?:^|\s)(\w+)=(\S*)")
 _REASON = re.compile(r"\bReason=(.*?)(?: \[([^\s\[\]@]+)@[^\s\]]+\].*)?$")
@@ -134,9 +134,9 @@ def _is_slurms(reason: str, user: str, slurm_user: str) -> bool:
 
 def configuration(host: Host) -> Optional[ConfFile]:
     """Return the slurm.conf that this node's daemon goes by: what the controller sent it, else its own."""
-    return read(host, _SENT) or read(host, found(host).etc)
+    return read(host, SENT) or read(host, found(host).etc)
 
 
 def has_configuration(host: Host) -> bool:
     """Return whether Slurm's programs find a configuration on this node."""
-    return os.path.lexists(host.path(_SENT)) or host.path(f"{found(host).etc}/{NAME}").exists()
+    return os.path.lexists(host.path(SENT)) or host.path(f"{found(host).etc}/{NAME}").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm_fleet_node import services
-from llm_fleet_node.boot.rotation import FOLDER, others_patterns, own_entry, slurm_entry
+from llm_fleet_node.boot.rotation import FOLDER, disable_dead_entries, others_patterns, own_entry, slurm_entry
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import CommandFailed, Host
 from llm_fleet_node.node import Node
@@ -20,6 +20,7 @@ def _apply(node: Node) -> None:
     host = node.host
     if host.which("logrotate") is None:
         fail(Code.LOG_ROTATION, "there is no program logrotate on this node", final=True)
+    disable_dead_entries(host, _FILES)
     patterns = others_patterns(host, _FILES)
     slurm = slurm_entry(host, patterns)
     if slurm:

@@ -49,7 +49,7 @@ def _apply_as_owner(node: Node, slurm: Installation) -> None:
     settings = {**added_settings(conf, node.manifest, version(host)), **topology_files.put(node, slurm.etc, conf)}
     # First what is included: slurm.conf never names a file that is not there.
     host.write(f"{slurm.etc}/{conf_file.OURS}", conf_file.rendered(settings, why=_WHY))
-    more = [_ACCOUNTING] if node.manifest.accounting and _ACCOUNTING not in conf.includes else []
+    more = [_ACCOUNTING] if node.manifest.accounting and not conf.does_include(_ACCOUNTING) else []
     put_block(host, path, conf_file.BLOCK, "\n".join(f"Include {name}" for name in (conf_file.OURS, *more)))
 
 
@@ -102,7 +102,7 @@ def _verify_ours(node: Node, slurm: Installation, conf: ConfFile) -> None:
     missing = [f"{key}={value}" for key, value in wanted.items() if value not in conf.values(key)]
     if missing:
         fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} and what it includes lack {', '.join(missing)}")
-    if node.manifest.accounting and _ACCOUNTING not in conf.includes:
+    if node.manifest.accounting and not conf.does_include(_ACCOUNTING):
         fail(Code.SLURM_CONF, f"{slurm.etc}/{conf_file.NAME} does not include {_ACCOUNTING}: nothing would be recorded")
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import applied, conf_file, logs, units
 from llm_fleet_node.slurm.daemon_folders import prove_room, state_folder
+from llm_fleet_node.slurm.diagnosis import check_dns
 from llm_fleet_node.slurm.installation import found
 from llm_fleet_node.step import CONTROLLER, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
@@ -43,15 +46,21 @@ def _apply(node: Node) -> None:
     wanted = applied.digest(host, slurm.etc)
     if ran:
         _wait(node)
-        if applied.noted(node) != wanted or (conf and applied.difference(host, conf)):
-            host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
+        try:
+            if applied.noted(node) != wanted or (conf and applied.difference(host, conf)):
+                host.run("scontrol", "reconfigure", changes="made Slurm read its configuration anew")
+        except CommandFailed as error:
+            _explain(node, error.cause)
     applied.note(node, wanted)
 
 
 def _verify(node: Node) -> None:
     _wait(node)
     conf = conf_file.read(node.host, found(node.host).etc)
-    missing = applied.difference(node.host, conf) if conf and node.hook == ON_CREATE else ""
+    try:
+        missing = applied.difference(node.host, conf) if conf and node.hook == ON_CREATE else ""
+    except CommandFailed as error:
+        _explain(node, error.cause)
     if missing:
         fail(Code.SLURMCTLD, f"slurmctld runs without {missing}, which its files have")
 
@@ -81,11 +90,13 @@ def _wait(node: Node) -> None:
             return
 
 
-def _explain(node: Node, what: str) -> None:
+def _explain(node: Node, what: str) -> NoReturn:
     prove_room(node.host, state_folder(conf_file.read(node.host, found(node.host).etc)))
     words = logs.last_words(node.host, "slurmctld")
     known = logs.meaning(words)
     code = known if known is not None and known in _TOLD_APART else Code.SLURMCTLD
+    if code is Code.SLURMCTLD:
+        check_dns(node.host, what)
     fail(code, f"{what}: {logs.errors_of(words)}")
 
 

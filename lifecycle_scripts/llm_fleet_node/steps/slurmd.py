@@ -18,7 +18,7 @@ from llm_fleet_node.slurm import controller, limits, units
 from llm_fleet_node.slurm.bare_conf import gres_name
 from llm_fleet_node.slurm.diagnosis import explain, is_hopeless
 from llm_fleet_node.slurm.installation import found
-from llm_fleet_node.slurm.registration import Registered, login_is_unlisted, registered
+from llm_fleet_node.slurm.registration import SENT, Registered, login_is_unlisted, registered
 from llm_fleet_node.step import COMPUTE, LOGIN, ON_CREATE, ON_INIT_COMPLETE, Step
 from llm_fleet_node.waiting import wait_for
 
@@ -57,6 +57,9 @@ def _apply(node: Node) -> None:
     node.host.folder("/var/spool/slurmd")
     node.host.folder("/var/log/slurm", owner="slurm")
     controller.wait_for_controller(node, seconds=_CONTROLLER_SECONDS)
+    if node.host.read(units.drop_in("slurmd")) not in (None, _drop_in(node)):
+        # Of another controller, perhaps: until slurmd has fetched it anew, every question would wait for that one.
+        node.host.remove(SENT)
     # Not waited for: a slurmd that finds no configuration is never ready, and does not end either.
     units.start(node.host, "slurmd", adds=_drop_in(node), wait=False)
 

@@ -1,6 +1,7 @@
 """The step clock, and how far a clock is off."""
 
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.lifecycle_scripts.moved_node import Said, file, program
 
 TRACKING = """Reference ID    : A9FEA97B (169.254.169.123)
 Stratum         : 4
+Ref time (UTC)  : {}
 System time     : {} seconds {} of NTP time
 Last offset     : +0.000001 seconds
 Leap status     : {}
@@ -65,8 +67,10 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
 
-def chrony(root: Path, offset: str, way: str = "slow", leap: str = "Normal") -> None:
-    file(root, "/tracking", TRACKING.format(offset, way, leap))
+def chrony(root: Path, offset: str, way: str = "slow", leap: str = "Normal", ago: float = 20) -> None:
+    """Let chronyd run, whose last answer of a server came `ago` seconds ago."""
+    last = time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(time.time() - ago))
+    file(root, "/tracking", TRACKING.format(last, offset, way, leap))
     program(root, "chronyc", CHRONYC)
 
 
@@ -124,6 +128,24 @@ def test_a_time_service_that_has_not_set_the_clock_yet_is_not_waited_for(tmp_pat
     assert time_service_offset(Host(tmp_path)) is None
     s3.ahead = 3600
     with pytest.raises(Failure, match=r"LFN44  the clock is 3600 s behind \(S3's Date"):
+        STEP.verify(node)
+
+
+@pytest.mark.parametrize("ago", [-3600.0, 5000.0, 2e9], ids=["the clock went back", "old", "never"])
+@pytest.mark.parametrize("service", ["chrony", "timesyncd"])
+def test_the_word_of_a_time_service_that_is_of_another_time_does_not_count(
+    tmp_path: Path, s3: S3, service: str, ago: float
+) -> None:
+    """Whose servers do not answer any more, or before a jump of the clock. Its word would count for ever."""
+    node = build(tmp_path)
+    if service == "chrony":
+        chrony(tmp_path, "0.0", ago=min(ago, time.time()))
+    else:
+        file(tmp_path, "/run/systemd/timesync/synchronized", "")
+        os.utime(tmp_path / "run/systemd/timesync/synchronized", times=(0, max(0, time.time() - ago)))
+    assert time_service_offset(Host(tmp_path)) is None
+    s3.ahead = 3600
+    with pytest.raises(Failure, match=r"LFN44  the clock is 3(599|600|601) s behind \(S3's Date"):
         STEP.verify(node)
 
 

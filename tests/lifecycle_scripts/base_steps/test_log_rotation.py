@@ -18,6 +18,8 @@ assert a == ['--debug', '/etc/logrotate.conf'], a
 print('reading config file /etc/logrotate.conf', file=sys.stderr)
 seen = {}
 for name in sorted(os.listdir(root + '/etc/logrotate.d')):
+    if name.endswith('.disabled'):  # of the default tabooext: logrotate.conf(5)
+        continue
     print(f'reading config file {name}', file=sys.stderr)
     for line in open(f'{root}/etc/logrotate.d/{name}'):
         for log in line.split()[:-1] if line.rstrip().endswith('{') else []:
@@ -72,6 +74,24 @@ def test_only_what_debians_packages_leave_is_added(node: Node, tmp_path: Path) -
     file(tmp_path, "/etc/logrotate.d/slurmd", packaged)
     applied(STEP, node)
     assert (tmp_path / SLURM).read_text().startswith("/var/log/slurm/slurmctld.log /var/log/slurm/slurmdbd.log {\n")
+
+
+def test_an_entry_that_signals_a_program_which_has_moved(node: Node, tmp_path: Path) -> None:
+    """As Debian 13's packages bring it (slurmd 24.11.5), where /opt/slurm has the programs."""
+    packaged = (
+        "/var/log/slurm-llnl/slurmd.log /var/log/slurm/slurmd.log {\n  size=5M\n  postrotate\n"
+        "      /usr/sbin/start-stop-daemon -s USR2 --stop -x /usr/sbin/slurmd -q\n  endscript\n}\n"
+    )
+    file(tmp_path, "/etc/logrotate.d/slurmd", packaged)
+    file(tmp_path, "/usr/sbin/slurmd", "")
+    applied(STEP, node)
+    assert "/var/log/slurm/slurmd.log" not in (tmp_path / SLURM).read_text()
+    (tmp_path / "usr/sbin/slurmd").unlink()
+    changed = "disabled /etc/logrotate.d/slurmd, which signals a daemon that is not there"
+    assert applied(STEP, node) == [changed, f"wrote /{SLURM}"]
+    assert "/var/log/slurm/slurmd.log" in (tmp_path / SLURM).read_text()
+    assert (tmp_path / "etc/logrotate.d/slurmd.disabled").read_text() == packaged
+    assert applied(STEP, node) == []
 
 
 def test_what_stands_in_scripts_and_comments_is_no_log(tmp_path: Path) -> None:

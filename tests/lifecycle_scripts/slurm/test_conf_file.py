@@ -26,7 +26,8 @@ def test_includes_are_read_where_they_stand(tmp_path: Path) -> None:
     conf = conf_file.read(Host(tmp_path), "/etc/slurm")
     assert conf is not None
     assert (conf.value("A"), conf.value("B"), conf.value("C")) == ("2", "1", "3")
-    assert set(conf.includes) == {"more.conf", "/abs.conf", "gone.conf"}
+    assert set(conf.includes) == {"/etc/slurm/more.conf", "/abs.conf", "/etc/slurm/gone.conf"}
+    assert [conf.does_include(name) for name in ("more.conf", "abs.conf")] == [True, False]
 
 
 def test_lines_that_go_on_are_one(tmp_path: Path) -> None:

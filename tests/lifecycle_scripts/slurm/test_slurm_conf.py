@@ -126,6 +126,15 @@ def test_accounting_is_included_where_the_agent_does_not(tmp_path: Path) -> None
     assert applied(STEP, node) == []
 
 
+def test_accounting_that_the_agent_includes_by_its_path_is_not_included_twice(tmp_path: Path) -> None:
+    """slurmctld would say three times at each start that a setting is specified more than once."""
+    node = on_ami(tmp_path, "Controller", accounting=LOCAL)
+    file(tmp_path, CONF, AGENT.replace("include accounting.conf", f"include {ETC}/accounting.conf"))
+    applied(STEP, node)
+    text = (tmp_path / CONF[1:]).read_text()
+    assert text.lower().count("accounting.conf") == 1
+
+
 def test_accounting_that_nothing_includes_is_told(tmp_path: Path) -> None:
     node = with_manifest(controller(tmp_path), accounting=LOCAL)
     file(tmp_path, CONF, AGENT.replace("include accounting.conf\n", ""))

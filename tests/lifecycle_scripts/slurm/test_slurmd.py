@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from llm_fleet_node import names
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import controller, diagnosis, units
@@ -88,7 +90,7 @@ def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
     applied(STEP, node)
     time.sleep(0.1)
     moved = with_identity(node, controllers=("127.0.0.1", "10.1.0.7"))
-    assert applied(STEP, moved) == [f"wrote /{DROP_IN}", "restarted slurmd"]
+    assert applied(STEP, moved) == ["removed /run/slurm/conf", f"wrote /{DROP_IN}", "restarted slurmd"]
 
 
 def test_the_controllers_daemons_stay_off(tmp_path: Path, port: int) -> None:
@@ -212,6 +214,37 @@ def test_why_one_ended_that_systemd_starts_again_and_again(tmp_path: Path) -> No
         Failure, match=r"LFN70  no registration of .*: fatal: Unable to determine this slurmd's NodeName"
     ):
         STEP.verify(node)
+
+
+@pytest.mark.usefixtures("impatient", "port")
+@pytest.mark.parametrize("server", ["silent", "servfail", "alive"])
+def test_dead_dns_is_named(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm's programs say no more than that a socket timed out."""
+    node = worker(tmp_path)
+    fails(tmp_path, "registration")
+    says(tmp_path, "slurmd", "error: slurm_send_node_msg: Socket timed out on send/recv operation")
+    file(tmp_path, "/etc/resolv.conf", "search ec2.internal\nnameserver 127.0.0.1\n")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as dns:
+        dns.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(names, "_DNS_PORT", dns.getsockname()[1])
+        if server != "silent":
+            threading.Thread(target=answer, args=(dns, 2 if server == "servfail" else 3), daemon=True).start()
+        STEP.apply(node)
+        with pytest.raises(Failure) as caught:
+            STEP.verify(node)
+    expected = {
+        "silent": "LFN168 no DNS server answers (127.0.0.1 does not answer within 2 s)",
+        "servfail": "LFN168 no DNS server answers (127.0.0.1 says that it reaches no other)",
+        "alive": "LFN72 error: slurm_send_node_msg: Socket timed out",
+    }[server]
+    code, _, cause = expected.partition(" ")
+    assert (caught.value.code.code, cause in caught.value.cause) == (code, True)
+
+
+def answer(dns: socket.socket, code: int) -> None:
+    """Answer one question as a DNS server does, with no record and this code (RFC 1035: 2 SERVFAIL, 3 NXDOMAIN)."""
+    asked, sender = dns.recvfrom(512)
+    dns.sendto(asked[:2] + bytes([0x81, 0x80 + code]) + asked[4:], sender)
 
 
 @pytest.mark.usefixtures("impatient", "port")
