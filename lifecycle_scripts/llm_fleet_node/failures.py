@@ -130,7 +130,8 @@ class Code(Enum):
     LUSTRE_TCP = (
         "LFN52",
         "see that the file system has EFA enabled and that every security group lets all traffic to and from itself "
-        "through; then unmount the file system and run the step again, or replace the node",
+        "through; then run the steps mount_lustre and lustre_efa again by --only while nothing uses the file system, "
+        "or replace the node",
     )
     ROOT_SQUASH = ("LFN53", "give the OpenZFS volume's NFS export the option no_root_squash")
     S3_MOUNT = (

@@ -1,7 +1,7 @@
-"""What AWS ParallelCluster has mounted, `SharedStorage`, is its own: looked at, and carried by EFA where it is not.
+"""What AWS ParallelCluster has mounted, `SharedStorage`, is its own: looked at, and mounted again for Lustre over EFA.
 
 Its configuration has no key for EFA on Lustre, and it mounts before the hook OnNodeConfigured (its user data: the
-cookbook's `config` comes first). What is below is not tried on an instance with EFA by us.
+cookbook's `config` comes first).
 """
 
 from __future__ import annotations
@@ -34,4 +34,4 @@ def volume_path(host: Host, path: str, *, below: str) -> str:
 def mount_again(host: Host, path: str) -> None:
     """Mount `path` by ParallelCluster's own line in `/etc/fstab`, where it was unmounted, or a run was killed then."""
     if mounted_at(host, path) is None:
-        host.run("mount", path, timeout=_SECONDS, changes=f"mounted {path} again, over EFA")
+        host.run("mount", path, timeout=_SECONDS, changes=f"mounted {path} again")
