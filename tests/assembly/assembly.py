@@ -101,16 +101,27 @@ class Assembly:
         strong = value.get("Fn::ImportValue")
         return self._exports.get(strong) if isinstance(strong, str) else None
 
-    def taken(self, value: Any) -> Iterator[tuple[str, Any]]:
-        """Give the producer and the output's value of every reference across stacks within `value`."""
+    def taken(self, value: Any, *, strong: bool = True) -> Iterator[tuple[str, Any]]:
+        """Give the producer and the output's value of every reference across stacks within `value`.
+
+        `strong`: default, strong references too; `False`, weak ones alone.
+        """
         if isinstance(value, dict):
             if (output := self.output(cast(Json, value))) is not None:
-                yield output
+                if strong or "Fn::ImportValue" not in value:
+                    yield output
                 return
             value = list(cast(Json, value).values())
         if isinstance(value, list):
             for one in cast("list[Any]", value):
-                yield from self.taken(one)
+                yield from self.taken(one, strong=strong)
+
+    def used_by(self, resource: Resource) -> list[Resource]:
+        """Return the resources that `resource` refers to or is said to depend on, in whichever stack, each once."""
+        needs = resource.body.get("DependsOn", [])
+        named = [f"{resource.stack}.{one}" for one in ([needs] if isinstance(needs, str) else needs)]
+        found = [*_places(self.resolve(resource.properties, resource.stack), self.by_place), *named]
+        return [self.by_place[place] for place in dict.fromkeys(found) if place in self.by_place]
 
     @cached_property
     def _exports(self) -> Mapping[str, tuple[str, Any]]:
@@ -138,3 +149,16 @@ def _joined(glue: str, parts: Any) -> Any:
     if isinstance(parts, list) and all(isinstance(part, str) for part in known):
         return glue.join(known)
     return {"Fn::Join": [glue, known]}
+
+
+def _places(value: Any, known: Mapping[str, Any]) -> Iterator[str]:
+    """Give the places that a resolved value names: by themselves, or by an attribute."""
+    if isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _places(one, known)
+    elif isinstance(value, dict):
+        yield from _places(list(cast(Json, value).values()), known)
+    elif isinstance(value, str):
+        whole = ".".join(value.split(".")[:2])
+        if whole in known:
+            yield whole

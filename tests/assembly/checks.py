@@ -1,10 +1,14 @@
-"""What no single template shows: mistakes between the stacks of one assembly. Each check returns its findings."""
+"""What no single template shows: mistakes between the stacks of one assembly. Each check returns its findings.
+
+The last one compares two assemblies, of a fleet before and after a change.
+"""
 
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
+from local_aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
 
 _INWARD, _OUTWARD = "in", "out"
@@ -51,3 +55,162 @@ def _rule(assembly: Assembly, stack: str, group: Any, direction: str, told: Json
     # With all protocols EC2 takes no ports: it ignores those that are given.
     ports = () if protocol == "-1" else (told.get("FromPort"), told.get("ToPort"))
     return json.dumps([assembly.resolve(group, stack), direction, assembly.resolve(peer, stack), protocol, *ports])
+
+
+def ways_out_lost(assembly: Assembly) -> list[str]:
+    """Return each security group whose rule for everything outward CloudFormation takes away again.
+
+    So are groups that exist already: nobody knows whether they have such a rule, so that no rule outward is theirs.
+    Source: assumption cloudformation-egress-removes-everything-out
+    """
+    open_to_all, further = set[str](), defaultdict[str, list[str]](list)
+    for resource in assembly.resources:
+        for rule in _rules(assembly, resource):
+            group, direction, peer, protocol, *_ = json.loads(rule)
+            if direction == _OUTWARD and (peer, protocol) == ("0.0.0.0/0", "-1"):
+                open_to_all.add(group)
+            elif resource.type == "AWS::EC2::SecurityGroupEgress":
+                further[group].append(resource.place)
+    lost = [group for group in further if group in open_to_all or group not in assembly.by_place]
+    return [f"{group}: {', '.join(further[group])}" for group in sorted(lost)]
+
+
+_NAMED_WITHIN_ANOTHER = {
+    "AWS::IAM::Policy": "of one role",
+    "AWS::ApplicationAutoScaling::ScalingPolicy": "of one target",
+}
+"""Types whose names differ within something else alone."""
+
+
+def names_twice(assembly: Assembly) -> list[str]:
+    """Return each physical name that two resources of one type have, and each export's name that two outputs have.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html
+    (2026-07): two resources of one type cannot have one name.
+    """
+    had: dict[str, list[str]] = defaultdict(list)
+    for resource in assembly.resources:
+        if (name := _name(assembly, resource)) is not None:
+            had[f"{resource.type} {name}"].append(resource.place)
+    for stack, template in assembly.templates.items():
+        for id, output in template.get("Outputs", {}).items():
+            if "Export" in output:
+                had[f"export {json.dumps(assembly.resolve(output['Export']['Name'], stack))}"].append(f"{stack}.{id}")
+    return [f"{name}: {', '.join(places)}" for name, places in sorted(had.items()) if len(places) > 1]
+
+
+def _name(assembly: Assembly, resource: Resource) -> str | None:
+    """Return what tells the resource from others of its type; `None` where the template does not give it."""
+    if resource.type in _NAMED_WITHIN_ANOTHER:
+        return None
+    schema = schema_of(resource.type) or {}
+    identity = [pointer.rsplit("/", 1)[-1] for pointer in schema.get("primaryIdentifier", ())]
+    told = resource.properties
+    if not identity or any(part not in told for part in identity):
+        identity = [one for one in ("Name", f"{resource.type.rsplit(':', 1)[-1]}Name") if one in told]
+    return json.dumps([assembly.resolve(told[part], resource.stack) for part in identity]) if identity else None
+
+
+_HELD = frozenset(
+    {
+        "AWS::EC2::SecurityGroup",
+        "AWS::EC2::Subnet",
+        "AWS::EC2::VPC",
+        "AWS::EC2::VPCCidrBlock",
+        "AWS::KMS::Key",
+        "AWS::RDS::DBClusterParameterGroup",
+        "AWS::RDS::DBParameterGroup",
+        "AWS::RDS::DBSubnetGroup",
+    }
+)
+"""Types that cannot be deleted while something uses them (EC2: DependencyViolation, RDS:
+InvalidDBSubnetGroupStateFault), or, keys, must not be: what is encrypted with a deleted key is lost.
+Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-07)
+Source: model botocore rds DeleteDBSubnetGroup"""
+
+
+def undeletable(assembly: Assembly) -> list[str]:
+    """Return what keeps the stacks from being deleted one after the other, the last deployed first.
+
+    A stack that takes a value of one deployed later; a resource that is deleted while one that is retained uses it.
+    """
+    order = list(assembly.templates)
+    late = [
+        f"{stack} takes a value of {producer}, which is deployed later"
+        for stack, template in assembly.templates.items()
+        for producer, _ in assembly.taken(template.get("Resources", {}))
+        if order.index(producer) >= order.index(stack)
+    ]
+    held = [
+        f"{resource.place} is retained and holds {used.place}, which is deleted"
+        for resource in assembly.resources
+        if resource.kept
+        for used in assembly.used_by(resource)
+        if used.type in _HELD and not used.kept
+    ]
+    return [*dict.fromkeys(late), *held]
+
+
+EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable)
+"""What is asked of every assembly."""
+
+
+def replaced(before: Assembly, after: Assembly) -> set[str]:
+    """Return the places of the resources that an update from `before` to `after` replaces or removes.
+
+    A create-only property has another value, or names a resource of the same stack that is replaced. Values that other
+    functions work out are compared as they are written.
+    """
+    changed = {
+        place
+        for place, old in before.by_place.items()
+        if (new := after.by_place.get(place)) is None or new.type != old.type or _create_only(new) != _create_only(old)
+    }
+    while True:
+        more = {
+            place
+            for place, new in after.by_place.items()
+            if place not in changed
+            and any(f"{new.stack}.{name}" in changed for value in _create_only(new) for name in _names_in(value))
+        }
+        if not more:
+            return changed
+        changed |= more
+
+
+def consumers_skipped(before: Assembly, after: Assembly) -> list[str]:
+    """Return each stack that goes on with the value of a resource which an update replaces, because it is not updated.
+
+    The CDK's command line skips a stack whose template is the same, and `Fn::GetStackOutput` is the same text whatever
+    the output's value is. A strong reference (`Fn::ImportValue`) is no finding: CloudFormation refuses to change an
+    export that is in use, so that the update fails instead.
+    Source: document
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
+    (2026-07)
+    """
+    gone = replaced(before, after)
+    return [
+        f"{stack} keeps the value that {producer} had of {', '.join(sorted(lost))}"
+        for stack, template in after.templates.items()
+        if template == before.templates.get(stack)
+        for producer, value in after.taken(template.get("Resources", {}), strong=False)
+        if (lost := {f"{producer}.{name}" for name in _names_in(value)} & gone)
+    ]
+
+
+def _create_only(resource: Resource) -> list[Any]:
+    paths = create_only_paths(resource.type)
+    return [values_at(resource.properties, path) for path in paths]
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """Give the logical ids that `value` refers to in its own stack."""
+    if isinstance(value, dict):
+        known = cast(Json, value)
+        named = known.get("Ref") or known.get("Fn::GetAtt") if len(known) == 1 else None
+        if named is not None:
+            yield named if isinstance(named, str) else named[0]
+        value = list(known.values())
+    if isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _names_in(one)

@@ -1,8 +1,13 @@
-"""Synthesizes fleet files for the checks over whole assemblies."""
+"""Fleets that combine features as people do (`fleets.yaml`), and their assemblies."""
 
+import json
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 import aws_cdk as cdk
+import yaml
 
 from llm_fleet.config.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
@@ -10,6 +15,33 @@ from tests.assembly.assembly import Assembly
 from tools.synth_environment import cdk_context
 
 ACCOUNT = "111122223333"
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return yaml.safe_load((Path(__file__).parent / "fleets.yaml").read_text(encoding="utf-8"))
+
+
+def names() -> tuple[str, ...]:
+    """The fleets of the table."""
+    return tuple(_table()["fleets"])
+
+
+def text_of(name: str, change: Mapping[str, Any] | None = None) -> str:
+    """Return a fleet of the table as a fleet file, with `change` merged into it as a last part."""
+    whole: dict[str, Any] = {"fleet": name, "region": "us-west-2"}
+    for part in _table()["fleets"][name]:
+        _merge(whole, _table()["parts"][part])
+    _merge(whole, change or {})
+    return json.dumps(whole, indent=1)  # which is YAML without anchors
+
+
+def _merge(into: dict[str, Any], part: Mapping[str, Any]) -> None:
+    for key, value in part.items():
+        if isinstance(value, dict):
+            _merge(into.setdefault(key, {}), cast("dict[str, Any]", value))
+        else:
+            into[key] = value
 
 
 def synthesize(text: str, folder: Path, *, account: str = ACCOUNT) -> Assembly:

@@ -20,6 +20,8 @@ from llm_fleet.config.load import load_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from parallelcluster_oracle.client import Oracle
+from tests.assembly.assembly import Assembly
+from tests.assembly.checks import EVERY_CHECK
 from tests.clean import Finder, all_findings, every_checker
 from tools.synth_environment import ROOT, cdk_context
 
@@ -64,6 +66,12 @@ def test_golden_templates_are_unchanged(made: Made):
     golden = {path.stem: path.read_text() for path in folder.glob("*.json")}
     assert templates == golden, "the templates have changed: read the difference, then run `make golden`"
     assert _kept_picture(made) == picture_of(Path(made.app.outdir)), "the picture has changed: run `make golden`"
+
+
+def test_the_stacks_fit_together(made: Made):
+    """No rule and no name twice, no way out lost, nothing that cannot be deleted in order."""
+    assembly = Assembly.read(Path(made.app.synth().directory))
+    assert {check.__name__: found for check in EVERY_CHECK if (found := check(assembly))} == {}
 
 
 @pytest.mark.parametrize(
