@@ -28,10 +28,24 @@ _FORMS = {
 }
 """What may stand there. A document has its date, its version or its words; `code` of AWS or a vendor its version;
 `emulation` is a limit of the emulator's own, which AWS does not have."""
-_EVERY_MODULE = ("local_aws/resources/moto_fixes/", "local_aws/resources/hooks/", "local_serving/proxy/")
+_EVERY_MODULE = (
+    "local_aws/functions/",
+    "local_aws/resources/custom/",
+    "local_aws/resources/hooks/",
+    "local_aws/resources/moto_fixes/",
+    "local_aws/stacks/",
+    "local_aws/template/",
+    "local_serving/proxy/",
+)
 """Each module of these folders imitates something."""
 _WHOLE_FILES = ("drill/stand_ins/programs/", "drill/platforms/", "drill/image/recipe/auto_resume.c")
-_HELPERS = ("drill/platforms/node_files.py",)
+_HELPERS = (
+    "drill/platforms/node_files.py",
+    "local_aws/stacks/definition.py",
+    "local_aws/template/finding.py",
+    "local_aws/template/lookups.py",
+)
+"""They hold values, and apply nothing."""
 _NO_RULES = frozenset(
     {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
     | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
@@ -81,7 +95,7 @@ def wrong_with(source: str) -> str:
 def _rules_of_module(path: str, text: str) -> Iterator[Rule]:
     tree = ast.parse(text)
     whole = ast.get_docstring(tree) or ""
-    if path.startswith(_EVERY_MODULE) and not path.endswith("__init__.py"):
+    if path.startswith(_EVERY_MODULE) and path not in _HELPERS and not path.endswith("__init__.py"):
         yield Rule(f"{path}:1", text)
     lines = text.splitlines()
     for holder in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]:

@@ -1,4 +1,7 @@
-"""Runs a function when a test asks for it, as AWS would: with its role's rights and no others."""
+"""Runs a function when a test asks for it, as AWS would: with its role's rights and no others.
+
+Source: model botocore lambda Invoke
+"""
 
 import json
 from collections.abc import Generator

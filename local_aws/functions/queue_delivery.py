@@ -1,4 +1,7 @@
-"""Hands messages of SQS queues to the functions that they are mapped to, as Lambda's pollers do."""
+"""Hands messages of SQS queues to the functions that they are mapped to, as Lambda's pollers do.
+
+Source: model botocore lambda CreateEventSourceMappingRequest
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -3,6 +3,8 @@
 Arguments: the handler (`module.function`), the seconds it may take, and the file to write what it returns into, as
 JSON. The event comes by standard input; the folder of the function is the working directory. Exit 0: the handler
 returned; 1: it raised, or returned what is no JSON, and the trace is on standard error.
+
+Source: emulation, a fresh interpreter in place of Lambda's runtime
 """
 
 import importlib

@@ -1,4 +1,7 @@
-"""Change sets: what an update would do, and whether it may."""
+"""Change sets: what an update would do, and whether it may.
+
+Source: model botocore cloudformation DescribeChangeSetOutput
+"""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

@@ -1,4 +1,8 @@
-"""Deleting a stack."""
+"""Deleting a stack.
+
+Source: model botocore cloudformation DeleteStack
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Collection
 from datetime import UTC, datetime

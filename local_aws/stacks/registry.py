@@ -1,4 +1,7 @@
-"""All stacks, and what they export to one another."""
+"""All stacks, and what they export to one another.
+
+Source: model botocore cloudformation ListExports
+"""
 
 from dataclasses import dataclass
 from threading import RLock

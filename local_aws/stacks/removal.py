@@ -1,4 +1,7 @@
-"""Deleting many resources: users before what they use, and what must stay stays."""
+"""Deleting many resources: users before what they use, and what must stay stays.
+
+Source: assumption cloudformation-refuses-as-emulated
+"""
 
 from collections.abc import Callable, Collection, Iterable
 from graphlib import TopologicalSorter

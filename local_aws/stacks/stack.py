@@ -1,4 +1,7 @@
-"""The state of one stack. Only its own operation's thread writes it; readers take copies of its lists."""
+"""The state of one stack. Only its own operation's thread writes it; readers take copies of its lists.
+
+Source: model botocore cloudformation StackStatus
+"""
 
 import uuid
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Values that only exist while a template is evaluated, and the error of a template that cannot be."""
+"""Values that only exist while a template is evaluated, and the error of a template that cannot be.
+
+Source: model cfn-lint schemas/other/functions
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
