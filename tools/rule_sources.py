@@ -75,7 +75,7 @@ def rules() -> Iterator[Rule]:
         if path.startswith(("local_aws/", "local_serving/")) and path.endswith(".py"):
             yield from _rules_of_module(path, text)
         elif path.startswith("local_aws/resources/types/") and path.endswith(".yaml"):
-            yield from _needs(path, text)
+            yield from _tables(path, text)
         elif path.startswith(_WHOLE_FILES) and path not in _HELPERS and not path.endswith("__init__.py"):
             yield Rule(f"{path}:1", _comments(text) if not path.endswith(".py") else text)
 
@@ -118,12 +118,13 @@ def _raised(exception: ast.expr) -> set[str]:
     return {one.id for one in ast.walk(exception) if isinstance(one, ast.Name)}
 
 
-def _needs(path: str, text: str) -> Iterator[Rule]:
-    """Yield each list of needs of a type that refuses with words of its own."""
-    for found in re.finditer(r"^( +)needs:\n((?:\1 .*\n|\n)+)", text, re.MULTILINE):
-        if "else:" in found.group(2):
-            line = text.count("\n", 0, found.start()) + 1
-            yield Rule(f"{path}:{line} needs", _comments(found.group(2)))
+def _tables(path: str, text: str) -> Iterator[Rule]:
+    """Yield what a table refuses in words of its own, and what it has replaced although the schema does not say so."""
+    for found in re.finditer(r"((?:^ +#.*\n)*)^( +)(needs|steady|replace):(.*\n(?:\2 .*\n|\n)*)", text, re.MULTILINE):
+        above, _, what, below = found.groups()
+        if what == "replace" or "else:" in below:
+            line = text.count("\n", 0, found.start(3)) + 1
+            yield Rule(f"{path}:{line} {what}", above + _comments(below))
 
 
 def _comments(text: str) -> str:

@@ -107,3 +107,33 @@ def test_a_replaced_permission_leaves_no_right_behind(stacks: Stacks) -> None:
     name = stacks.physical_id("permission", "Function")
     policy = json.loads(stacks.client("lambda").get_policy(FunctionName=name)["Policy"])
     assert [one["Principal"]["Service"] for one in policy["Statement"]] == ["sns.amazonaws.com"]
+
+
+@pytest.mark.parametrize("way", ["Ingress", "Egress"])
+def test_the_description_of_a_rule_changes_in_place(stacks: Stacks, way: str) -> None:
+    """The schema has no create-only property of this name, and EC2 has an operation for it."""
+    name = f"described-{way.lower()}"
+
+    def described(words: str) -> dict[str, Any]:
+        own = resource(f"AWS::EC2::SecurityGroup{way}", GroupId=ref("Group"), Description=words, **rule(443))
+        return {**group(SecurityGroupEgress=[rule(1)]), "Rule": own}
+
+    assert stacks.create(name, described("one")) == "CREATE_COMPLETE", stacks.failures(name)
+    before = stacks.physical_id(name, "Rule")
+    assert stacks.update(name, described("two")) == "UPDATE_COMPLETE", stacks.failures(name)
+    assert stacks.physical_id(name, "Rule") == before
+    found = stacks.client("ec2").describe_security_group_rules(SecurityGroupRuleIds=[before])["SecurityGroupRules"]
+    assert [one["Description"] for one in found] == ["two"]
+
+
+def test_what_is_immutable_of_a_key_fails_the_update(stacks: Stacks) -> None:
+    """The schema: "the update request fails … This prevents you from accidentally deleting a KMS key"."""
+    policy = {"Version": "2012-10-17", "Statement": []}
+
+    def key(**properties: Any) -> dict[str, Any]:
+        return {"Key": resource("AWS::KMS::Key", KeyPolicy=policy, **properties)}
+
+    assert stacks.create("key", key()) == "CREATE_COMPLETE"
+    before = stacks.physical_id("key", "Key")
+    assert stacks.update("key", key(MultiRegion=True)) == "UPDATE_ROLLBACK_COMPLETE"
+    assert stacks.physical_id("key", "Key") == before
