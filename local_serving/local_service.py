@@ -17,7 +17,7 @@ from local_serving.proxy.tokens import Keys
 from local_serving.servers.surroundings import Surroundings
 from local_serving.tasks.local_secrets import LocalSecrets
 from local_serving.tasks.stop_sequence import Stopped, stop_task
-from local_serving.tasks.task import Task
+from local_serving.tasks.task import START_SECONDS, Program, Task
 from local_serving.template.front import LoadBalancer
 from local_serving.template.problem import NotServable
 from local_serving.template.read_front import read_front
@@ -26,7 +26,6 @@ from local_serving.template.reader import TemplateReader
 from local_serving.template.service import Service
 
 _KEY_VARIABLES = ("API_KEY", "VLLM_API_KEY")
-_HEALTHY_SECONDS = 30
 _T = TypeVar("_T")
 
 
@@ -54,18 +53,22 @@ class LocalService:
         port: int = 0,
         keys: Mapping[str, Keys] | None = None,
         normalise_paths: bool = False,
+        program: Program | None = None,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         """Take the template's JSON.
 
         `service`: which one; default the only one. `tasks`: how many; default what the template says. `time_scale`: how
         many seconds here are one of the template's. `token_seconds`: how long each token takes. `port`: of the load
         balancer here; 0 is any free one. `keys`: key sets of issuers of tokens, by the URLs that the template has.
+        `program`: what runs in place of the stand-ins. `start_seconds`: how long a task may take until it is healthy.
         """
         reader = TemplateReader(template)
         self.service: Service = choose_service(read_services(reader), service)
         self.front: LoadBalancer = read_front(reader, self.service.target_group)
         self._count = self.service.desired if tasks is None else tasks
         self._scale, self._token_seconds, self._port = time_scale, token_seconds, port
+        self._program, self._start_seconds = program, start_seconds
         self._secrets = LocalSecrets()
         self._folder = Path(tempfile.mkdtemp(prefix="serving-"))
         self._loop = asyncio.new_event_loop()
@@ -157,7 +160,7 @@ class LocalService:
 
     def wait_until_healthy(self, count: int) -> None:
         """Return when so many tasks are healthy. Raises `NotServable` when they do not become so."""
-        deadline = time.monotonic() + _HEALTHY_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while sum(running.target.state is State.HEALTHY for running in self._running) < count:
             if time.monotonic() > deadline:
                 logs = "\n".join(task.log[-1000:] for task in self.tasks)
@@ -180,6 +183,8 @@ class LocalService:
             folder=self._folder,
             secrets=self._secrets.variables(container.secrets),
             around=Surroundings(interface=interface, time_scale=self._scale, token_seconds=self._token_seconds),
+            program=self._program,
+            start_seconds=self._start_seconds,
         )
         target = Target(name=name, socket=task.socket)
         self._running.append(_Running(task=task, target=target))

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from local_serving.servers.surroundings import Surroundings
@@ -14,7 +14,10 @@ from local_serving.template.problem import NotServable
 from local_serving.template.service import ServerContainer
 
 _ROOT = Path(__file__).parents[2]
-_START_SECONDS = 30
+START_SECONDS = 30.0
+"""How long a container may take until it listens, unless it is said otherwise."""
+Program = Callable[[ServerContainer, Path], Sequence[str]]
+"""What runs in place of a container: the words that start it, which listens at the socket that it is given."""
 _LONGEST_SOCKET = 100
 """Characters in a socket's path, a little below what Linux takes."""
 
@@ -23,19 +26,31 @@ class Task:
     """Runs the stand-in for a container's image with exactly that container's command, environment and secrets."""
 
     def __init__(
-        self, container: ServerContainer, *, name: str, folder: Path, secrets: Mapping[str, str], around: Surroundings
+        self,
+        container: ServerContainer,
+        *,
+        name: str,
+        folder: Path,
+        secrets: Mapping[str, str],
+        around: Surroundings,
+        program: Program | None = None,
+        start_seconds: float = START_SECONDS,
     ) -> None:
-        """Start the process. Raises `NotServable` for an image without a stand-in."""
+        """Start the process. Raises `NotServable` for an image without a stand-in.
+
+        `program`: what runs in place of the stand-in. `start_seconds`: how long it may take until it listens.
+        """
         self.name = name
         self.container = container
         self.socket = around.interface / str(container.port)
         if len(str(self.socket)) > _LONGEST_SOCKET:
             raise NotServable(f"{self.socket} is too long for a socket: set TMPDIR to a shorter folder")
         self._log = folder / f"{name}.log"
-        words = [kind_of_image(container.image), *container.entry_point, *container.command]
+        self._start_seconds = start_seconds
+        words = (program or _stand_in)(container, self.socket)
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own program; a template only says with what words
-                [sys.executable, "-m", "local_serving.servers", *words],
+                list(words),
                 cwd=_ROOT,
                 env={**_machine(), **around.variables, **container.environment, **secrets},
                 stdin=subprocess.PIPE,
@@ -56,7 +71,7 @@ class Task:
 
     async def started(self) -> None:
         """Return when its port is listened at. Raises `NotServable` with its last words when it ends before."""
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while not self.socket.exists():
             if not self.running:
                 words = self.log.strip()[-2000:]
@@ -80,6 +95,12 @@ class Task:
         self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()
+
+
+def _stand_in(container: ServerContainer, socket: Path) -> Sequence[str]:
+    """Return the stand-in of the container's image; it finds its socket in its surroundings."""
+    kind = kind_of_image(container.image)
+    return [sys.executable, "-m", "local_serving.servers", kind, *container.entry_point, *container.command]
 
 
 def _machine() -> dict[str, str]:

@@ -1,0 +1,114 @@
+"""A real Prometheus takes what nodes write for Managed Prometheus, and tells it back.
+
+Signatures are checked by the played service: Prometheus knows none. Its format, labels and times are what is real here.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet_node.metrics.names import METRICS, prometheus_name
+from llm_fleet_node.metrics.reading import Reading
+from llm_fleet_node.metrics.sample import Sample
+from llm_fleet_node.metrics.write_request import write_request
+from tests.lifecycle_scripts.metrics.test_publishing import PROMETHEUS
+
+_SECONDS = 30
+
+
+class Prometheus:
+    """One that takes remote writes, on loopback."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        (folder / "prometheus.yml").write_text("global: {}\n")
+        self._log = folder / "log"
+        self.process = subprocess.Popen(
+            [
+                program,
+                f"--config.file={folder / 'prometheus.yml'}",
+                f"--storage.tsdb.path={folder / 'data'}",
+                "--web.listen-address=127.0.0.1:0",
+                "--web.enable-remote-write-receiver",
+                "--log.format=json",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=self._log.open("wb"),
+        )
+        self.address = self._address()
+
+    def write(self, body: bytes) -> None:
+        """Send a write request as it came from a node. Raises `HTTPError` when it is refused."""
+        headers = {"content-type": "application/x-protobuf", "content-encoding": "snappy"}
+        headers["x-prometheus-remote-write-version"] = "0.1.0"
+        request = urllib.request.Request(f"{self.address}/api/v1/write", data=body, headers=headers)
+        with urllib.request.urlopen(request, timeout=_SECONDS):
+            return
+
+    def ask(self, query: str, at: float) -> list[dict[str, Any]]:
+        """Return what a query finds at a time."""
+        asked = urllib.parse.urlencode({"query": query, "time": at})
+        with urllib.request.urlopen(f"{self.address}/api/v1/query?{asked}", timeout=_SECONDS) as answer:
+            return json.load(answer)["data"]["result"]
+
+    def _address(self) -> str:
+        deadline = time.monotonic() + _SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            for line in self._log.read_text().splitlines():
+                told = json.loads(line)
+                if told.get("msg") == "Listening on":
+                    return f"http://{told['address']}"
+            time.sleep(0.1)
+        raise AssertionError(self._log.read_text())
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Prometheus]:
+    """Debian's package; `make real-parts` runs this, and every other run leaves it out."""
+    if not os.environ.get("LLM_FLEET_REAL_PARTS"):
+        pytest.skip("a real Prometheus: make real-parts")
+    program = os.environ.get("LLM_FLEET_PROMETHEUS") or shutil.which("prometheus")
+    assert program, "there is no Prometheus: apt-get install prometheus"
+    made = Prometheus(program, tmp_path)
+    yield made
+    made.process.terminate()
+    made.process.wait(_SECONDS)
+
+
+def test_every_metric_arrives_with_its_labels_values_and_times(receiver: Prometheus):
+    begun = int(time.time()) - 120
+    numbers = {key: float(number) for number, key in enumerate(METRICS, start=1)}
+    later = {key: value + 0.5 for key, value in numbers.items()}
+    samples = [
+        Sample(milliseconds=begun * 1000, reading=Reading(values=numbers)),
+        Sample(milliseconds=(begun + 60) * 1000, reading=Reading(values=later)),
+    ]
+    receiver.write(write_request(samples, PROMETHEUS))
+    for at, values in ((begun + 1, numbers), (begun + 61, later)):
+        for key, value in values.items():
+            (series,) = receiver.ask(prometheus_name(key), at)
+            assert float(series["value"][1]) == value, key
+            whose = {"cluster", "fleet"} if METRICS[key].of_cluster else {"group", "instance", "instance_type"}
+            assert whose <= set(series["metric"]), key
+
+
+def test_a_long_request_is_unpacked(receiver: Prometheus):
+    """Above 64 KiB the packing has several pieces."""
+    key, begun = next(iter(METRICS)), int(time.time()) - 3600
+    samples = [
+        Sample(milliseconds=begun * 1000 + number * 300, reading=Reading(values={key: float(number)}))
+        for number in range(9000)
+    ]
+    body = write_request(samples, PROMETHEUS)
+    assert len(body) > 1 << 16
+    receiver.write(body)
+    (series,) = receiver.ask(f"count_over_time({prometheus_name(key)}[1h])", time.time() - 60)
+    assert int(series["value"][1]) > 8000

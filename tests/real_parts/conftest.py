@@ -1,0 +1,15 @@
+"""Real programs in place of played ones; `make real-parts` gets and runs them, and every other run leaves them out."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def vllm() -> Path:
+    """The folder with the programs of an environment that has vLLM."""
+    place = os.environ.get("LLM_FLEET_VLLM")
+    if not place:
+        pytest.skip("there is no real vLLM: make real-parts")
+    return Path(place).absolute()
