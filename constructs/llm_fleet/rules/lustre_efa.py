@@ -30,8 +30,8 @@ def why_efa_is_unused(clients: Sequence[EfaClients]) -> str | None:
     named = ", ".join(f"{group.name} ({' or '.join(group.instance_types)})" for group in clients)
     return (
         "the Lustre file system has EFA, whose capacity comes in far bigger steps, and no node of the cluster can use "
-        f"it: {named}. FSx for Lustre serves trn2 and what is older than Nitro v4 over TCP only. Unless other clusters "
-        "use it, make the file system without (efa: false in the fleet file, efa_enabled=False): FSx decides it once"
+        f"it: {named}. FSx for Lustre serves trn2 and what is older than Nitro v4 over TCP only. Make the file system "
+        "without (efa: false in the fleet file, efa_enabled=False): FSx decides it once"
     )
 
 

@@ -75,7 +75,7 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
     assert "up to 1024 EFA connections" in told
     assert "besides 2 of other clusters" in told
     assert "workers 8 on each of 128 nodes" in told
-    assert connections([workers("ml.p5.48xlarge", cdk.Token.as_number(cdk.Fn.ref("Count")))]) == 0
+    assert connections([workers("ml.p5.48xlarge", int(cdk.Token.as_number(cdk.Fn.ref("Count"))))]) == 0
 
 
 def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack: cdk.Stack) -> None:
@@ -94,7 +94,18 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
     annotations.has_warning(
         "/Test/Second", Match.string_like_regexp("up to 400 EFA connections.* besides 800 of other")
     )
-    annotations.has_warning("/Test/Third", Match.string_like_regexp(UNUSED))
+    annotations.has_no_warning("*", Match.string_like_regexp(UNUSED))
+
+
+def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stack) -> None:
+    """Not before all clusters are there: one of a controller alone may come first."""
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)
+    for id, more in (("First", ()), ("Second", (trn2,))):
+        groups = [InstanceGroup.controller("ml.m5.xlarge"), *more]
+        HyperPodCluster(stack, id, groups=groups, network=network, lustre=lustre)
+    Annotations.from_stack(stack).has_warning("/Test/Fsx", Match.string_like_regexp(f"{UNUSED}: .*trn2"))
 
 
 def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
