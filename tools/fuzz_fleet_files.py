@@ -14,11 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import resource
+import signal
 import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -36,7 +40,9 @@ from tools.synth_environment import ROOT
 EXAMPLES = ROOT / "examples"
 SCHEMA = ROOT / "schema" / "fleet.schema.json"
 SECONDS = 5.0
-"""Of the processor, which a busy machine does not change; a file that takes longer fails."""
+"""Of the processor, which a busy machine does not change; a file that takes longer fails, twice that stops it."""
+MEMORY = 2 * 1024**3
+"""Bytes that a process may have; it takes a twentieth of them."""
 _ODD: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 1.5, 2**31, 2**63, 10**30, float("nan"), float("inf"), [], {}, [None]),
     *("", " ", "hello", "0", "-1", "None", "é☃", "\0", "a" * 5000, "a b", "a/b", "-", "a\nb", "${Token[TOKEN.1]}", "~"),
@@ -98,7 +104,8 @@ def try_files(job: tuple[int, range]) -> Found:
         text = fleet_file(seed, number)
         begin = time.process_time()
         try:
-            codes = try_file(text)
+            with _stopped_after(2 * SECONDS):
+                codes = try_file(text)
         except Exception:  # What is looked for: anything at all.
             found.failures.append((number, traceback.format_exc()))
             continue
@@ -109,6 +116,22 @@ def try_files(job: tuple[int, range]) -> Found:
         if seconds > SECONDS:
             found.failures.append((number, f"it took {seconds:.1f} s of the processor; {SECONDS:g} s is the limit"))
     return found
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Generator[None]:
+    """Raise `TimeoutError` in what takes so many seconds of the processor, and would perhaps never end by itself."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"stopped after {seconds:g} s of the processor")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _is_mapping(value: Any) -> TypeGuard[dict[Any, Any]]:
@@ -264,13 +287,19 @@ def _copy(value: Any) -> Any:
 
 
 def fuzz(*, count: int, seed: int, processes: int) -> Found:
-    """Try `count` files of `seed`."""
+    """Try `count` files of `seed`. Raises `BrokenProcessPool` where one ends its process."""
     jobs = [(seed, range(begin, min(begin + 50, count))) for begin in range(0, count, 50)]
     found = Found()
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for each in pool.imap_unordered(try_files, jobs):
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=spawn, initializer=_limit_memory) as pool:
+        for each in pool.map(try_files, jobs):
             found.add(each)
     return found
+
+
+def _limit_memory() -> None:
+    """Let a file that takes more than `MEMORY` end in a `MemoryError`, and no machine run out of it."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def main() -> int:

@@ -89,6 +89,8 @@ def test_no_utf8(tmp_path: Path) -> None:
         ("a: !!python/object/apply:os.system [id]\n", "LF108", 1, "!!python/object/apply:os.system"),
         ("fleet: a\n---\nfleet: b\n", "LF108", 2, "---"),
         ("? [a]\n: b\n", "LF108", 1, "colon"),
+        ("a: 1\nb: ${Token[TOKEN.1]}\n", "LF108", 2, "the value itself"),
+        ('a:\n  "x-#{Token[TOKEN.1]}": b\n', "LF108", 2, "the value itself"),
         ("a: " + "[" * 100_000, "LF109", 1, "brackets"),
         ("{a: " * 100_000, "LF109", 1, "brackets"),
     ],

@@ -4,6 +4,7 @@ It works on the parser's events, not on PyYAML's objects. So an alias is refused
 tag never makes an object, depth is bounded, a duplicate key is seen, and each key's line is known.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from llm_fleet.rules.problem import FleetError, Problem
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEPTH = 24
 """Three times as deep as the deepest key of a fleet file."""
+_TOKEN = re.compile(r"[$#]\{Token\[")
+"""As the CDK writes a value that is known only later."""
 
 
 _START = "begin with `fleet:` and a name; `examples/hyperpod-trn1.yaml` is one to start from"
@@ -74,6 +77,7 @@ class _Reader:
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._sequence(path)
+        self._refuse_token(event)
         return event.value if event.style else plain_scalar(event.value)
 
     def _sequence(self, path: YamlPath) -> list[Any]:
@@ -123,7 +127,13 @@ class _Reader:
             raise _refusal("a key is plain text", "write a word in front of the colon", event)
         if event.value == "<<" and not event.style:
             raise _refusal(f"a {self._noun} has no merge keys", "write out what `<<` stands for", event)
+        self._refuse_token(event)
         return event.value
+
+    def _refuse_token(self, event: Any) -> None:
+        """Every rule passes over a token, and the CDK cannot resolve one that it has not made."""
+        if _TOKEN.search(event.value):
+            raise _refusal(f"a {self._noun} has no tokens of the CDK", "write the value itself, or use Python", event)
 
     def _mark(self, path: YamlPath, event: Any) -> None:
         self.places[path] = (event.start_mark.line + 1, event.start_mark.column + 1)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from llm_fleet.named_files.cloudformation_yaml import parse
 from llm_fleet.named_files.cluster_template import clusters_of, template_of
+from llm_fleet.named_files.regular_file import read_regular_file
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError, Problem
 
@@ -84,11 +85,7 @@ class DeployedConfiguration:
 def _read(path: Path) -> tuple[Any, Mapping[str, Any] | None]:
     """Return what the file holds, and the template in it where it is one."""
     try:
-        if path.stat().st_size > _SIZE_LIMIT:
-            raise ValueError(f"it has more than {_SIZE_LIMIT:,} bytes")
-        if not path.is_file():
-            raise ValueError("it is no file")
-        document = parse(path.read_text(encoding="utf-8-sig"))
+        document = parse(read_regular_file(path, most=_SIZE_LIMIT, encoding="utf-8-sig"))
         return document, template_of(document)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

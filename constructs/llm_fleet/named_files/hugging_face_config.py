@@ -4,13 +4,11 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+from llm_fleet.named_files.regular_file import read_regular_file
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run.shape import TrainedNumbers, trained_shape_of_config
-
-_SIZE_LIMIT = 1024 * 1024
-"""Bytes; a config.json has a few thousand."""
 
 
 def read_shape(path: Path) -> tuple[ModelNumbers | None, list[Problem]]:
@@ -33,9 +31,7 @@ def _document(path: Path) -> tuple[dict[str, Any] | None, list[Problem]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if path.stat().st_size > _SIZE_LIMIT:
-        raise ValueError(f"it has more than {_SIZE_LIMIT:,} bytes")
-    document: object = json.loads(path.read_text(encoding="utf-8"))
+    document: object = json.loads(read_regular_file(path))
     if not isinstance(document, dict):
         raise ValueError("it holds no JSON object")
     return cast("dict[str, Any]", document)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from llm_fleet.named_files.regular_file import read_regular_file
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.problem import Problem
@@ -35,6 +36,4 @@ def locked_files(path: Path) -> list[dict[str, Any]]:
 
 
 def _read(path: Path) -> Any:
-    if path.stat().st_size > _SIZE_LIMIT:
-        raise ValueError(f"it has more than {_SIZE_LIMIT:,} bytes")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(read_regular_file(path, most=_SIZE_LIMIT))

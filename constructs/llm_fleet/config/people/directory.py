@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr
 from llm_fleet.catalog.slurm_limits import slurm_limit_facts
 from llm_fleet.config.model import FleetModel
 from llm_fleet.config.values import KeyArn, SecretArn
+from llm_fleet.named_files.regular_file import read_regular_file
 from llm_fleet.rules.people.directory import CERTIFICATE
 
 _IDS = slurm_limit_facts()
@@ -92,8 +93,9 @@ class DirectoryConfig(FleetModel):
         if self._directory is None:
             return CERTIFICATE  # Nobody knows where to look, so there is nothing to say of it.
         try:
-            return (self._directory / self.ca_certificate).read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError):
+            path = self._directory / self.ca_certificate
+            return read_regular_file(path, encoding="ascii")
+        except (OSError, ValueError):
             return ""
 
     @property

@@ -8,6 +8,7 @@ from typing import Literal
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from llm_fleet.catalog.slurm_limits import slurm_limit_facts
+from llm_fleet.named_files.regular_file import read_regular_file
 
 _IDS = slurm_limit_facts()
 
@@ -70,8 +71,8 @@ class Directory:
         if self.certificate_on_nodes is not None:
             return None
         try:
-            return Path(self.certificate).read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError):
+            return read_regular_file(Path(self.certificate), encoding="ascii")
+        except (OSError, ValueError):
             return ""
 
     @property
