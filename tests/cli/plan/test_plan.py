@@ -79,7 +79,7 @@ def test_json_has_every_section(capsys: pytest.CaptureFixture[str]):
     }
     (zone,) = told["network"]["zones"]
     # One for the controller, 8 for each of four workers, 3 for the file system; room for a worker, and AWS's five.
-    assert (zone["addresses_taken"], zone["addresses_needed"], zone["addresses_given"]) == (36, 49, 65536)
+    assert (zone["addresses_taken"], zone["addresses_needed"], zone["addresses_given"]) == (36, 49, 32768)
     assert told["cost"]["complete"] is True
     assert told["cost"]["month"]["maximum"] == pytest.approx(told["cost"]["hour"]["maximum"] * 730, abs=0.1)
 

@@ -38,8 +38,9 @@ class DeployedStacks:
             self.refused = None if problem.code is CommandCode.GONE else problem
             return
         template = template_of({"TemplateBody": body})
-        resources = cast("Mapping[str, Mapping[str, Any]]", (template or {}).get("Resources", {}))
-        self.found[name] = StackTemplate(name=name, region=None, resources=resources, paths={})
+        parts = cast("Mapping[str, Mapping[str, Mapping[str, Any]]]", template or {})
+        resources, outputs = parts.get("Resources", {}), parts.get("Outputs", {})
+        self.found[name] = StackTemplate(name=name, region=None, resources=resources, paths={}, outputs=outputs)
 
 
 def account_of(clients: AwsClients) -> str | None:

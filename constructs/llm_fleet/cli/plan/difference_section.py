@@ -1,11 +1,13 @@
 """What a deployment would change."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
 from llm_fleet.cli.plan.hyperpod_changes import GroupChange, hyperpod_changes
 from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
+from llm_fleet.cli.plan.refused_updates import RefusedUpdate, refused_updates
 from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
@@ -27,8 +29,8 @@ _TONES = {
     ChangeKind.REPLACED: Tone.BAD,
 }
 _LIMITS = (
-    "compared is what stands in the templates; what follows from a replaced resource in others, drift, and what custom "
-    "resources decide is not known: `cdk diff` asks CloudFormation for a change set"
+    "compared is what stands in the templates; drift, what custom resources decide, and stacks that are no longer in "
+    "the fleet file are not known: `cdk diff` asks CloudFormation for a change set"
 )
 
 _NO_FLAGS = (
@@ -49,6 +51,7 @@ def difference_section(
     changes = [change for old, new in known for change in template_changes(old, new)]
     groups = [change for old, new in known for change in hyperpod_changes(old, new)]
     plans = [plan for old, new in known for plan in parallelcluster_changes(old, new)]
+    refused = refused_updates(deployed.found, planned, changes)
     missing = [stack.name for stack in planned if stack.name not in deployed.found]
     return Section(
         key="difference",
@@ -57,11 +60,16 @@ def difference_section(
             *_missing(missing, deployed),
             *([Toned(_NO_FLAGS.format(without_flags), Tone.WARNING)] if changes and without_flags else []),
             *([Table(columns=_COLUMNS, rows=[_row(change) for change in changes])] if changes else []),
+            *(part for one in refused for part in _refused(one)),
             *(Toned(f"{change.group}: {change.what}", Tone.BAD if change.refused else Tone.PLAIN) for change in groups),
             *(part for plan in plans for part in _plan(*plan)),
             *([_LIMITS] if changes else ["nothing changes in the stacks that are deployed"] if known else []),
         ],
-        data={**_data(missing, changes, groups, plans, deployed), "without_flags_of": without_flags},
+        data={
+            **_data(missing, changes, groups, plans, deployed),
+            "refused_updates": [asdict(one) for one in refused],
+            "without_flags_of": without_flags,
+        },
     )
 
 
@@ -71,6 +79,18 @@ def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned
         yield Toned(f"{told}; {deployed.refused.remedy} [{deployed.refused.code}]", Tone.BAD)
     elif missing:
         yield Toned(f"not deployed yet, and wholly new: {', '.join(missing)}", Tone.GOOD)
+
+
+def _refused(one: RefusedUpdate) -> Iterator[Toned]:
+    verdict = "will be rolled back" if one.certain else "may be rolled back"
+    told = f"the update of {one.stack} {verdict}: {one.where}: {one.why}"
+    if one.used_by:
+        users = " ".join(one.used_by)
+        told += (
+            f": {', '.join(one.used_by)}. If the thing is to go, deploy those that use it without it first, by "
+            f"`npx cdk deploy --exclusively {users}`"
+        )
+    yield Toned(told, Tone.BAD if one.certain else Tone.WARNING)
 
 
 def _row(change: ResourceChange) -> dict[str, Any]:

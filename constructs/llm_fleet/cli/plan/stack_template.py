@@ -1,8 +1,8 @@
 """A stack as it was synthesized, or as it is deployed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 _KEPT = ("Retain", "RetainExceptOnCreate", "Snapshot")
 
@@ -18,6 +18,25 @@ class StackTemplate:
     """By logical id, as in the template."""
     paths: Mapping[str, str]
     """The construct's path of each, by logical id, where it is told."""
+    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """By their keys, as in the template."""
+
+    @property
+    def exports(self) -> Mapping[str, Any]:
+        """The values of the outputs that other stacks may import, by export name."""
+        offered = [
+            (output["Export"]["Name"], output["Value"]) for output in self.outputs.values() if "Export" in output
+        ]
+        return {name: value for name, value in offered if isinstance(name, str)}
+
+    @property
+    def imports(self) -> frozenset[str]:
+        """The export names of the values that it takes from other stacks."""
+        parts = values_in([self.resources, self.outputs])
+        names = [
+            cast("Mapping[str, object]", part).get("Fn::ImportValue") for part in parts if isinstance(part, Mapping)
+        ]
+        return frozenset(name for name in names if isinstance(name, str))
 
     def where(self, logical_id: str) -> str:
         """Return the construct's path of a resource, else its logical id."""
@@ -27,3 +46,15 @@ class StackTemplate:
     def is_kept(self, logical_id: str) -> bool:
         """Return whether the resource stays when it is taken out of the stack, or the stack is deleted."""
         return self.resources[logical_id].get("DeletionPolicy") in _KEPT
+
+
+def values_in(value: object) -> Iterator[object]:
+    """Yield `value` and everything within it."""
+    yield value
+    inner: list[object] = []
+    if isinstance(value, Mapping):
+        inner = list(cast("Mapping[str, object]", value).values())
+    elif isinstance(value, list):
+        inner = cast("list[object]", value)
+    for part in inner:
+        yield from values_in(part)

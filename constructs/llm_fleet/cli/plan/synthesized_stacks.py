@@ -39,11 +39,13 @@ def _stacks(assembly: Path, artifacts: Mapping[str, Any]) -> Iterator[StackTempl
         if artifact["type"] != _STACK:
             continue
         region = artifact["environment"].rpartition("/")[2]
+        template = _json(assembly / artifact["properties"]["templateFile"])
         yield StackTemplate(
             name=artifact["properties"].get("stackName", name),
             region=None if region == _UNKNOWN_REGION else region,
-            resources=_json(assembly / artifact["properties"]["templateFile"]).get("Resources", {}),
+            resources=template.get("Resources", {}),
             paths=dict(_paths(assembly, artifact)),
+            outputs=template.get("Outputs", {}),
         )
 
 

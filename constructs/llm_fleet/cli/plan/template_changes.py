@@ -1,12 +1,16 @@
 """What differs between a stack as it is deployed and as it would be."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
 from llm_fleet.catalog.create_only import create_only, touches
-from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.cli.plan.stack_template import StackTemplate, values_in
+
+_NOTE_OF_THE_CDK = "AWS::CDK::Metadata"
+_IN_SUB = re.compile(r"\$\{(\w+)")
 
 
 class ChangeKind(StrEnum):
@@ -38,14 +42,66 @@ class ResourceChange:
 def template_changes(old: StackTemplate, new: StackTemplate) -> tuple[ResourceChange, ...]:
     """Return what differs in the resources of two templates of one stack, in the order of the new one.
 
-    Only what stands in the templates is compared: a property whose value comes from another resource may change with
-    that one, and is not told.
+    A resource that names one that is replaced changes with it, though nothing differs in its own template. The CDK's
+    note on itself (`AWS::CDK::Metadata`), which only the CDK CLI adds, is passed over.
     """
-    return (*_added_and_changed(old, new), *_removed(old, new))
+    changes = {change.logical_id: change for change in _added_and_changed(old, new)}
+    _follow(new, changes)
+    return (*(changes[name] for name in new.resources if name in changes), *_removed(old, new))
+
+
+def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
+    """Add to `changes` what follows from replaced resources, and what follows from that."""
+    pending = [name for name, change in changes.items() if change.kind is ChangeKind.REPLACED]
+    while pending:
+        replaced = pending.pop()
+        for logical_id, resource in new.resources.items():
+            before = changes.get(logical_id)
+            if before is not None and before.kind in (ChangeKind.ADDED, ChangeKind.REPLACED):
+                continue
+            paths = tuple(_paths_to(replaced, resource.get("Properties", {}), ""))
+            told = before.properties if before else ()
+            paths = (*told, *(path for path in paths if path not in told))
+            if len(paths) > len(told):
+                kind = _kind(str(resource.get("Type")), paths)
+                changes[logical_id] = _change(new, logical_id, kind, paths)
+                if kind is ChangeKind.REPLACED:
+                    pending.append(logical_id)
+
+
+def _paths_to(logical_id: str, value: Any, path: str) -> Iterator[str]:
+    """Yield the paths of the properties within `value` whose value comes from the resource `logical_id`."""
+    if _is_plain(value):
+        for key, part in cast("Mapping[str, Any]", value).items():
+            yield from _paths_to(logical_id, part, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, part in enumerate(cast("list[Any]", value)):
+            yield from _paths_to(logical_id, part, f"{path}[{index}]")
+    elif logical_id in names_in(value):
+        yield path
+
+
+def names_in(value: object) -> set[str]:
+    """Return the logical ids that the functions in `value` name."""
+    found: set[str] = set()
+    for part in values_in(value):
+        if not isinstance(part, Mapping):
+            continue
+        for function, told in cast("Mapping[str, object]", part).items():
+            first: object = next(iter(cast("list[object]", told)), None) if isinstance(told, list) else told
+            if not isinstance(first, str):
+                continue
+            if function in ("Ref", "Fn::GetAtt"):
+                found.add(first.partition(".")[0])  # CloudFormation takes "Id.Attribute" as one text, too
+            elif function == "Fn::Sub":
+                found.update(_IN_SUB.findall(first))
+    return found
 
 
 def _added_and_changed(old: StackTemplate, new: StackTemplate) -> Iterator[ResourceChange]:
     for logical_id, resource in new.resources.items():
+        if resource.get("Type") == _NOTE_OF_THE_CDK:
+            continue
         before = old.resources.get(logical_id)
         if before is None:
             yield _change(new, logical_id, ChangeKind.ADDED)
@@ -58,8 +114,8 @@ def _added_and_changed(old: StackTemplate, new: StackTemplate) -> Iterator[Resou
 
 
 def _removed(old: StackTemplate, new: StackTemplate) -> Iterator[ResourceChange]:
-    for logical_id in old.resources:
-        if logical_id not in new.resources:
+    for logical_id, resource in old.resources.items():
+        if logical_id not in new.resources and resource.get("Type") != _NOTE_OF_THE_CDK:
             kept = old.is_kept(logical_id)
             yield _change(old, logical_id, ChangeKind.KEPT if kept else ChangeKind.REMOVED)
 

@@ -1,0 +1,129 @@
+"""Which updates CloudFormation would refuse or roll back, as far as the templates of a fleet tell it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from typing import Any
+
+from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, names_in
+
+# Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html:
+# "you cannot perform updates that require replacement of this resource" while it has the name
+_NAMES = {
+    "AWS::DynamoDB::Table": "TableName",
+    "AWS::ECS::Cluster": "ClusterName",
+    "AWS::ECS::Service": "ServiceName",
+    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
+    "AWS::IAM::Role": "RoleName",
+    "AWS::Lambda::Function": "FunctionName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::S3::Bucket": "BucketName",
+    "AWS::SageMaker::Cluster": "ClusterName",
+    "AWS::SageMaker::Endpoint": "EndpointName",
+    "AWS::SageMaker::NotebookInstance": "NotebookInstanceName",
+    "AWS::StepFunctions::StateMachine": "StateMachineName",
+}
+_GONE = (ChangeKind.REMOVED, ChangeKind.KEPT)
+_PERHAPS = (ChangeKind.MAYBE_REPLACED, ChangeKind.UNKNOWN)
+_SUBNET = "AWS::EC2::Subnet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedUpdate:
+    """Why the update of one stack would not be made."""
+
+    stack: str
+    where: str
+    """The construct's path of the resource that it is about."""
+    why: str
+    used_by: tuple[str, ...] = ()
+    """The stacks that use the value, where that is the reason."""
+    certain: bool = True
+    """`False` where only the values decide whether the resource is replaced."""
+
+
+def refused_updates(
+    deployed: Mapping[str, StackTemplate], planned: Sequence[StackTemplate], changes: Sequence[ResourceChange]
+) -> tuple[RefusedUpdate, ...]:
+    """Return what CloudFormation would refuse of `changes`, from the templates `deployed`, by name, to those `planned`.
+
+    The CDK deploys a stack before those that use it: what the deployed ones import counts.
+    """
+    known = [(deployed[new.name], new) for new in planned if new.name in deployed]
+    found: list[RefusedUpdate] = []
+    for old, new in known:
+        here = {change.logical_id: change for change in changes if change.stack == new.name}
+        found += [*_exports(old, new, here, deployed), *_names(old, new, here), *_subnets(old, new, here)]
+    return tuple(found)
+
+
+def _exports(
+    old: StackTemplate,
+    new: StackTemplate,
+    changes: Mapping[str, ResourceChange],
+    deployed: Mapping[str, StackTemplate],
+) -> Iterator[RefusedUpdate]:
+    """Yield one a resource: several of its values may be exported."""
+    users: dict[str, set[str]] = {}
+    for name, value in old.exports.items():
+        users_of_this = {other.name for other in deployed.values() if other is not old and name in other.imports}
+        for logical_id in names_in(value):
+            change = changes.get(logical_id)
+            moves = change is not None and change.kind in (ChangeKind.REPLACED, *_PERHAPS, *_GONE)
+            if users_of_this and (moves or name not in new.exports):
+                users.setdefault(logical_id, set()).update(users_of_this)
+    for logical_id, stacks in users.items():
+        change = changes.get(logical_id)
+        is_gone = change is None or change.kind in _GONE
+        verb = "delete" if is_gone else "change"
+        yield RefusedUpdate(
+            stack=old.name,
+            where=old.where(logical_id),
+            why=f"CloudFormation does not {verb} a value that other stacks use",
+            used_by=tuple(sorted(stacks)),
+            certain=change is None or change.kind not in _PERHAPS,
+        )
+
+
+def _names(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
+    for logical_id, change in changes.items():
+        if change.kind not in (ChangeKind.REPLACED, ChangeKind.MAYBE_REPLACED):
+            continue
+        if change.properties == ("Type",):
+            why = "CloudFormation does not change the type of a resource"
+            yield RefusedUpdate(stack=old.name, where=change.where, why=why)
+            continue
+        key = _NAMES.get(change.type, "")
+        before, after = (one.resources[logical_id].get("Properties", {}).get(key) for one in (old, new))
+        if before is not None and before == after:
+            why = f"a resource with a name of its own is replaced only together with its {key}"
+            certain = change.kind is ChangeKind.REPLACED
+            yield RefusedUpdate(stack=old.name, where=change.where, why=why, certain=certain)
+
+
+def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
+    """Yield each new subnet that overlaps one that is deleted only afterwards, in a VPC that stays."""
+    there = {id: block for id in old.resources if (block := _block(old, id)) is not None}
+    for logical_id, change in changes.items():
+        block = _block(new, logical_id)
+        if block is None or change.kind not in (ChangeKind.REPLACED, ChangeKind.ADDED):
+            continue
+        vpc = _vpc(new, logical_id)
+        if any(changes[id].kind is ChangeKind.REPLACED for id in names_in(vpc) if id in changes):
+            continue
+        for other, taken in there.items():
+            if taken.overlaps(block) and _vpc(old, other) == vpc:
+                why = f"{block} overlaps {taken}, which is deleted only when the update is over"
+                yield RefusedUpdate(stack=new.name, where=change.where, why=f"InvalidSubnet.Conflict: {why}")
+                break
+
+
+def _block(stack: StackTemplate, logical_id: str) -> IPv4Network | None:
+    resource = stack.resources.get(logical_id, {})
+    cidr = resource.get("Properties", {}).get("CidrBlock")
+    return IPv4Network(cidr) if resource.get("Type") == _SUBNET and isinstance(cidr, str) else None
+
+
+def _vpc(stack: StackTemplate, logical_id: str) -> Any:
+    return stack.resources[logical_id].get("Properties", {}).get("VpcId")

@@ -1,0 +1,88 @@
+"""What CloudFormation would refuse, told from templates alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from llm_fleet.cli.plan.refused_updates import RefusedUpdate, refused_updates
+from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
+
+FILES = "AWS::FSx::FileSystem"
+EXPORT = {"Value": {"Fn::GetAtt": ["Files", "DNSName"]}, "Export": {"Name": "storage:Files"}}
+USER = {"Job": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": {"Fn::ImportValue": "storage:Files"}}}}
+
+
+def stack(name: str, resources: Mapping[str, Any], **outputs: Mapping[str, Any]) -> StackTemplate:
+    return StackTemplate(name=name, region=None, resources=resources, paths={}, outputs=outputs)
+
+
+def storage(**properties: Any) -> StackTemplate:
+    return stack("storage", {"Files": {"Type": FILES, "Properties": properties}}, Files=EXPORT)
+
+
+def refused(deployed: list[StackTemplate], planned: list[StackTemplate]) -> list[RefusedUpdate]:
+    before = {one.name: one for one in deployed}
+    changes = [change for one in planned for change in template_changes(before[one.name], one)]
+    return list(refused_updates(before, planned, changes))
+
+
+def test_what_others_use_is_neither_replaced_nor_taken_out() -> None:
+    train = stack("train", USER)
+    (one,) = refused([storage(KmsKeyId="a"), train], [storage(KmsKeyId="b"), train])
+    assert (one.stack, one.where, one.used_by, one.certain) == ("storage", "Files", ("train",), True)
+    # The user's new template imports it no longer, but it is deployed after the storage.
+    (one,) = refused([storage(), train], [stack("storage", {}), stack("train", {})])
+    assert "does not delete" in one.why
+    assert refused([storage(KmsKeyId="a")], [storage(KmsKeyId="b")]) == [], "no one uses it"
+    assert refused([storage(StorageCapacity=1), train], [storage(StorageCapacity=2), train]) == [], "in place"
+
+
+def test_what_is_replaced_takes_along_what_names_it() -> None:
+    def network(cidr: str) -> StackTemplate:
+        subnet = {"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/17"}
+        return stack(
+            "network",
+            {
+                "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": cidr}},
+                "Subnet": {"Type": "AWS::EC2::Subnet", "Properties": subnet},
+                "Files": {"Type": FILES, "Properties": {"SubnetIds": [{"Ref": "Subnet"}]}},
+                "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": {"Fn::Sub": "of ${Files.Arn}"}}},
+            },
+            Vpc={"Value": {"Ref": "Subnet"}, "Export": {"Name": "storage:Files"}},
+        )
+
+    changes = template_changes(network("10.0.0.0/16"), network("10.4.0.0/16"))
+    assert {one.logical_id: one.kind for one in changes} == {
+        "Vpc": ChangeKind.REPLACED,
+        "Subnet": ChangeKind.REPLACED,
+        "Files": ChangeKind.REPLACED,
+        "Topic": ChangeKind.CHANGED,
+    }
+    (one,) = refused([network("10.0.0.0/16"), stack("train", USER)], [network("10.4.0.0/16"), stack("train", USER)])
+    assert (one.where, one.used_by) == ("Subnet", ("train",))
+
+
+def test_a_subnet_that_moves_over_one_that_is_there_still() -> None:
+    def network(*cidrs: str) -> StackTemplate:
+        made = {f"Subnet{n}": {"Type": "AWS::EC2::Subnet", "Properties": {"CidrBlock": c}} for n, c in enumerate(cidrs)}
+        return stack("network", made)
+
+    (one,) = refused([network("10.1.0.0/16")], [network("10.1.0.0/17")])
+    assert one.why.startswith("InvalidSubnet.Conflict: 10.1.0.0/17 overlaps 10.1.0.0/16")
+    assert refused([network("10.1.0.0/17")], [network("10.1.0.0/17", "10.1.128.0/18")]) == []
+    assert refused([network("10.1.0.0/17")], [network("10.1.128.0/17")]) == []
+
+
+def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
+    def cluster(**properties: Any) -> StackTemplate:
+        return stack("train", {"Cluster": {"Type": "AWS::SageMaker::Cluster", "Properties": properties}})
+
+    (one,) = refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="a", VpcConfig="y")])
+    assert "only together with its ClusterName" in one.why
+    assert refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="b", VpcConfig="y")]) == []
+
+
+def test_the_note_of_the_cdk_is_no_change() -> None:
+    note = {"CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {"Analytics": "v2:deflate64:x"}}}
+    assert template_changes(stack("s", note), stack("s", {})) == ()
+    assert template_changes(stack("s", {}), stack("s", note)) == ()
