@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ class Prometheus:
             stderr=self._log.open("wb"),
         )
         self.address = self._address()
+        self._wait()
 
     def write(self, body: bytes) -> None:
         """Send a write request as it came from a node. Raises `HTTPError` when it is refused."""
@@ -58,6 +60,17 @@ class Prometheus:
         asked = urllib.parse.urlencode({"query": query, "time": at})
         with urllib.request.urlopen(f"{self.address}/api/v1/query?{asked}", timeout=_SECONDS) as answer:
             return json.load(answer)["data"]["result"]
+
+    def _wait(self) -> None:
+        """It listens before its storage is open, and answers 503 until then."""
+        deadline = time.monotonic() + _SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(f"{self.address}/-/ready", timeout=_SECONDS):
+                    return
+            except urllib.error.HTTPError:
+                assert time.monotonic() < deadline, self._log.read_text()
+                time.sleep(0.1)
 
     def _address(self) -> str:
         deadline = time.monotonic() + _SECONDS
