@@ -147,7 +147,7 @@ def test_a_closed_network_serves_from_its_own_registry(make: MakeService, stack:
 def test_hosts_take_addresses_of_their_subnets_and_may_not_take_more_than_there_are(
     make: MakeService, stack: cdk.Stack
 ):
-    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, compute_cidr="10.1.0.0/27")
+    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, compute_cidr="10.1.0.0/26")
     make(id="Small", network=network, scaling=Scaling(desired=2))
     with pytest.raises(FleetError) as refused:
         make(network=network, scaling=Scaling(desired=40))
