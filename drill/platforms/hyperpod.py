@@ -27,6 +27,7 @@ from drill.platforms.node_files import NodeFile, put
 
 LOG = "/var/log/provision/provisioning.log"
 _HOME_OF_AGENTS = "/opt/ml/config"
+_ETC = "/opt/slurm/etc"
 _PLUGINS = """\
 include /opt/slurm/etc/plugstack.conf.d/*
 required /opt/slurm/lib/drill/auto_resume.so
@@ -65,14 +66,17 @@ class HyperPod:
             NodeFile.of(resource_config.PATH, resource_config.resource_config(self.view, listed=listed)),
             NodeFile.of(f"{_HOME_OF_AGENTS}/provisioning_parameters.json", self._provisioning_parameters()),
             *aws_settings(self.view.region, self._endpoint),
-            NodeFile.of("/opt/slurm/etc/plugstack.conf", _PLUGINS),
             # Programs tell a HyperPod node by this folder (awslabs/awsome-distributed-ai); what is in it is not known.
             NodeFile.of("/opt/sagemaker_cluster/played-by-the-drill", ""),
         ]
         if self.view.group(instance.group).role == "Controller":
             text = slurm_conf.agent_slurm_conf(self.view, self._cpus, self._profile)
-            files.append(NodeFile.of(slurm_conf.PATH, text))
-        put(node, files)
+            files += [NodeFile.of(slurm_conf.PATH, text), NodeFile.of(f"{_ETC}/plugstack.conf", _PLUGINS)]
+            put(node, files)
+        else:
+            # What other nodes know of plugins is what slurmctld sends them, which is plugstack.conf alone.
+            # Source: assumption slurm-sends-plugstack-without-patterns
+            put(node, files, then=f"rm -rf {_ETC}/plugstack.conf {_ETC}/plugstack.conf.d")
 
     def update_slurm_conf(self, controller: Node) -> None:
         """Write the controller's slurm.conf anew, as the agent does when the cluster changed."""

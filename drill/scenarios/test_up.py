@@ -6,6 +6,7 @@ import pytest
 
 from drill.cluster import DrillCluster
 from drill.nodes.node import Done
+from drill.platforms.slurm_conf import PATH
 from drill.scenarios.conftest import Deploy
 from drill.stand_ins.stand_in import calls
 
@@ -75,6 +76,32 @@ def test_the_shared_file_system_is_one_for_all(cluster: DrillCluster):
     (told,) = (one for one in json.loads(cluster.bundle.files["fleet.json"])["mounts"] if one["kind"] == "lustre")
     assert asked == {f"{told['dns_name']}@tcp:/{told['mount_name']}"}
     assert told["dns_name"] in {one.dns_name for one in cluster.aws.file_systems()}
+
+
+def test_plugins_of_srun_are_known_by_what_the_controller_sends(cluster: DrillCluster):
+    for one in (cluster.workers[0], *cluster.view.of_role("Login")):
+        node = cluster.node(one.name)
+        assert node.run("test", "-e", "/opt/slurm/etc/plugstack.conf.d", check=False).returncode != 0
+        assert "--auto-resume" in node.run("/opt/slurm/bin/srun", "--help").stdout
+
+
+def test_a_login_node_that_slurm_does_not_list_comes_up(deploy: Deploy):
+    """AWS's sources contradict each other on whether HyperPod lists it.
+
+    Source: assumption hyperpod-login-nodes-in-slurm
+    """
+    with deploy(1) as cluster:
+        cluster.boot()
+        (login,) = cluster.view.of_role("Login")
+        listed = cluster.controller.read(PATH).splitlines(keepends=True)
+        text = "".join(line for line in listed if not line.startswith(f"NodeName={login.host_name} "))
+        cluster.controller.write(PATH, text)
+        cluster.bring_up()
+        node = cluster.node(login.name)
+        assert login.host_name not in node.run("/opt/slurm/bin/sinfo", "--noheader", "--format=%N").stdout
+        assert node.run("/opt/slurm/bin/srun", "--partition=trn1", "hostname").stdout.split() == [
+            cluster.workers[0].host_name
+        ]
 
 
 @pytest.mark.parametrize("workers", [2, 8])

@@ -28,6 +28,12 @@ _FIRST_SECONDS, _SECONDS = 12.0, 60.0
 """For slurmd to register, which takes 0.1 s; it tries again after 10 s."""
 
 
+_RESTARTS = "RestartSec=1\n"
+_LOGIN_RESTARTS = "RestartSec=30\nRuntimeDirectoryPreserve=yes\n"
+"""On a login node that the controller does not list, slurmd fetches the configuration and ends each time. systemd would
+take /run/slurm away then, with the link by which sinfo and srun find that configuration (seen with Slurm 24.11)."""
+
+
 def _drop_in(node: Node) -> str:
     options = f"--conf-server {controller.conf_servers(controller.addresses(node))}"
     if not found(node.host).by_platform:
@@ -38,8 +44,7 @@ def _drop_in(node: Node) -> str:
         "StartLimitIntervalSec=0\n"
         # Jobs have their limit from slurmd: EFA locks the memory that it sends from.
         f"\n[Service]\nEnvironment='SLURMD_OPTIONS={options}'\nLimitMEMLOCK=infinity\n"
-        # Of a login node that the controller does not list it ends each time.
-        f"Restart=on-failure\nRestartSec={30 if node.role == LOGIN else 1}\n"
+        f"Restart=on-failure\n{_LOGIN_RESTARTS if node.role == LOGIN else _RESTARTS}"
     )
 
 

@@ -318,6 +318,9 @@ def test_a_login_node_that_the_platform_does_not_list_comes_up(tmp_path: Path, h
     STEP.verify(node)
     slurm_ready.STEP.verify(node)
     assert said.text == f"the controller answers and has no node {OWN}: users submit from here, and no slurmd is needed"
+    if hook == ON_CREATE:
+        # Else the link to the fetched configuration goes with slurmd, and sinfo finds none (drill, test_up.py).
+        assert "RuntimeDirectoryPreserve=yes\n" in (tmp_path / DROP_IN).read_text()
     fails(tmp_path, "sinfo")
     with pytest.raises(Failure, match="LFN72"):
         STEP.verify(node)
