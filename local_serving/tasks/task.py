@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from local_serving.servers.surroundings import Surroundings
@@ -90,8 +92,9 @@ class Task:
         return True
 
     def kill(self) -> None:
-        """End it at once, however it is, and leave nothing of it."""
-        self.process.kill()
+        """End it at once, however it is, and leave nothing of it, no process that it has started either."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()

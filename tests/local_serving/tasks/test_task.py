@@ -119,6 +119,29 @@ def test_ecs_waits_for_the_deregistration_delay_then_asks_then_kills(tmp_path: P
     assert took >= 30 * SCALE + 10 * SCALE
 
 
+def test_nothing_that_a_container_has_started_outlives_it(tmp_path: Path):
+    """A real vLLM is several processes, and its container takes all of them along."""
+    child = tmp_path / "child"
+    script = f"sleep 300 & echo $! >{child}.draft; mv {child}.draft {child}; wait"
+    task = Task(
+        service_of(text(tgi())).container,
+        name="task-1",
+        folder=tmp_path,
+        secrets={},
+        around=Surroundings(interface=tmp_path),
+        program=lambda _container, _socket: ["sh", "-c", script],
+    )
+    deadline = time.monotonic() + 20
+    while not child.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    task.kill()
+    place = Path("/proc", child.read_text().strip(), "stat")
+    while place.exists() and place.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < deadline, "the child runs on"
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     ("image", "kind"),
     [
