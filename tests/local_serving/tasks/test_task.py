@@ -123,8 +123,9 @@ def test_nothing_that_a_container_has_started_outlives_it(tmp_path: Path):
     """A real vLLM is several processes, and its container takes all of them along."""
     child = tmp_path / "child"
     script = f"sleep 300 & echo $! >{child}.draft; mv {child}.draft {child}; wait"
-    task = Task(
-        service_of(text(tgi())).container,
+    (service,) = read_services(TemplateReader(template(container=server(key=None))))
+    parent = Task(
+        service.container,
         name="task-1",
         folder=tmp_path,
         secrets={},
@@ -135,7 +136,7 @@ def test_nothing_that_a_container_has_started_outlives_it(tmp_path: Path):
     while not child.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    task.kill()
+    parent.kill()
     place = Path("/proc", child.read_text().strip(), "stat")
     while place.exists() and place.read_text().rpartition(")")[2].split()[0] != "Z":
         assert time.monotonic() < deadline, "the child runs on"
