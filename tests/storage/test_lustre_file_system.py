@@ -237,7 +237,7 @@ def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network:
 
 def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
     network = FleetNetwork(
-        stack, "Small", availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/28"
+        stack, "Small", availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/27"
     )
     error = refused(stack, network, storage_capacity_gib=48000, efa_enabled=False)
     (problem,) = error.problems

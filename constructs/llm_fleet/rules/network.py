@@ -144,14 +144,16 @@ def _check_primary_split(cidr: str, endpoints: int) -> list[Problem]:
     facts = address_facts()
     needed = endpoints + facts.reserved_per_subnet
     subnet = min(facts.smallest_block_prefix, 32 - (needed - 1).bit_length())
-    return _check_split("cidr", cidr, primary_slots(), subnet, f"{endpoints} interface endpoints in each AZ")
+    what = f"{primary_slots()} subnets that each have room for {endpoints} interface endpoints"
+    return _check_split("cidr", cidr, primary_slots(), subnet, what)
 
 
 def _check_compute_split(compute_cidr: str, zones: int) -> list[Problem]:
     """Ask of the compute CIDR that the last AZ, which has the smallest part, has a subnet."""
     smallest = address_facts().smallest_block_prefix
     slots, _ = compute_slot(zones - 1)
-    what = f"the last of {zones} compute subnets, of which each takes half of what is left"
+    count = "one AZ" if zones == 1 else f"{zones} AZs"
+    what = f"{count}: each takes half of the addresses that are left, so that another AZ can be added later"
     return _check_split("compute_cidr", compute_cidr, slots, smallest, what)
 
 
@@ -165,7 +167,7 @@ def _check_split(name: str, cidr: str, slots: int, subnet_prefix: int, what: str
         Problem(
             code=Code.CIDR_SPLIT,
             path=(name,),
-            message=f"{cidr} cannot be cut into {slots} subnets with room for {what}",
+            message=f"{cidr} is too small for {what}",
             value=cidr,
             allowed=f"/{address_facts().largest_block_prefix} to /{most}",
             remedy=f"choose a /{most} or larger",
