@@ -11,8 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Optional
 
-from llm_fleet_node.failures import Code, Failure, fail
-from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.failures import Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.step import COMPUTE, EVERY_ROLE, ON_CREATE, Step
 from llm_fleet_node.users import host_keys
@@ -75,7 +74,7 @@ def _prove(node: Node) -> None:
     check_mounted(node.host, place)
     folder = host_keys.keys_folder(node, place)
     if not folder:
-        _check_accepts_new(node.host)
+        host_keys.check_accepts_new(node.host)
         return
     host_keys.check_published(node.host, folder, host_keys.own_names(node))
     for name, home in homes(node).items():
@@ -90,7 +89,7 @@ def _prove(node: Node) -> None:
         return
     arriving = {**homes(node), **({user.name: user.home} if user else {})}
     for name in [name for name, home in arriving.items() if not others_write(node.host, home)][:1]:
-        as_user(node.host, name, _log_in)
+        as_user(node.host, name, host_keys.log_in)
 
 
 def _skip(node: Node) -> Optional[str]:
@@ -126,27 +125,6 @@ def _make_keys(node: Node) -> None:
         if others_write(node.host, home):
             # Their own doing, and theirs to undo: a node does not fail for it.
             node.say(f"{home} can be written by others: sshd takes no key of {name} until `chmod go-w {home}`")
-
-
-def _log_in(host: Host) -> None:
-    options = (
-        "BatchMode=yes",
-        "StrictHostKeyChecking=yes",
-        "UserKnownHostsFile=/dev/null",
-        "GlobalKnownHostsFile=/dev/null",
-        "UpdateHostKeys=no",
-        "ConnectTimeout=10",
-    )
-    command = ["ssh", *(word for option in options for word in ("-o", option)), os.uname().nodename, "true"]
-    try:
-        host.run(*command, timeout=30)
-    except CommandFailed as error:
-        fail(Code.SSH_BETWEEN_NODES, str(error.cause))
-
-
-def _check_accepts_new(host: Host) -> None:
-    if "stricthostkeychecking accept-new" not in host.run("ssh", "-G", "ip-10-0-0-1").splitlines():
-        fail(Code.SSH_BETWEEN_NODES, f"ssh does not go by {host_keys.CLIENT_CONFIG}: does ssh_config include it?")
 
 
 STEP = Step(

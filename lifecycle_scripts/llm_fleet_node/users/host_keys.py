@@ -120,6 +120,29 @@ def _shown(host: Host, name: str) -> set[str]:
     fail(Code.SSH_BETWEEN_NODES, f"sshd does not answer at {name}: {said or 'it shows no host key'}")
 
 
+def log_in(host: Host) -> None:
+    """Raise `Failure` unless ssh gets onto this node by its host name, asked nothing. To be run as the user."""
+    options = (
+        "BatchMode=yes",
+        "StrictHostKeyChecking=yes",
+        "UserKnownHostsFile=/dev/null",
+        "GlobalKnownHostsFile=/dev/null",
+        "UpdateHostKeys=no",
+        "ConnectTimeout=10",
+    )
+    command = ["ssh", *(word for option in options for word in ("-o", option)), os.uname().nodename, "true"]
+    try:
+        host.run(*command, timeout=30)
+    except CommandFailed as error:
+        fail(Code.SSH_BETWEEN_NODES, str(error.cause))
+
+
+def check_accepts_new(host: Host) -> None:
+    """Raise `Failure` unless ssh takes the first host key that a node shows, as `put_client_config` says."""
+    if "stricthostkeychecking accept-new" not in host.run("ssh", "-G", "ip-10-0-0-1").splitlines():
+        fail(Code.SSH_BETWEEN_NODES, f"ssh does not go by {CLIENT_CONFIG}: does ssh_config include it?")
+
+
 def own_names(node: Node) -> list[str]:
     """Return the names by which others call this node: its host name, and its address where it is known for sure."""
     own = set(node.identity.addresses)
