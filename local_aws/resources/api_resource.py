@@ -123,7 +123,7 @@ class ApiResource:
 
     def _call_create(self, at: Situation) -> None:
         by_name = {name: value for name, value in at.props.items() if name not in self._spec.covered}
-        later = self._spec.for_deletion
+        later = self._spec.for_deletion | self._spec.update_only
         for call in self._spec.create:
             given = by_name if call.by_name else None
             at.created |= make_call(call, at, by_name=given, may_drop=lambda path: path[0] in later) or {}

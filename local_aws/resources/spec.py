@@ -144,6 +144,8 @@ class TypeSpec:
     """What is told of every resource of the type that was created or changed."""
     recorded: Mapping[str, str]
     """Properties that no emulated API takes, each with the reason; told in the notes."""
+    update_only: frozenset[str]
+    """Properties that creation has no place for: they say how an update is made."""
     replace: frozenset[str]
     """Paths of properties whose change replaces the resource although its schema does not say so."""
 
@@ -184,7 +186,7 @@ def type_specs() -> Mapping[str, TypeSpec]:
 
 def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) -> TypeSpec:
     known = {"level", "ref", "create", "read", "update", "delete", "settings", "attributes", "tags", "name", "hook"}
-    _only(entry, known | {"service", "recorded", "replace", "needs", "note", "steady"}, name)
+    _only(entry, known | {"service", "recorded", "replace", "needs", "note", "steady", "update_only"}, name)
     read = entry.get("read")
     return TypeSpec(
         type=name,
@@ -204,6 +206,7 @@ def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) ->
         hook=entry.get("hook", ""),
         note=entry.get("note", ""),
         recorded=entry.get("recorded", _NOTHING),
+        update_only=frozenset(entry.get("update_only", ())),
         replace=frozenset(entry.get("replace", ())),
     )
 

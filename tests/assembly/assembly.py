@@ -1,8 +1,9 @@
 """All templates of one cloud assembly, in order of deployment, with references resolved across stacks."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -46,12 +47,17 @@ class Assembly:
     """The templates of an assembly by their stacks' names, each stack after those that it needs."""
 
     templates: Mapping[str, Json]
+    regions: Mapping[str, str] = field(default_factory=lambda: defaultdict(lambda: "us-west-2"))
+    """The Region of each stack; by default `us-west-2` for all."""
 
     @classmethod
     def read(cls, folder: Path, *, account: str = "111122223333", region: str = "us-west-2") -> "Assembly":
         """Read the assembly in `folder`; `account` and `region` stand for those that the app leaves open."""
         stacks = stacks_of(folder, account=account, region=region)
-        return cls(templates={stack.name: json.loads(stack.template.read_text(encoding="utf-8")) for stack in stacks})
+        return cls(
+            templates={stack.name: json.loads(stack.template.read_text(encoding="utf-8")) for stack in stacks},
+            regions={stack.name: stack.region for stack in stacks},
+        )
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:

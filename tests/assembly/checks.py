@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from local_aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
+from tests.assembly.taken_silently import SILENT_CHECKS
 
 _INWARD, _OUTWARD = "in", "out"
 _PEERS = ("CidrIp", "CidrIpv6", "SourcePrefixListId", "DestinationPrefixListId")
@@ -151,7 +152,7 @@ def undeletable(assembly: Assembly) -> list[str]:
     return [*dict.fromkeys(late), *held]
 
 
-EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable)
+EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable, *SILENT_CHECKS)
 """What is asked of every assembly."""
 
 

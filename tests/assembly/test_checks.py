@@ -15,6 +15,12 @@ from tests.assembly.checks import (
     undeletable,
     ways_out_lost,
 )
+from tests.assembly.taken_silently import (
+    images_not_pulled,
+    images_of_other_regions,
+    roles_of_other_services,
+    short_names_in_alarms,
+)
 
 WEAK = {"Fn::GetStackOutput": {"StackName": "net", "OutputName": "Group", "Region": "us-west-2"}}
 STRONG = {"Fn::ImportValue": "net:Group"}
@@ -52,6 +58,44 @@ def outward(group: Any, **more: Any) -> Json:
     return {"Out": resource("EC2::SecurityGroupEgress", GroupId=group, IpProtocol="-1", **more)}
 
 
+def alarm(**dimensions: Json) -> Json:
+    told = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    metric = {"Namespace": "AWS/ApplicationELB", "MetricName": "UnHealthyHostCount", "Dimensions": told}
+    return {"Alarm": resource("CloudWatch::Alarm", Metrics=[{"Id": "m", "MetricStat": {"Metric": metric}}])}
+
+
+def acting(kind: str, service: str, *actions: str, **properties: Any) -> Json:
+    """A resource of `kind` with its role, which trusts `service` and may do `actions` by a policy of its own."""
+    trust = {"Statement": [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}]}
+    may = {"Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]}
+    return {
+        "Role": resource("IAM::Role", AssumeRolePolicyDocument=trust, ManagedPolicyArns=[{"Ref": "May"}]),
+        "May": resource("IAM::ManagedPolicy", PolicyDocument=may),
+        "Acting": resource(kind, **properties),
+    }
+
+
+PULL = ("ecr:GetAuthorizationToken", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
+ITS_ROLE = {"Fn::GetAtt": ["Role", "Arn"]}
+SAGEMAKER = "sagemaker.amazonaws.com"
+
+
+def model(*actions: str, region: str = "us-west-2") -> Json:
+    image = f"763104351884.dkr.ecr.{region}.amazonaws.com/djl-inference:0.33.0"
+    container = {"PrimaryContainer": {"Image": {"Fn::Join": ["", [image, {"Ref": "AWS::NoValue"}]]}}}
+    return acting("SageMaker::Model", SAGEMAKER, *actions, ExecutionRoleArn=ITS_ROLE, **container)
+
+
+def schedule(service: str) -> Json:
+    return acting("Scheduler::Schedule", service, Target={"Arn": "arn:aws:sqs:us-west-2:1:jobs", "RoleArn": ITS_ROLE})
+
+
+def flow_log(service: str) -> Json:
+    return acting("EC2::FlowLog", service, DeliverLogsPermissionArn=ITS_ROLE)
+
+
+TARGETS = {"Targets": resource("ElasticLoadBalancingV2::TargetGroup")}
+FULL_NAME = {"Fn::GetAtt": ["Targets", "TargetGroupFullName"]}
 LOG = {"Log": resource("Logs::LogGroup", LogGroupName={"Fn::Join": ["-", ["logs", {"Ref": "AWS::Region"}]]})}
 PLANTED: dict[str, tuple[Callable[[Assembly], list[str]], Assembly, str]] = {
     "the same rule of two stacks, by ids": (
@@ -122,6 +166,43 @@ PLANTED: dict[str, tuple[Callable[[Assembly], list[str]], Assembly, str]] = {
         assembly(net=net(), a={"Fsx": resource("FSx::FileSystem", policy="Retain", SecurityGroupIds=[STRONG])}),
         "a.Fsx is retained and holds net.Group",
     ),
+    "an alarm on the ARN of a target group": (
+        short_names_in_alarms,
+        assembly(a=TARGETS | alarm(TargetGroup={"Ref": "Targets"})),
+        "a.Alarm: TargetGroup is a.Targets",
+    ),
+    "a model whose role may not sign in to the registry": (
+        images_not_pulled,
+        assembly(a=model(*PULL[1:])),
+        "a.Acting: a.Role lacks ecr:GetAuthorizationToken",
+    ),
+    "an image of another Region": (
+        images_of_other_regions,
+        assembly(a=model(*PULL, region="us-east-1")),
+        "a.Acting: an image of us-east-1",
+    ),
+    "a training image of another Region": (
+        images_of_other_regions,
+        assembly(
+            a={
+                "Train": resource(
+                    "StepFunctions::StateMachine",
+                    DefinitionString='{"TrainingImage": "763104351884.dkr.ecr.eu-west-1.amazonaws.com/pytorch"}',
+                )
+            }
+        ),
+        "a.Train: an image of eu-west-1",
+    ),
+    "a schedule's role of another service": (
+        roles_of_other_services,
+        assembly(a=schedule("lambda.amazonaws.com")),
+        "a.Acting: a.Role does not trust scheduler.amazonaws.com",
+    ),
+    "a flow log's role of another service": (
+        roles_of_other_services,
+        assembly(a=flow_log("logs.amazonaws.com")),
+        "a.Acting: a.Role does not trust vpc-flow-logs.amazonaws.com",
+    ),
 }  # fmt: skip
 
 
@@ -140,6 +221,10 @@ def test_nothing_is_found_where_nothing_is_planted() -> None:
         net=net(),
         a=rule("sg-1", STRONG) | outward(STRONG, DestinationSecurityGroupId="sg-1"),
         b=rule("sg-2", WEAK),
+        c=TARGETS | alarm(TargetGroup=FULL_NAME),
+        d=model(*PULL),
+        e=schedule("scheduler.amazonaws.com"),
+        f=flow_log("vpc-flow-logs.amazonaws.com"),
     )
     assert [found for check in EVERY_CHECK for found in check(good)] == []
 

@@ -21,7 +21,7 @@ from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from parallelcluster_oracle.client import Oracle
 from tests.assembly.assembly import Assembly
-from tests.assembly.checks import EVERY_CHECK
+from tests.assembly.checks import EVERY_CHECK, names_twice
 from tests.clean import Finder, all_findings, every_checker
 from tools.synth_environment import ROOT, cdk_context
 
@@ -122,3 +122,17 @@ def _kept_picture(made: Made) -> str:
 
 def _text(template: object) -> str:
     return HASH.sub("<hash>", json.dumps(template, indent=1)) + "\n"
+
+
+def test_no_two_examples_have_one_name() -> None:
+    """Both could not be deployed in one account: the names of all stacks begin with the fleet's."""
+    names = [load_fleet(example).name for example in EXAMPLES]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_no_two_examples_give_one_name() -> None:
+    """The names of buckets are unique in the world. Several examples call their HyperPod cluster `train`."""
+    paths = list(GOLDEN.rglob("*.json"))
+    together = Assembly(templates={path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths})
+    found = names_twice(together)
+    assert [one for one in found if not one.startswith("AWS::SageMaker::Cluster")] == []

@@ -48,7 +48,11 @@ def _container(asked: dict[str, Any], account: str, region: str) -> Iterator[str
     if found is None:
         yield f'Using non-ECR image "{image}" without Vpc repository access mode is not supported.'
     elif found["region"] != region:
-        yield f"the image {image} is not in the region {region}"
+        # Source: recorded https://github.com/aws/sagemaker-pytorch-inference-toolkit/pull/7
+        yield (
+            f'Region of "{image}" does not match expected region of {region}. '
+            "Cross region ECR image pulls are not allowed."
+        )
     source = asked.get("ModelDataSource", {}).get("S3DataSource")
     if source and "ModelDataUrl" in asked:
         yield "ModelDataUrl and ModelDataSource exclude each other"

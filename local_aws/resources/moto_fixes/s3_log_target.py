@@ -1,7 +1,8 @@
-"""Access logs may go to a bucket whose policy is not there yet.
+"""Access logs may go to a bucket whose policy does not allow them yet.
 
-The policy of a log bucket names the buckets that log to it, so CloudFormation, as the CDK writes it, always makes it
-after them. S3 accepts that where ACLs are off (Object Ownership `BucketOwnerEnforced`); moto wants the policy first.
+The policy of a log bucket names the buckets that log to it, so CloudFormation, as the CDK writes it, always makes or
+changes it after them. S3 accepts that where ACLs are off (Object Ownership `BucketOwnerEnforced`); moto wants the
+policy first.
 Source: assumption log-bucket-policy-after-target
 """
 
@@ -15,13 +16,13 @@ _INSTALLED = "_llm_fleet_log_target"
 
 
 def install() -> None:
-    """Let a bucket without ACLs be a target of access logs before it has a policy."""
+    """Let a bucket without ACLs be a target of access logs before its policy allows it."""
     if hasattr(FakeBucket, _INSTALLED):
         return
     as_moto_does: Callable[..., bool] = getattr(FakeBucket, _CHECK)
 
     def enabled(target_bucket: Any, target_prefix: str | None) -> bool:
-        if target_bucket.policy is None and _has_no_acls(target_bucket):
+        if _has_no_acls(target_bucket):
             return True
         return as_moto_does(target_bucket=target_bucket, target_prefix=target_prefix)
 

@@ -9,6 +9,7 @@ Source: model botocore sagemaker ResourceInUse
 Source: assumption sagemaker-training-job-refusals
 """
 
+import re
 from time import time
 from typing import Any
 
@@ -20,6 +21,7 @@ from moto.utilities.utils import get_partition
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
 
 _INVALID = "ValidationException"
+_ECR = re.compile(r"\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.(?P<suffix>[a-z.]+)/")
 _OVER = ("Completed", "Failed", "Stopped")
 _refusals: list[dict[str, Any]] = []
 """What CreateTrainingJob answers next, in place of what it would."""
@@ -102,6 +104,7 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if found is None or "sagemaker.amazonaws.com" not in str(found.assume_role_policy_document):
         raise Refused(_INVALID, f"Could not assume role {params['RoleArn']}. Please ensure that the role exists and "
                       "allows principal 'sagemaker.amazonaws.com' to assume the role.")  # fmt: skip
+    _check_image(params, region)
     refusal = _refusals.pop(0) if _refusals else None
     if refusal and not refusal["made"]:
         raise Refused(refusal["code"], f"{name} was not made: a test wants it so")
@@ -110,6 +113,18 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if refusal:
         raise Refused(refusal["code"], f"{name} was made, and the answer lost: a test wants it so")
     return {"TrainingJobArn": job.arn}
+
+
+def _check_image(params: dict[str, Any], region: str) -> None:
+    """Refuse an image of another Region's registry.
+
+    Source: recorded https://github.com/aws-samples/mlops-amazon-sagemaker/issues/9
+    """
+    found = _ECR.search(str(params.get("AlgorithmSpecification", {}).get("TrainingImage", "")))
+    if found is not None and found["region"] != region:
+        suffix = found["suffix"]
+        raise Refused(_INVALID, f"Invalid DNS suffix '{suffix}' for region '{found['region']}' in training image. "
+                      f"Please provide the valid <region>.<dns-suffix>: '{region}.{suffix}'")  # fmt: skip
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:

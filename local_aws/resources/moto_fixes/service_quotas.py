@@ -1,8 +1,9 @@
 """Service Quotas: moto has the defaults of VPC alone, and no operation that lists what an account was granted.
 
 What an account has is what a test gives it (`LocalAws.give_account`). Other quotas of VPC have the defaults that moto
-carries, those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
-accelerators. Codes are AWS's where they are known, else worked out from the name, and the same each time.
+carries; those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
+accelerators, but for those under `granted`, which every account has. Codes are AWS's where they are known, else worked
+out from the name, and the same each time.
 A request for more is kept as PENDING: nobody answers it here.
 
 Source: model botocore service-quotas RequestServiceQuotaIncrease
@@ -105,7 +106,7 @@ def _defaults(service: str) -> dict[str, float]:
         return {str(quota["QuotaName"]): float(quota["Value"]) for quota in VPC_DEFAULT_QUOTAS}
     if service not in _SERVICES:
         raise Refused(_MISSING, f"The request failed because the specified service does not exist: {service}")
-    return dict.fromkeys(_names(service), 0.0)
+    return dict.fromkeys(_names(service), 0.0) | _known()["granted"].get(service, {})
 
 
 def _names(service: str) -> Iterator[str]:

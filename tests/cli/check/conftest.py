@@ -29,7 +29,6 @@ ENOUGH = {
         "Total number of instances allowed across SageMaker HyperPod clusters": 5,
         "Maximum number instances allowed per SageMaker HyperPod cluster": 5,
     },
-    "ec2": {"EC2-VPC Elastic IPs": 5},
 }
 
 

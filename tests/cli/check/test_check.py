@@ -50,7 +50,7 @@ def test_what_others_use_counts_too(check: Check, aws: LocalAws):
         assert "network takes 1 beside 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
     finally:
         aws.client("ec2").release_address(AllocationId=address)
-        aws.give_account(quotas=ENOUGH)
+        aws.give_account(quotas=ENOUGH | {"ec2": {"EC2-VPC Elastic IPs": 5}})
 
 
 def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):

@@ -7,7 +7,15 @@ from typing import Any
 
 from tests.local_aws.resources import endpoint_cases as endpoints
 from tests.local_aws.resources import notebook_cases as notebooks
-from tests.local_aws.resources.machine_cases import MACHINE, MACHINE_TOLD, OTHER, ROLE, machine, make_role
+from tests.local_aws.resources.machine_cases import (
+    MACHINE,
+    MACHINE_TOLD,
+    OTHER,
+    SCHEDULER,
+    machine,
+    make_role,
+    make_schedule_role,
+)
 from tests.local_aws.resources.queue_cases import POISON, QUEUE, TABLE, make_poison, queue, table
 from tests.local_aws.resources.support import Deployer, trust
 
@@ -168,7 +176,7 @@ CASES = (
     Case(
         type="AWS::SageMaker::Endpoint",
         service="sagemaker",
-        properties=endpoints.ENDPOINT,
+        properties={**endpoints.ENDPOINT, **endpoints.FOR_UPDATES},
         told=endpoints.endpoint,
         expected={
             "EndpointStatus": "InService",
@@ -358,10 +366,11 @@ CASES = (
             "ScheduleExpression": "cron(0 3 ? * SUN *)",
             "ScheduleExpressionTimezone": "Europe/Vienna",
             "FlexibleTimeWindow": {"Mode": "OFF"},
-            "Target": {"Arn": "arn:aws:sqs:us-west-2:123456789012:jobs", "RoleArn": ROLE, "Input": "{}"},
+            "Target": {"Arn": "arn:aws:sqs:us-west-2:123456789012:jobs", "RoleArn": SCHEDULER, "Input": "{}"},
         },
         told=lambda client, name: client.get_schedule(Name=name),
         expected={"ScheduleExpressionTimezone": "Europe/Vienna", "State": "ENABLED"},
+        before=make_schedule_role,
         change={"State": "DISABLED"},
         changed={"State": "DISABLED"},
     ),

@@ -45,6 +45,12 @@ ALL_AT_ONCE: dict[str, Any] = {
     },
     "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "errors"}]},
 }
+FOR_UPDATES: dict[str, Any] = {
+    "RetainAllVariantProperties": True,
+    "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DataCaptureConfig"}],
+    "RetainDeploymentConfig": False,
+}
+"""What UpdateEndpoint takes, and CreateEndpoint has no members for."""
 ENDPOINT: dict[str, Any] = {
     "EndpointName": "gpt-j",
     "EndpointConfigName": "gpt-j-1",

@@ -17,6 +17,14 @@ def machine(client: Any, arn: str) -> dict[str, Any]:
     return client.describe_state_machine(stateMachineArn=arn) | {"tags": {tag["key"]: tag["value"] for tag in tags}}
 
 
+SCHEDULER = f"arn:aws:iam::{ACCOUNT}:role/a-schedule"
+
+
+def make_schedule_role(deployer: Deployer) -> None:
+    """The role that a schedule acts with."""
+    deployer.create("AWS::IAM::Role", RoleName="a-schedule", AssumeRolePolicyDocument=trust("scheduler.amazonaws.com"))
+
+
 def make_role(deployer: Deployer) -> None:
     """The role that the machine acts with: the service refuses one that it may not take."""
     deployer.create("AWS::IAM::Role", RoleName="a-machine", AssumeRolePolicyDocument=trust("states.amazonaws.com"))

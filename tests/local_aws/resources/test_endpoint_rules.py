@@ -26,7 +26,7 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
         ({"PrimaryContainer": CONTAINER | {"Image": "docker.io/vllm/vllm-openai:v0.27.1"}}, "non-ECR image"),
         (
             {"PrimaryContainer": CONTAINER | {"Image": str(CONTAINER["Image"]).replace("us-west-2", "eu-west-1")}},
-            "not in the region us-west-2",
+            "Cross region ECR image pulls are not allowed",
         ),
         ({"PrimaryContainer": CONTAINER | {"ModelDataUrl": "s3://my-models/other.tar.gz"}}, "Could not access model"),
         ({"VpcConfig": {"Subnets": ["subnet-1"], "SecurityGroupIds": ["sg-1"]}}, "The subnet ID 'subnet-1'"),

@@ -55,6 +55,39 @@ def test_what_does_not_exist_is_refused(
         deployer.create(resource_type, **properties)
 
 
+@pytest.mark.parametrize("trusted", ["scheduler.amazonaws.com", "vpc-flow-logs.amazonaws.com"])
+def test_a_role_must_trust_the_service_that_takes_it(deployer: Deployer, network: Network, trusted: str) -> None:
+    role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust(trusted)).attributes["Arn"]
+    asked: dict[str, dict[str, Any]] = {
+        "scheduler.amazonaws.com": {
+            "resource_type": "AWS::Scheduler::Schedule",
+            "Name": "nightly",
+            "ScheduleExpression": "rate(1 day)",
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "Target": {"Arn": "arn:aws:sqs:us-west-2:123456789012:jobs", "RoleArn": role, "Input": "{}"},
+        },
+        "vpc-flow-logs.amazonaws.com": {
+            "resource_type": "AWS::EC2::FlowLog",
+            "ResourceId": network.vpc,
+            "ResourceType": "VPC",
+            "TrafficType": "ALL",
+            "LogGroupName": "flow",
+            "DeliverLogsPermissionArn": role,
+        },
+    }
+    words = {
+        "scheduler.amazonaws.com": "must allow AWS EventBridge Scheduler to assume the role",
+        "vpc-flow-logs.amazonaws.com": "Unable to assume given IAM role: 'arn:aws:iam::",
+    }
+    for service, properties in asked.items():
+        resource_type = properties.pop("resource_type")
+        if service == trusted:
+            deployer.create(resource_type, **properties)
+            continue
+        with pytest.raises(NothingChanged, match=words[service]):
+            deployer.create(resource_type, **properties)
+
+
 def test_a_function_needs_the_subnets_and_groups_that_it_names(deployer: Deployer, network: Network) -> None:
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("lambda.amazonaws.com")).attributes["Arn"]
     function: dict[str, Any] = {

@@ -77,6 +77,24 @@ def test_bucket_logs_and_events_go_where_they_are_told_to(deployer: Deployer) ->
     assert kept.event_bridge is not None
 
 
+def test_logs_may_go_to_a_bucket_whose_policy_allows_another_bucket_alone(deployer: Deployer) -> None:
+    s3 = deployer.client("s3")
+    owned = {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+    deployer.create("AWS::S3::Bucket", BucketName="logs", OwnershipControls=owned)
+    allowed = {
+        "Effect": "Allow",
+        "Principal": {"Service": "logging.s3.amazonaws.com"},
+        "Action": "s3:PutObject",
+        "Resource": "arn:aws:s3:::logs/first/*",
+        "Condition": {"ArnLike": {"aws:SourceArn": "arn:aws:s3:::first"}},
+    }
+    document = {"Version": "2012-10-17", "Statement": [allowed]}
+    deployer.create("AWS::S3::BucketPolicy", Bucket="logs", PolicyDocument=document)
+    target = {"DestinationBucketName": "logs", "LogFilePrefix": "second/"}
+    deployer.create("AWS::S3::Bucket", BucketName="second", LoggingConfiguration=target)
+    assert s3.get_bucket_logging(Bucket="second")["LoggingEnabled"]["TargetBucket"] == "logs"
+
+
 def test_an_alias_follows_its_key(deployer: Deployer) -> None:
     document: dict[str, Any] = {"Version": "2012-10-17", "Statement": []}
     keys = [deployer.create("AWS::KMS::Key", KeyPolicy=document).physical_id for _ in range(2)]

@@ -10,7 +10,7 @@ from llm_fleet.sagemaker.training_job.machine_pace import EVENTS_OF_A_POLL, EVEN
 from llm_fleet.sagemaker.training_job.machine_plan import WatchRecord
 from llm_fleet.sagemaker.training_job.render_machine import render_machine
 from local_aws.client import LocalAws
-from tests.sagemaker.training_job.machine_on_aws import TABLE, MachineOnAws, plan_of
+from tests.sagemaker.training_job.machine_on_aws import REQUEST, TABLE, MachineOnAws, plan_of, role
 
 CAPACITY = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance"
@@ -112,6 +112,17 @@ def test_a_failed_job_fails_the_run_in_its_words(plain: MachineOnAws) -> None:
     execution = plain.start({"name_suffix": "failed"})
     plain.move(plain.job("failed"), "Failed", reason="AlgorithmError: ExecuteUserScriptError: exit code 1")
     failure(plain, execution, "JobFailed", "plain-failed: AlgorithmError: ExecuteUserScriptError")
+
+
+def test_an_image_of_another_region_is_refused(aws: LocalAws) -> None:
+    image = REQUEST["AlgorithmSpecification"]["TrainingImage"].replace("us-west-2", "us-east-1")
+    asked = {**REQUEST["AlgorithmSpecification"], "TrainingImage": image}
+    role_arn = role(aws, "far-training", "sagemaker")
+    far = MachineOnAws(aws, "far", request={**REQUEST, "RoleArn": role_arn, "AlgorithmSpecification": asked})
+    told = far.end(far.start())
+    assert told["status"] == "FAILED"
+    assert "provide the valid <region>.<dns-suffix>: 'us-west-2.amazonaws.com'" in told["cause"]
+    assert far.jobs() == []
 
 
 def test_a_stopped_job_tells_why(plain: MachineOnAws) -> None:
