@@ -1,4 +1,4 @@
-"""Proves by a transfer that EFA carries Lustre's data.
+"""Proves by a transfer that EFA carries Lustre's data, and that LNet has all EFA interfaces that it should have.
 
 Lustre falls back to TCP without a word: the mount looks the same and is several times slower. Only LNet's counters
 tell. Metadata goes over TCP in any case, so the transfer is large enough to need the storage servers.
@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
-from llm_fleet_node.mounts.lustre_efa import show_efa
+from llm_fleet_node.mounts.lustre_efa import UNIT, chosen, show_efa
 from llm_fleet_node.mounts.proof import new_file
+from llm_fleet_node.node import Node
 
 _MIB = 1 << 20
 _TRANSFER = 64 * _MIB
@@ -21,9 +22,15 @@ _LEAST_MESSAGES = 4
 """A transfer of 64 MiB takes at least this many: a message carries 16 MiB at most."""
 _COUNTER = re.compile(r"^\s*(send_count|recv_count):\s*(\d+)\s*$", re.MULTILINE)
 
+_UP = re.compile(r"^\s*status:\s*up\s*$", re.MULTILINE)
 
-def prove_efa(host: Host, path: str) -> str:
-    """Write and read 64 MiB below `path` and return how EFA's counters rose. Raises `Failure` when they did not."""
+
+def prove_efa(node: Node, path: str) -> str:
+    """Write and read 64 MiB below `path` and return how EFA's counters rose.
+
+    Raises `Failure` when they did not, or when LNet has fewer EFA interfaces up than this node gives it.
+    """
+    host = node.host
     before = _counters(host)
     _transfer(host, path)
     after = _counters(host)
@@ -31,6 +38,14 @@ def prove_efa(host: Host, path: str) -> str:
     told = ", ".join(f"{name} rose by {number}" for name, number in sorted(risen.items()))
     if min(risen.values()) < _LEAST_MESSAGES:
         fail(Code.LUSTRE_TCP, f"64 MiB were written to and read from {path}, but on EFA LNet's {told}: it uses TCP")
+    wanted, up = chosen(node), len(_UP.findall(show_efa(host)))
+    if up < len(wanted):
+        names = ", ".join(wanted)
+        fail(
+            Code.LUSTRE_TCP,
+            f"LNet has {up} of {len(wanted)} EFA interfaces up for {path} ({names}): EFA carries the data, and slower "
+            f"than it could; see `journalctl -u {UNIT}`",
+        )
     return told
 
 

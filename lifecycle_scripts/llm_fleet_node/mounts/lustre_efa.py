@@ -3,6 +3,7 @@
 Source: FSx for Lustre User Guide, "Configuring EFA clients"; not tried on an instance with EFA by us.
 assumption: lnet-over-efa-after-the-platforms-mount
 assumption: lnet-efa-interfaces-chosen
+assumption: lnet-efa-with-default-cpu-partitions
 
 Nothing here fails a node: Lustre works over TCP too, and slower. The step `lustre_efa` proves what was reached.
 """
@@ -45,7 +46,7 @@ def set_up(node: Node, paths: Sequence[str]) -> None:
     is done where LNet uses EFA already. What stands in the way is written to the log.
     """
     host = node.host
-    devices = _chosen(interfaces(host), node.instance_type.lustre_efa_interfaces if node.instance_type else None)
+    devices = chosen(node)
     if not devices or show_efa(host):
         return
     for path in reversed(paths):
@@ -56,6 +57,11 @@ def set_up(node: Node, paths: Sequence[str]) -> None:
         node.say(f"LNet stays on TCP: Lustre is mounted at {', '.join(others)}, and LNet is not changed under it")
         return
     _configure(node, devices)
+
+
+def chosen(node: Node) -> list[str]:
+    """Return which EFA interfaces of this node LNet takes."""
+    return _chosen(interfaces(node.host), node.instance_type.lustre_efa_interfaces if node.instance_type else None)
 
 
 def _chosen(names: Sequence[str], count: Optional[int]) -> list[str]:
@@ -85,12 +91,30 @@ def _configure(node: Node, devices: Sequence[str]) -> None:
     if interface is None:
         node.say("LNet stays on TCP: there is no default route, so its interface is not known")
         return
+    _unload(node)
     host.write(f"/etc/systemd/system/{UNIT}", _unit(host, devices, interface))
     reload_units(host)  # also after a run that was killed here
     try:
         run_unit(host, UNIT)
     except CommandFailed as error:
         node.say(f"LNet could not be set up over {', '.join(devices)} (see `journalctl -u {UNIT}`): {error}")
+
+
+def _unload(node: Node) -> None:
+    """Unload Lustre's modules where they are loaded, so that the set-up loads them with its options.
+
+    Options of a loaded module do not change. AWS's own set-up of ParallelCluster nodes unloads them first: an AMI may
+    load LNet at boot, and only two interfaces would be taken then.
+    assumption: lnet-over-efa-after-the-platforms-mount
+    """
+    host = node.host
+    if not host.path("/sys/module/lnet").exists():
+        return
+    host.succeeds("lnetctl", "lnet", "unconfigure")
+    try:
+        host.run("lustre_rmmod", timeout=_SECONDS, changes="unloaded Lustre's modules")
+    except CommandFailed as error:
+        node.say(f"Lustre's modules stay loaded, with the options that they have: {error.output.strip()}")
 
 
 def _unit(host: Host, devices: Sequence[str], interface: str) -> str:

@@ -1,4 +1,4 @@
-"""EFA carries Lustre's data where the fleet says so, proven by a transfer.
+"""EFA carries Lustre's data where the fleet says so, over all interfaces that it should, proven by a transfer.
 
 Jobs run without it, several times slower where they wait for storage: the node works, and is reported as degraded.
 """
@@ -21,7 +21,7 @@ def _apply(_: Node) -> None:
 
 def _verify(node: Node) -> None:
     for mount in _over_efa(node):
-        node.say(f"{mount.mount_path} is carried by EFA: {prove_efa(node.host, mount.mount_path)}")
+        node.say(f"{mount.mount_path} is carried by EFA: {prove_efa(node, mount.mount_path)}")
 
 
 def _over_efa(node: Node) -> list[Mount]:

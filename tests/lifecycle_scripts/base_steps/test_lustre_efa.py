@@ -17,6 +17,8 @@ from tests.pains.told import told
 
 LNETCTL = """
 import pathlib
+if a == ['lnet', 'unconfigure']:
+    sys.exit(0)
 assert a == ['net', 'show', '-v', '--net', 'efa'], a
 if not pathlib.Path(root, 'lnet-efa').exists():
     sys.exit('show:\\n    - net:\\n          errno: -100\\n          descr: "cannot get networks"')
@@ -25,8 +27,10 @@ looks = int(seen.read_text()) if seen.exists() else 0
 seen.write_text(str(looks + 1))
 send, recv = [int(n) * looks for n in pathlib.Path(root, 'lnet-rises').read_text().split()]
 print('net:\\n    - net type: efa\\n      local NI(s):')
-for interface in range(2):
-    print(f'        - nid: 10.1.0.1{interface}@efa\\n          status: up\\n          statistics:')
+for interface, name in enumerate(pathlib.Path(root, 'lnet-efa').read_text().split()):
+    status = 'down' if pathlib.Path(root, 'down', name).exists() else 'up'
+    print(f'        - nid: 10.1.0.1{interface}@efa\\n          status: {status}\\n          interfaces:\\n'
+          f'              0: {name}\\n          statistics:')
     print(f'              send_count: {1000 + send}\\n              recv_count: {2000 + recv}\\n'
           f'              drop_count: 0')
 """
@@ -38,9 +42,13 @@ if open(f'{root}/instance-type').read().split('.')[1] in served_by_tcp_only:
     sys.exit('Job for llm-fleet-lnet.service failed: lnetctl: cannot add network: Invalid argument')
 assert all(os.path.exists(f'{root}/sys/class/infiniband/{name}') for name in devices), devices
 assert not any(' - lustre ' in line for line in open(f'{root}/proc/self/mountinfo')), 'LNet is in use'
-open(f'{root}/lnet-efa', 'w').write(' '.join(devices))
+loaded = os.path.exists(f'{root}/sys/module/lnet')
+open(f'{root}/lnet-efa', 'w').write(' '.join(devices[:2] if loaded else devices))
 """
 """What starting the unit does: kefalnd takes the devices, except on types that FSx serves over TCP only.
+
+Of modules that were loaded before, it takes two, without an error.
+Source: assumption lnet-over-efa-after-the-platforms-mount
 
 Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html (2026-07): "EFA is
 supported on Nitro v4 (or higher) EC2 instances that support EFA, excluding the trn2 instance family"; that it ends with
@@ -61,6 +69,13 @@ lines = table.read_text().splitlines(keepends=True)
 kept = [line for line in lines if f' {a[0]} ' not in line]
 assert len(a) == 1 and len(kept) == len(lines) - 1, a
 table.write_text(''.join(kept))
+"""
+RMMOD = """
+import shutil
+assert not a and not any(' - lustre ' in line for line in open(f'{root}/proc/self/mountinfo')), a
+if os.path.exists(f'{root}/lnet-held'):
+    sys.exit('rmmod: ERROR: Module lnet is in use')
+shutil.rmtree(f'{root}/sys/module/lnet')
 """
 NAMES = ("rdmap16s27", "rdmap32s27")
 
@@ -85,6 +100,7 @@ def with_efa(
     program(root, "mount.lustre", "sys.exit(1)")
     program(root, "modprobe", "sys.exit(1)")
     program(root, "lnetctl", LNETCTL)
+    program(root, "lustre_rmmod", RMMOD)
     return node
 
 
@@ -117,14 +133,19 @@ def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
 
 def test_what_the_image_has_set_up_is_left_alone(tmp_path: Path) -> None:
     node = with_efa(tmp_path)
-    file(tmp_path, "/lnet-efa", "")
+    file(tmp_path, "/lnet-efa", " ".join(NAMES))
+    file(tmp_path, "/sys/module/lnet/version", "")
     applied(STEP, node)
+    applied(PROOF, node)
     assert not (tmp_path / f"etc/systemd/system/{UNIT}").exists()
 
 
-def mounted_by_hyperpod(root: Path, kind: InstanceType = TRN1, *, said: Said | None = None) -> Node:
+def mounted_by_hyperpod(
+    root: Path, kind: InstanceType = TRN1, *, said: Said | None = None, names: tuple[str, ...] = NAMES
+) -> Node:
     """A node of HyperPod whose platform has mounted Lustre over TCP before its hook, without an entry in fstab."""
-    node = with_efa(root, kind, said=said)
+    node = with_efa(root, kind, said=said, names=names)
+    file(root, "/sys/module/lnet/version", "")
     (root / "fsx").mkdir()
     file(root, "/proc/self/mountinfo", ROOT_MOUNT + mount_line("/fsx", "10.9.0.1@tcp:/abcdefgh", "lustre"))
     program(root, "umount", UMOUNT)
@@ -135,7 +156,7 @@ def test_what_hyperpod_mounted_over_tcp_is_mounted_again_over_efa(tmp_path: Path
     said = Said()
     node = mounted_by_hyperpod(tmp_path, said=said)
     changes = applied(STEP, node)
-    assert changes[0] == "unmounted /fsx, which was mounted over TCP"
+    assert changes[:2] == ["unmounted /fsx, which was mounted over TCP", "unloaded Lustre's modules"]
     assert changes[-1] == "mounted fs-1.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh at /fsx"
     applied(PROOF, node)
     assert said.lines == ["/fsx is carried by EFA: recv_count rose by 32, send_count rose by 32"]
@@ -206,6 +227,36 @@ def test_lnet_takes_as_many_interfaces_as_fsxs_own_script(tmp_path: Path, kind: 
     """A file system has 1024 connections: with all 32 interfaces, 32 nodes of p5 would use them up."""
     applied(STEP, with_efa(tmp_path, kind, names=P5_NAMES))
     assert (tmp_path / "lnet-efa").read_text().split() == taken
+
+
+P5_8 = dataclasses.replace(P5, lustre_efa_interfaces=8)
+
+
+def test_all_interfaces_attach_because_modules_that_are_loaded_already_are_unloaded(tmp_path: Path) -> None:
+    """Their options hold from when they are loaded on; AWS's own set-up unloads them for that."""
+    node = mounted_by_hyperpod(tmp_path, P5_8, names=P5_NAMES)
+    applied(STEP, node)
+    assert len((tmp_path / "lnet-efa").read_text().split()) == 8
+    applied(PROOF, node)
+
+
+def test_modules_that_cannot_be_unloaded_are_a_remark_and_too_few_interfaces_are_degraded(tmp_path: Path) -> None:
+    said = Said()
+    node = mounted_by_hyperpod(tmp_path, P5_8, said=said, names=P5_NAMES)
+    file(tmp_path, "/lnet-held", "")
+    assert applied(STEP, node)[-1].startswith("mounted fs-1")
+    assert "Lustre's modules stay loaded, with the options that they have: rmmod: ERROR: Module lnet is" in said.text
+    with pytest.raises(Failure, match=r"LFN52  LNet has 2 of 8 EFA interfaces up for /fsx \(rdmap113s0, .*\)"):
+        PROOF.verify(node)
+
+
+def test_an_interface_that_is_down_is_degraded(tmp_path: Path) -> None:
+    node = with_efa(tmp_path)
+    applied(STEP, node)
+    applied(PROOF, node)
+    file(tmp_path, f"/down/{NAMES[1]}", "")
+    with pytest.raises(Failure, match="LFN52  LNet has 1 of 2 EFA interfaces up"):
+        PROOF.verify(node)
 
 
 @pytest.mark.parametrize("rises", ["0 0", "16 0", "0 16", "1 1"])
