@@ -12,6 +12,9 @@ def hold(*resources: Construct) -> None:
     only when the template that holds it changes. With an export in use, CloudFormation refuses to replace or delete it.
     Who wants weak ones nevertheless says so afterwards: `CrossStackReferences.of(resource).produce(...)`.
 
+    A weak reference might also have an update replace what it stands in, e.g. a file system for its subnet;
+    assumption: cloudformation-plans-weak-references-as-replacements
+
     Each of `resources` is a resource or a construct with a default child.
     Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
     """

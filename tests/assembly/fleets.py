@@ -31,15 +31,18 @@ def text_of(name: str, change: Mapping[str, Any] | None = None) -> str:
     """Return a fleet of the table as a fleet file, with `change` merged into it as a last part."""
     whole: dict[str, Any] = {"fleet": name, "region": "us-west-2"}
     for part in _table()["fleets"][name]:
-        _merge(whole, _table()["parts"][part])
-    _merge(whole, change or {})
+        merge(whole, _table()["parts"][part])
+    merge(whole, change or {})
     return json.dumps(whole, indent=1)  # which is YAML without anchors
 
 
-def _merge(into: dict[str, Any], part: Mapping[str, Any]) -> None:
+def merge(into: dict[str, Any], part: Mapping[str, Any]) -> None:
+    """Merge `part` into a fleet file; a key whose value is `None` is taken out."""
     for key, value in part.items():
-        if isinstance(value, dict):
-            _merge(into.setdefault(key, {}), cast("dict[str, Any]", value))
+        if value is None:  # what a change takes out
+            into.pop(key, None)
+        elif isinstance(value, dict):
+            merge(into.setdefault(key, {}), cast("dict[str, Any]", value))
         else:
             into[key] = value
 

@@ -59,7 +59,7 @@ def test_two_more_workers_and_nothing_else(
     assert code == 0
     difference = plan["difference"]
     assert difference["hyperpod_groups"] == [
-        {"group": "worker-group", "what": "from 4 nodes to 6 nodes", "refused": False}
+        {"group": "worker-group", "what": "from 4 nodes to 6 nodes", "refused": False, "code": None}
     ]
     (cluster,) = [one for one in difference["resources"] if one["type"] == "AWS::SageMaker::Cluster"]
     assert cluster["what"] == "changed"

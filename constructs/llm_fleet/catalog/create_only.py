@@ -15,12 +15,17 @@ class CreateOnly:
     """A change of one makes the resource anew."""
     maybe: tuple[str, ...]
     """A change of one may do so, by the value."""
+    documented: tuple[str, ...] = ()
+    """A change of one makes it anew by CloudFormation's user guide; the schema is silent."""
 
 
 def create_only(resource_type: str) -> CreateOnly | None:
     """Return which properties of `resource_type` cannot change; `None` for a type that the catalog does not have."""
     found = load("create_only").get(resource_type)
-    return None if found is None else CreateOnly(always=tuple(found["always"]), maybe=tuple(found["maybe"]))
+    if found is None:
+        return None
+    always, maybe, documented = (tuple(found.get(key, ())) for key in ("always", "maybe", "documented"))
+    return CreateOnly(always=always, maybe=maybe, documented=documented)
 
 
 def touches(changed: str, create_only_path: str) -> bool:

@@ -1,7 +1,7 @@
 """A subnet or security group that something still uses is not deleted: `DependencyViolation`, as EC2 says.
 
 moto deletes them under whatever stands in them. It also leaves the network interfaces of NAT gateways and of
-terminated instances behind, and gives those of a VPC endpoint no security groups.
+terminated instances behind, gives those of a VPC endpoint no security groups, and keeps them when its subnets change.
 
 Source: model botocore ec2 DeleteSecurityGroup
 Source: model botocore ec2 DeleteSubnet
@@ -24,6 +24,7 @@ def install() -> None:
     EC2Backend.delete_security_group = _checked(EC2Backend.delete_security_group, _group_users, "resource")
     EC2Backend.delete_nat_gateway = _with_its_interface(EC2Backend.delete_nat_gateway)
     EC2Backend.create_vpc_endpoint = _with_groups(EC2Backend.create_vpc_endpoint)
+    EC2Backend.modify_vpc_endpoint = _with_its_subnets(EC2Backend.modify_vpc_endpoint)
     EC2Backend.terminate_instances = _with_their_interfaces(EC2Backend.terminate_instances)
 
 
@@ -82,10 +83,36 @@ def _with_their_interfaces(as_moto_does: Any) -> Any:
 def _with_groups(as_moto_does: Any) -> Any:
     def create_vpc_endpoint(self: Any, *args: Any, **named: Any) -> Any:
         endpoint = as_moto_does(self, *args, **named)
-        groups = [self.get_security_group_from_id(one) for one in endpoint.security_group_ids or ()]
-        for eni_id in endpoint.network_interface_ids or ():
-            self.enis[eni_id]._group_set = [group for group in groups if group]
-            self.enis[eni_id].description = f"VPC Endpoint Interface {endpoint.id}"
+        _complete(self, endpoint)
         return endpoint
 
     return create_vpc_endpoint
+
+
+def _with_its_subnets(as_moto_does: Any) -> Any:
+    def modify_vpc_endpoint(self: Any, vpc_id: str, *args: Any, **named: Any) -> Any:
+        """Have an interface in each subnet of the endpoint, whose id is what moto calls `vpc_id`, and in no other.
+
+        Source: model botocore ec2 ModifyVpcEndpoint
+        """
+        answer = as_moto_does(self, vpc_id, *args, **named)
+        endpoint = self.vpc_end_points[vpc_id]
+        if str(endpoint.vpc_endpoint_type).lower() == "interface":
+            there = {self.enis[one].subnet.id: one for one in endpoint.network_interface_ids}
+            for subnet_id in there.keys() - set(endpoint.subnet_ids):
+                self.enis.pop(there.pop(subnet_id))
+            for subnet_id in [one for one in endpoint.subnet_ids if one not in there]:
+                there[subnet_id] = self.create_network_interface(self.get_subnet(subnet_id), None).id
+            endpoint.network_interface_ids = list(there.values())
+            _complete(self, endpoint)
+        return answer
+
+    return modify_vpc_endpoint
+
+
+def _complete(ec2: Any, endpoint: Any) -> None:
+    """Give the interfaces of an endpoint its groups and the description that EC2 gives them."""
+    groups = [ec2.get_security_group_from_id(one) for one in endpoint.security_group_ids or ()]
+    for eni_id in endpoint.network_interface_ids or ():
+        ec2.enis[eni_id]._group_set = [group for group in groups if group]
+        ec2.enis[eni_id].description = f"VPC Endpoint Interface {endpoint.id}"

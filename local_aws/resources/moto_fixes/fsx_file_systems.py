@@ -134,12 +134,27 @@ def _check_key(response: Any, key: str | None) -> None:
 
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     found = file_system(response, params["FileSystemId"])
+    _check_capacity(found.record, params.get("StorageCapacity"))
     for name, value in params.items():
         if isinstance(value, dict):
             found.record[name] = found.record.get(name, {}) | value
         elif name != "ClientRequestToken":
             found.record[name] = value
     return {"FileSystem": found.to_dict()}
+
+
+def _check_capacity(record: dict[str, Any], after: int | None) -> None:
+    """Refuse to take storage away; OpenZFS takes a tenth more at least, and the Lustre type SCRATCH_1 never grows.
+
+    Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
+    """
+    before = record.get("StorageCapacity")
+    if before is None or after is None or after == before:
+        return
+    least = before * 11 if record["FileSystemType"] == "OPENZFS" else before * 10 + 1
+    grows = record.get("LustreConfiguration", {}).get("DeploymentType") != "SCRATCH_1"
+    if after * 10 < least or not grows:
+        raise Refused("BadRequest", f"StorageCapacity cannot change from {before} GiB to {after} GiB.")
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:

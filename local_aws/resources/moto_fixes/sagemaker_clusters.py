@@ -64,8 +64,24 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
         raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
     asked = found.after(params)
     _refuse(response, asked)
+    _refuse_fixed(found.groups, asked)
     found.update(asked)
     return {"ClusterArn": found.arn}
+
+
+def _refuse_fixed(before: list[dict[str, Any]], asked: dict[str, Any]) -> None:
+    """Refuse what a group keeps for its life: where it stands, and what it is to Slurm.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_UpdateCluster.html (2026-11)
+    """
+    new = {one["InstanceGroupName"]: one for one in asked.get("InstanceGroups", [])}
+    for old in before:
+        group = new.get(old["InstanceGroupName"], old)
+        kinds = [one.get("SlurmConfig", {}).get("NodeType") for one in (old, group)]
+        places = [one.get("OverrideVpcConfig") for one in (old, group)]
+        if kinds[0] != kinds[1] or places[0] != places[1]:
+            what = "NodeType" if kinds[0] != kinds[1] else "OverrideVpcConfig"
+            raise Refused(_INVALID, f"Validation Error: {what} of {old['InstanceGroupName']} cannot be updated")
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
 from llm_fleet.cli.terminal.screen import Screen
 from local_aws.resources.schemas import create_only_paths, schema_of
+from local_aws.resources.spec import type_specs
 
 WIDE = Screen(width=None, colour=False, live=False)
 
@@ -127,7 +128,7 @@ def test_groups_of_a_hyperpod_cluster():
         ("a", "from 4 nodes to 6 nodes", False),
         ("d", "added, with 2 nodes", False),
         ("c", "SlurmConfig.NodeType cannot change in place: give the group another name, and it is made anew", True),
-        ("b", "removed, with its nodes and what lies on their disks", False),
+        ("b", "removed, with its nodes, the jobs on them and what lies on their disks", False),
     ]
 
 
@@ -162,3 +163,41 @@ def test_what_destroy_leaves_behind():
     assert section.data == [
         {"stack": "s", "type": "AWS::S3::Bucket", "policy": "Retain", "where": "A", "logical_id": "A"}
     ]
+
+
+def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
+    facts = create_only("AWS::FSx::FileSystem")
+    assert facts is not None
+    assert set(facts.documented) == type_specs()["AWS::FSx::FileSystem"].replace
+    old, new = (stack(F=resource("AWS::FSx::FileSystem", LustreConfiguration={"DeploymentType": x})) for x in "ab")
+    assert kinds(old, new)["F"][0] is ChangeKind.REPLACED
+
+
+def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
+    kind = "AWS::SageMaker::Cluster"
+
+    def change(**more: Any) -> list[Any]:
+        old, new = ([group("a", 4), group("b", 1)], [group("a", 4), group("b", 1) | more])
+        return list(
+            hyperpod_changes(stack(C=resource(kind, InstanceGroups=old)), stack(C=resource(kind, InstanceGroups=new)))
+        )
+
+    (one,) = change(InstanceCount=0)
+    assert one.what.startswith("from 1 node to 0 nodes: HyperPod chooses the nodes that go, and jobs on them end")
+    assert one.code == "LF1087"
+    (one,) = change(InstanceCount=2)
+    assert one.code is None
+    (one,) = change(ImageId="ami-1", ThreadsPerCore=1)
+    assert one.what.startswith("ImageId, ThreadsPerCore changes: HyperPod may refuse it")
+    assert one.code == "LF1087"
+
+
+def test_who_takes_a_value_of_a_custom_resource_may_change_with_it():
+    def bundle(text: str) -> StackTemplate:
+        place = {"Fn::GetAtt": ["Own", "Prefix"]}
+        return stack(Own=resource("Custom::Thing", A=text), Topic=resource("AWS::SNS::Topic", DisplayName=place))
+
+    assert kinds(bundle("a"), bundle("b")) == {
+        "Own": (ChangeKind.UNKNOWN, ("A",)),
+        "Topic": (ChangeKind.CHANGED, ("DisplayName",)),
+    }

@@ -81,8 +81,33 @@ def test_a_resource_with_a_name_of_its_own_is_not_replaced() -> None:
     assert "only together with its ClusterName" in one.why
     assert refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="b", VpcConfig="y")]) == []
 
+    def of_studio(kind: str, **properties: Any) -> StackTemplate:
+        return stack("studio", {"It": {"Type": f"AWS::SageMaker::{kind}", "Properties": properties}})
+
+    (one,) = refused(
+        [of_studio("Domain", DomainName="a", KmsKeyId="x")], [of_studio("Domain", DomainName="a", KmsKeyId="y")]
+    )
+    assert "only together with its DomainName" in one.why
+    old, new = (of_studio("UserProfile", UserProfileName="ada", DomainId=domain) for domain in ("x", "y"))
+    assert refused([old], [new]) == [], "its name differs within its domain"
+
 
 def test_the_note_of_the_cdk_is_no_change() -> None:
     note = {"CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {"Analytics": "v2:deflate64:x"}}}
     assert template_changes(stack("s", note), stack("s", {})) == ()
     assert template_changes(stack("s", {}), stack("s", note)) == ()
+
+
+def test_fsx_takes_no_storage_away() -> None:
+    def files(capacity: int, kind: str = "LUSTRE", deployment: str = "PERSISTENT_2") -> StackTemplate:
+        settings = {"FileSystemType": kind, "LustreConfiguration": {"DeploymentType": deployment}}
+        return storage(StorageCapacity=capacity, **settings)
+
+    (one,) = refused([files(4800)], [files(2400)])
+    assert one.why == "FSx takes no storage away: from 4800 GiB to 2400 GiB"
+    assert refused([files(4800)], [files(7200)]) == []
+    (one,) = refused([files(512, "OPENZFS")], [files(520, "OPENZFS")])
+    assert one.why.startswith("FSx adds a tenth at least to OpenZFS")
+    assert refused([files(500, "OPENZFS")], [files(550, "OPENZFS")]) == []
+    (one,) = refused([files(1200, deployment="SCRATCH_1")], [files(3600, deployment="SCRATCH_1")])
+    assert one.why.startswith("SCRATCH_1 keeps its size")

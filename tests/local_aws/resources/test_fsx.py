@@ -106,6 +106,13 @@ def test_an_update_keeps_the_file_system(deployer: Deployer, network: Network) -
     assert found["LustreConfiguration"]["PerUnitStorageThroughput"] == 500
 
 
+def test_fsx_takes_no_storage_away(deployer: Deployer, network: Network) -> None:
+    old = network.lustre()
+    created = deployer.create(TYPE, **old)
+    with pytest.raises(ResourceFailed, match="StorageCapacity cannot change from 4800 GiB to 2400 GiB"):
+        deployer.update(TYPE, created, old, old | {"StorageCapacity": 2400})
+
+
 @pytest.mark.parametrize("change", [{"DeploymentType": "PERSISTENT_1"}])
 def test_another_deployment_type_is_another_file_system(
     deployer: Deployer, network: Network, change: dict[str, Any]

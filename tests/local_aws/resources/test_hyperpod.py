@@ -150,6 +150,19 @@ def test_another_network_or_name_is_another_cluster(deployer: Deployer, fleet: F
             deployer.update(TYPE, created, old, old | change)
 
 
+def test_a_group_keeps_its_subnets_and_what_it_is_to_slurm(deployer: Deployer, fleet: Fleet) -> None:
+    old = fleet.properties()
+    created = deployer.create(TYPE, **old)
+    moved = copy.deepcopy(old)
+    moved["InstanceGroups"][1]["OverrideVpcConfig"] = old["VpcConfig"]
+    with pytest.raises(ResourceFailed, match="OverrideVpcConfig of worker-group cannot be updated"):
+        deployer.update(TYPE, created, old, moved)
+    login = copy.deepcopy(old)
+    login["InstanceGroups"][1]["SlurmConfig"] = {"NodeType": "Login"}
+    with pytest.raises(ResourceFailed, match="NodeType of worker-group cannot be updated"):
+        deployer.update(TYPE, created, old, login)
+
+
 def test_the_script_must_be_in_the_bucket_first(deployer: Deployer, fleet: Fleet) -> None:
     asked = fleet.properties()
     deployer.client("s3").delete_object(Bucket="sagemaker-fleet", Key="abc/on_init_complete.sh")

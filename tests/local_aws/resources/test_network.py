@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local_aws.resource_provider import ResourceFailed
+from local_aws.resource_provider import Created, ResourceFailed
 from local_aws.resources.moto_fixes.endpoint_services import take_endpoint_services
 from tests.local_aws.resources.support import Deployer, Network, trust
 
@@ -107,6 +107,21 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
     assert [group["GroupId"] for group in groups] == [network.group]
     with pytest.raises(ResourceFailed, match=r"DependencyViolation.*VPC Endpoint Interface"):
         deployer.delete("AWS::EC2::Subnet", network.subnet_created)
+    _an_endpoint_moves(deployer, network, interface, asked)
+
+
+def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created, asked: dict[str, Any]) -> None:
+    """It has an interface in each of its subnets, and in no other."""
+    ec2 = deployer.client("ec2")
+    block = ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"][0]["CidrBlock"]
+    with pytest.raises(ResourceFailed, match=r"InvalidSubnet\.Conflict"):
+        deployer.create("AWS::EC2::Subnet", VpcId=network.vpc, CidrBlock=block)
+    other = ec2.create_subnet(VpcId=network.vpc, CidrBlock="10.0.200.0/24")["Subnet"]["SubnetId"]
+    deployer.update("AWS::EC2::VPCEndpoint", interface, asked, asked | {"SubnetIds": [other]})
+    [eni] = one(ec2.describe_vpc_endpoints(VpcEndpointIds=[interface.physical_id]))["NetworkInterfaceIds"]
+    found = one(ec2.describe_network_interfaces(NetworkInterfaceIds=[eni]))
+    assert (found["SubnetId"], [group["GroupId"] for group in found["Groups"]]) == (other, [network.group])
+    deployer.delete("AWS::EC2::Subnet", network.subnet_created)
 
 
 def test_an_endpoint_in_an_az_that_lacks_the_service_is_refused(deployer: Deployer, network: Network) -> None:

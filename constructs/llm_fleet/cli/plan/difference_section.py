@@ -6,6 +6,7 @@ from typing import Any
 
 from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
 from llm_fleet.cli.plan.hyperpod_changes import GroupChange, hyperpod_changes
+from llm_fleet.cli.plan.losses import Loss, losses
 from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
 from llm_fleet.cli.plan.refused_updates import RefusedUpdate, refused_updates
 from llm_fleet.cli.plan.section import Section
@@ -14,6 +15,7 @@ from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, temp
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.cli.terminal.told_problem import told_problem
 from llm_fleet.cli.terminal.tone import Tone, Toned
+from llm_fleet.rules.day_two.plan_codes import PlanCode
 from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan
 
 _COLUMNS = (
@@ -52,6 +54,7 @@ def difference_section(
     groups = [change for old, new in known for change in hyperpod_changes(old, new)]
     plans = [plan for old, new in known for plan in parallelcluster_changes(old, new)]
     refused = refused_updates(deployed.found, planned, changes)
+    lost = losses(deployed.found, planned, changes)
     missing = [stack.name for stack in planned if stack.name not in deployed.found]
     return Section(
         key="difference",
@@ -61,13 +64,16 @@ def difference_section(
             *([Toned(_NO_FLAGS.format(without_flags), Tone.WARNING)] if changes and without_flags else []),
             *([Table(columns=_COLUMNS, rows=[_row(change) for change in changes])] if changes else []),
             *(part for one in refused for part in _refused(one)),
-            *(Toned(f"{change.group}: {change.what}", Tone.BAD if change.refused else Tone.PLAIN) for change in groups),
+            *(_lost(one) for one in lost),
+            *(_group(change) for change in groups),
             *(part for plan in plans for part in _plan(*plan)),
-            *([_LIMITS] if changes else ["nothing changes in the stacks that are deployed"] if known else []),
+            *(["nothing changes in the stacks that are deployed"] if known and not changes else []),
+            *([_LIMITS] if changes or (known and missing) else []),
         ],
         data={
             **_data(missing, changes, groups, plans, deployed),
-            "refused_updates": [asdict(one) for one in refused],
+            "refused_updates": [{"code": PlanCode.REFUSED.value, **asdict(one)} for one in refused],
+            "losses": [asdict(one) for one in lost],
             "without_flags_of": without_flags,
         },
     )
@@ -90,7 +96,16 @@ def _refused(one: RefusedUpdate) -> Iterator[Toned]:
             f": {', '.join(one.used_by)}. If the thing is to go, deploy those that use it without it first, by "
             f"`npx cdk deploy --exclusively {users}`"
         )
-    yield Toned(told, Tone.BAD if one.certain else Tone.WARNING)
+    yield Toned(f"{told} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
+
+
+def _lost(one: Loss) -> Toned:
+    return Toned(f"{one.where}: {one.what} [{one.code}]", Tone.BAD)
+
+
+def _group(change: GroupChange) -> Toned:
+    code = f" [{change.code}]" if change.code else ""
+    return Toned(f"{change.group}: {change.what}{code}", Tone.BAD if change.refused or change.code else Tone.PLAIN)
 
 
 def _row(change: ResourceChange) -> dict[str, Any]:
@@ -135,7 +150,8 @@ def _data(
             for change in changes
         ],
         "hyperpod_groups": [
-            {"group": change.group, "what": change.what, "refused": change.refused} for change in groups
+            {"group": change.group, "what": change.what, "refused": change.refused, "code": change.code}
+            for change in groups
         ],
         "parallelclusters": [
             {

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.rules.day_two.plan_codes import PlanCode
 
 _TYPE = "AWS::SageMaker::Cluster"
 _COUNT = "InstanceCount"
 _FIXED = ("OverrideVpcConfig", "SlurmConfig.NodeType")
 """UpdateCluster refuses a change of them (API reference); that of the type is
 assumption: hyperpod-refuses-change-of-instance-type"""
+_OF_RUNNING_NODES = ("ImageId", "InstanceRequirements", "InstanceStorageConfigs", "ThreadsPerCore")
+"""What nodes have from their making; assumption: hyperpod-changes-groups-in-place"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,8 @@ class GroupChange:
     """In words."""
     refused: bool = False
     """Whether HyperPod refuses it."""
+    code: str | None = None
+    """A `PlanCode` where jobs end or HyperPod refuses."""
 
 
 def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChange, ...]:
@@ -44,7 +49,8 @@ def _provisioning(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     before, after = (_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
     if before != after:
         what = f"NodeProvisioningMode from {before} to {after}: HyperPod may refuse it on a running cluster; another "
-        yield GroupChange(cluster=cluster, group="all groups", what=f"{what}cluster name is safe")
+        what += "cluster name is safe"
+        yield GroupChange(cluster=cluster, group="all groups", what=what, code=PlanCode.REFUSED.value)
 
 
 def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
@@ -52,20 +58,43 @@ def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) ->
         if name not in old:
             yield GroupChange(cluster=cluster, group=name, what=f"added, with {_count(group)}")
             continue
-        before, after = _count(old[name]), _count(group)
-        if before != after:
-            yield GroupChange(cluster=cluster, group=name, what=f"from {before} to {after}")
+        yield from _resized(cluster, name, old[name], group)
         for key in _FIXED:
             if _at(old[name], key) != _at(group, key):
                 what = f"{key} cannot change in place: give the group another name, and it is made anew"
-                yield GroupChange(cluster=cluster, group=name, what=what, refused=True)
+                code = PlanCode.REFUSED.value
+                yield GroupChange(cluster=cluster, group=name, what=what, refused=True, code=code)
+        changed = [key for key in _OF_RUNNING_NODES if _at(old[name], key) != _at(group, key)]
+        if changed:
+            what = f"{', '.join(changed)} changes: HyperPod may refuse it, leave running nodes as they are, or replace "
+            what += "them, with their jobs and what lies on their disks; another group name is safe"
+            yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
         if _at(old[name], "InstanceType") != _at(group, "InstanceType"):
             one, two = _at(old[name], "InstanceType"), _at(group, "InstanceType")
-            what = f"type from {one} to {two}: HyperPod may refuse it in place; another name is safe"
-            yield GroupChange(cluster=cluster, group=name, what=what)
+            what = (
+                f"type from {one} to {two}: HyperPod may refuse it in place, or replace nodes that run jobs; another "
+            )
+            what += "name is safe"
+            yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
     for name in old:
         if name not in new:
-            yield GroupChange(cluster=cluster, group=name, what="removed, with its nodes and what lies on their disks")
+            what = "removed, with its nodes, the jobs on them and what lies on their disks"
+            yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
+
+
+def _resized(cluster: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+    before, after = old.get(_COUNT), new.get(_COUNT)
+    if before == after:
+        return
+    what = f"from {_count(old)} to {_count(new)}"
+    if isinstance(before, int) and isinstance(after, int) and after < before:
+        what += (
+            ": HyperPod chooses the nodes that go, and jobs on them end; `aws sagemaker batch-delete-cluster-nodes` "
+            "lets you choose"
+        )
+        yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
+    else:
+        yield GroupChange(cluster=cluster, group=name, what=what)
 
 
 def _groups(resource: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,28 +5,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any
 
+from llm_fleet.catalog.create_only import create_only
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, names_in
 
-# Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html:
-# "you cannot perform updates that require replacement of this resource" while it has the name
-_NAMES = {
-    "AWS::DynamoDB::Table": "TableName",
-    "AWS::ECS::Cluster": "ClusterName",
-    "AWS::ECS::Service": "ServiceName",
-    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
-    "AWS::IAM::Role": "RoleName",
-    "AWS::Lambda::Function": "FunctionName",
-    "AWS::Logs::LogGroup": "LogGroupName",
-    "AWS::S3::Bucket": "BucketName",
-    "AWS::SageMaker::Cluster": "ClusterName",
-    "AWS::SageMaker::Endpoint": "EndpointName",
-    "AWS::SageMaker::NotebookInstance": "NotebookInstanceName",
-    "AWS::StepFunctions::StateMachine": "StateMachineName",
-}
+_NAMED_WITHIN_ANOTHER = ("AWS::SageMaker::UserProfile",)
+"""Types whose names differ within something else alone: a profile is replaced when its domain is."""
 _GONE = (ChangeKind.REMOVED, ChangeKind.KEPT)
 _PERHAPS = (ChangeKind.MAYBE_REPLACED, ChangeKind.UNKNOWN)
 _SUBNET = "AWS::EC2::Subnet"
+_FILE_SYSTEM = "AWS::FSx::FileSystem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +43,7 @@ def refused_updates(
     for old, new in known:
         here = {change.logical_id: change for change in changes if change.stack == new.name}
         found += [*_exports(old, new, here, deployed), *_names(old, new, here), *_subnets(old, new, here)]
+        found += _storage(old, new, here)
     return tuple(found)
 
 
@@ -94,12 +83,25 @@ def _names(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
             why = "CloudFormation does not change the type of a resource"
             yield RefusedUpdate(stack=old.name, where=change.where, why=why)
             continue
-        key = _NAMES.get(change.type, "")
+        key = _name_of(change.type)
         before, after = (one.resources[logical_id].get("Properties", {}).get(key) for one in (old, new))
         if before is not None and before == after:
             why = f"a resource with a name of its own is replaced only together with its {key}"
             certain = change.kind is ChangeKind.REPLACED
             yield RefusedUpdate(stack=old.name, where=change.where, why=why, certain=certain)
+
+
+def _name_of(resource_type: str) -> str:
+    """Return the property by which a user names a resource of this type; empty where there is none.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html:
+    "you cannot perform updates that require replacement of this resource" while it has the name
+    """
+    facts = create_only(resource_type)
+    if facts is None or resource_type in _NAMED_WITHIN_ANOTHER:
+        return ""
+    kind = resource_type.rpartition("::")[2]
+    return next((key for key in (f"{kind}Name", "Name") if key in facts.always), "")
 
 
 def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
@@ -117,6 +119,30 @@ def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resou
                 why = f"{block} overlaps {taken}, which is deleted only when the update is over"
                 yield RefusedUpdate(stack=new.name, where=change.where, why=f"InvalidSubnet.Conflict: {why}")
                 break
+
+
+def _storage(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
+    """Yield each file system that would lose storage, or get less more than FSx adds.
+
+    Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
+    """
+    for logical_id, change in changes.items():
+        if change.type != _FILE_SYSTEM or change.kind is not ChangeKind.CHANGED:
+            continue
+        told: Mapping[str, Any] = old.resources[logical_id].get("Properties", {})
+        before, after = (one.resources[logical_id].get("Properties", {}).get("StorageCapacity") for one in (old, new))
+        if not isinstance(before, int) or not isinstance(after, int) or before == after:
+            continue
+        size = f"from {before} GiB to {after} GiB"
+        if told.get("LustreConfiguration", {}).get("DeploymentType") == "SCRATCH_1":
+            why = f"SCRATCH_1 keeps its size: {size}"
+        elif after < before:
+            why = f"FSx takes no storage away: {size}"
+        elif told.get("FileSystemType") == "OPENZFS" and after * 10 < before * 11:
+            why = f"FSx adds a tenth at least to OpenZFS: {size}"
+        else:
+            continue
+        yield RefusedUpdate(stack=new.name, where=change.where, why=why)
 
 
 def _block(stack: StackTemplate, logical_id: str) -> IPv4Network | None:

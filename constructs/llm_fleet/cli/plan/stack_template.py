@@ -47,6 +47,10 @@ class StackTemplate:
         """Return whether the resource stays when it is taken out of the stack, or the stack is deleted."""
         return self.resources[logical_id].get("DeletionPolicy") in _KEPT
 
+    def is_kept_when_replaced(self, logical_id: str) -> bool:
+        """Return whether the former resource stays when another one takes its place."""
+        return self.resources[logical_id].get("UpdateReplacePolicy") in _KEPT
+
 
 def values_in(value: object) -> Iterator[object]:
     """Yield `value` and everything within it."""

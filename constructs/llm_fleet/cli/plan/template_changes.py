@@ -51,8 +51,12 @@ def template_changes(old: StackTemplate, new: StackTemplate) -> tuple[ResourceCh
 
 
 def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
-    """Add to `changes` what follows from replaced resources, and what follows from that."""
-    pending = [name for name, change in changes.items() if change.kind is ChangeKind.REPLACED]
+    """Add to `changes` what follows from replaced resources, and what follows from that.
+
+    A custom resource that changes may answer with other values, as the bundle of scripts does.
+    """
+    moving = (ChangeKind.REPLACED, ChangeKind.UNKNOWN)
+    pending = [name for name, change in changes.items() if change.kind in moving]
     while pending:
         replaced = pending.pop()
         for logical_id, resource in new.resources.items():
@@ -64,8 +68,10 @@ def _follow(new: StackTemplate, changes: dict[str, ResourceChange]) -> None:
             paths = (*told, *(path for path in paths if path not in told))
             if len(paths) > len(told):
                 kind = _kind(str(resource.get("Type")), paths)
+                if kind is ChangeKind.REPLACED and changes[replaced].kind is not ChangeKind.REPLACED:
+                    kind = ChangeKind.MAYBE_REPLACED
                 changes[logical_id] = _change(new, logical_id, kind, paths)
-                if kind is ChangeKind.REPLACED:
+                if kind in moving:
                     pending.append(logical_id)
 
 
@@ -138,7 +144,7 @@ def _kind(resource_type: str, changed: Sequence[str]) -> ChangeKind:
     facts = create_only(resource_type)
     if facts is None:
         return ChangeKind.UNKNOWN
-    if any(touches(path, fixed) for path in changed for fixed in facts.always):
+    if any(touches(path, fixed) for path in changed for fixed in (*facts.always, *facts.documented)):
         return ChangeKind.REPLACED
     if any(touches(path, fixed) for path in changed for fixed in facts.maybe):
         return ChangeKind.MAYBE_REPLACED

@@ -12,6 +12,10 @@ class PlanCode(AnyCode):
     PRICE_FILE = "LF1083", "a file of prices that is none"
     PRICE_LIST = "LF1084", "an answer of AWS's Price List that says nothing of what was asked"
     NO_SYNTH = "LF1085", "something asked for that needs the synthesis that was declined"
+    DATA = "LF1086", "a deployment that leaves data behind, or deletes it"
+    JOBS = "LF1087", "a deployment that ends running jobs"
+    REFUSED = "LF1088", "a deployment that CloudFormation or a service would refuse"
+    ADDRESS = "LF1089", "a deployment after which a service has another address"
 
     # Of the picture, from the end of the range.
     NO_ASSEMBLY = ("LF1099", "a folder that is no synthesized cloud assembly")
