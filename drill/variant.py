@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +22,9 @@ def write_variant(fleet_file: Path, folder: Path, *, workers: int, packages: Seq
     next(group for group in cluster["groups"].values() if group["role"] == "compute")["count"] = workers
     if "downloads" in cluster:
         cluster["downloads"]["lock"] = str(fleet_file.parent / cluster["downloads"]["lock"])
+    certificate = cluster.get("directory", {}).get("ca_certificate", "/")
+    if not certificate.startswith("/"):
+        shutil.copy(fleet_file.parent / certificate, folder)
     if packages is not None and "training" in cluster:
         _train_with(cluster, list(packages))
     target = folder / fleet_file.name

@@ -22,7 +22,7 @@ RECIPE = Path(__file__).parent / "recipe"
 _LAYER = Path(__file__).parent / "layer.sh"
 _AWS_CLI = Path(__file__).with_name("aws_cli.py")
 _BASE = ("base.packages", "base.sh", "last.sh", "aws-cli.txt", "files/base")
-_SLURM = ("slurm.packages", "slurm.sh", "auto_resume.c", "last.sh", "files/slurm")
+_SLURM = ("slurm.packages", "slurm.sh", "auto_resume.c", "set_no_clock.c", "last.sh", "files/slurm")
 _ALONE = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "bash")
 VARIANTS = ("slurm", "bare")
 

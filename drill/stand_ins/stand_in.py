@@ -13,7 +13,8 @@ from drill.platforms.node_files import NodeFile, put
 from drill.stand_ins.shared import SHARED
 
 _PROGRAMS = Path(__file__).parent / "programs"
-_IN_THE_IMAGE = (Path(__file__).parents[1] / "image" / "recipe" / "auto_resume.c",)
+_RECIPE = Path(__file__).parents[1] / "image" / "recipe"
+_IN_THE_IMAGE = (_RECIPE / "auto_resume.c", _RECIPE / "set_no_clock.c")
 """Compiled when the image is built: what it takes for that is not on nodes."""
 _RECORD = "/usr/local/lib/drill/record.sh"
 _HEADS = ("path", "plays", "refuses", "cannot")

@@ -21,3 +21,13 @@ def test_each_is_a_fleet_that_can_be_deployed(tmp_path: Path, packages: tuple[st
     assert ("training" in cluster, "downloads" in cluster) == ((packages != ()),) * 2
     if packages:
         assert cluster["training"]["environments"]["cpu"]["packages"] == ["packaging"]
+
+
+def test_a_certificate_beside_the_fleet_file_goes_along(tmp_path: Path) -> None:
+    fleet: dict[str, Any] = {"clusters": {"train": {"groups": {"workers": {"role": "compute"}}}}}
+    fleet["clusters"]["train"]["directory"] = {"ca_certificate": "corp.pem"}
+    (tmp_path / "fleet.yaml").write_text(yaml.safe_dump(fleet))
+    (tmp_path / "corp.pem").write_text("of corp")
+    (tmp_path / "out").mkdir()
+    write_variant(tmp_path / "fleet.yaml", tmp_path / "out", workers=1)
+    assert (tmp_path / "out" / "corp.pem").read_text() == "of corp"

@@ -11,7 +11,7 @@ import pytest
 from llm_fleet_node import graph
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.package_managers.manager import INSTALL_SECONDS, LOCK_SECONDS
-from llm_fleet_node.step import COMPUTE, EVERY_HOOK, EVERY_ROLE, ON_CREATE, Step
+from llm_fleet_node.step import COMPUTE, EVERY_HOOK, EVERY_ROLE, LOGIN, ON_CREATE, Step
 from llm_fleet_node.steps import every_step
 
 PACKAGE = Path(__file__).parents[2] / "lifecycle_scripts/llm_fleet_node"
@@ -112,6 +112,15 @@ def test_steps_fit_together_for_each_role_in_each_hook(role: str, hook: str) -> 
         assert built.after[name] <= seen, f"{name} comes before what it waits for"
         seen.add(name)
     assert seen == {step.name for step in STEPS.values() if role in step.roles and hook in step.hooks}
+
+
+@pytest.mark.parametrize("role", [COMPUTE, LOGIN])
+def test_no_job_starts_before_the_people_of_a_directory_are_known(role: str) -> None:
+    """Where the fleet has a directory and no users of its own, nothing is left of the step `users` and its needs."""
+    without_users = graph.build(
+        STEPS, role, ON_CREATE, not_needed=lambda step: "no users" if step.name == "users" else None
+    )
+    assert "directory" in without_users.needs["slurmd"]
 
 
 def test_a_circle_would_be_found() -> None:

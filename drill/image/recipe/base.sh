@@ -45,7 +45,24 @@ done
 mkdir -p /etc/systemd/system/multi-user.target.wants
 ln -sf /dev/null /etc/systemd/system/multi-user.target.wants/systemd-logind.service
 
-systemctl disable --quiet prometheus-node-exporter.service nftables.service
+systemctl disable --quiet prometheus-node-exporter.service nftables.service slapd.service sssd.service chrony.service
+
+# The packages have NSS and PAM ask SSSD at once, which a fresh AMI does not.
+pam-auth-update --package --remove sss
+sed -i -E 's/[[:space:]]+sss\b//' /etc/nsswitch.conf
+
+# The clock is the machine's: chronyd measures it (-x), and asks the server that AWS gives every instance.
+cat >/etc/systemd/system/chrony.service <<'EOF'
+[Unit]
+Description=chronyd that measures and sets nothing
+[Service]
+Type=forking
+PIDFile=/run/chrony/chronyd.pid
+ExecStart=/usr/sbin/chronyd -x
+[Install]
+WantedBy=multi-user.target
+EOF
+printf 'server 169.254.169.123 iburst minpoll 0 maxpoll 4\ndriftfile /var/lib/chrony/chrony.drift\n' >/etc/chrony/chrony.conf
 systemctl enable --quiet ssh-host-keys.service
 
 # What each node makes for itself, or is given by the platform.

@@ -32,15 +32,33 @@ chown -R root:root "${slurm}"
 chown slurm:slurm "${slurm}/etc/slurmdbd.conf.template" "${slurm}/etc/accounting.conf"
 install -d -o slurm -g slurm /var/log/slurm /var/spool/slurmctld /var/spool/slurmd
 
-# The stand-in for HyperPod's plugin of srun, against Slurm's own headers. What compiles it does not stay.
+# The stand-ins that are libraries: HyperPod's plugin of srun, against Slurm's own headers, and a clock that is not set.
+# What compiles them does not stay.
 compiler=(tcc binutils libc6-dev libslurm-dev)
 apt-get -qq install --yes --no-install-recommends -o APT::Keep-Downloaded-Packages=false -o Dpkg::Use-Pty=0 "${compiler[@]}"
-mkdir -p "${slurm}/lib/drill"
-tcc -Wall -Werror -c -o /tmp/auto_resume.o "${recipe}/auto_resume.c"
-# Not linked by tcc: what it links asks for an executable stack, and such a plugin is not loaded.
-ld -shared -z noexecstack -o "${slurm}/lib/drill/auto_resume.so" /tmp/auto_resume.o
-rm /tmp/auto_resume.o
+mkdir -p "${slurm}/lib/drill" /usr/local/lib/drill
+# Not linked by tcc: what it links asks for an executable stack, and such a library is not loaded.
+for library in "${slurm}/lib/drill/auto_resume" /usr/local/lib/drill/set_no_clock; do
+  tcc -Wall -Werror -c -o /tmp/library.o "${recipe}/$(basename "${library}").c"
+  ld -shared -z noexecstack -o "${library}.so" /tmp/library.o
+done
+rm /tmp/library.o
 apt-get -qq purge --yes --autoremove -o Dpkg::Use-Pty=0 "${compiler[@]}"
+
+# systemd-timesyncd beside chrony, which Debian's packages exclude. It stays masked: a scenario has it in chronyd's place.
+(cd /tmp && apt-get -qq download systemd-timesyncd)
+dpkg-deb --extract /tmp/systemd-timesyncd_*.deb /
+rm /tmp/systemd-timesyncd_*.deb
+systemd-sysusers systemd-timesync.conf
+mkdir -p /etc/systemd/system/systemd-timesyncd.service.d
+cat >/etc/systemd/system/systemd-timesyncd.service.d/drill.conf <<'EOF'
+[Unit]
+ConditionCapability=
+[Service]
+AmbientCapabilities=
+CapabilityBoundingSet=
+Environment=LD_PRELOAD=/usr/local/lib/drill/set_no_clock.so
+EOF
 
 # Each cluster's own.
 rm -f /etc/munge/munge.key

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from llm_fleet_node import services
 from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
@@ -40,10 +42,14 @@ def _verify(node: Node) -> None:
 
 
 def _has(host: Host, unit: str) -> bool:
-    """Return whether the node has `unit`, and nobody has masked it."""
+    """Return whether the node has `unit`, and no one has masked it, by this name or another that it has."""
     paths = [host.path(f"{folder}/{unit}") for folder in _UNIT_FOLDERS]
-    there = [path for path in paths if path.is_symlink() or path.exists()]
-    return bool(there) and not any(path.is_symlink() and str(path.readlink()) == "/dev/null" for path in there)
+    targets = [str(path.readlink()) for path in paths if path.is_symlink()]
+    if "/dev/null" in targets or not (targets or any(path.exists() for path in paths)):
+        return False
+    # Debian's chronyd.service is another name of chrony.service, and is still there when that is masked.
+    others = {os.path.basename(target) for target in targets} - {unit}
+    return all(_has(host, other) for other in others)
 
 
 STEP = Step(

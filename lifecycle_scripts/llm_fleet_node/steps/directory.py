@@ -38,10 +38,17 @@ def _apply(node: Node) -> None:
         packages.install(node, _packages(node))
     if directory.certificate_text is not None:
         host.write(sssd.CERTIFICATE, directory.certificate_text)
+    named = directory.certificate_on_nodes
+    if named is not None and not host.path(named).exists():
+        # SSSD says "Connect error", and goes on trying.
+        cause = (
+            f"the image has no {named}, which ca_certificate names: a file beside the fleet file has a relative path"
+        )
+        raise Failure(Code.DIRECTORY_DOWN, cause, final=True)
     home = f"{home_place(node).folder}/%u"
     text = sssd.rendered(directory, password=sssd.password_of(node, directory), home=home)
     host.folder("/etc/sssd", mode=0o711)
-    changed = host.write(sssd.CONF, text, mode=0o600)
+    changed = sssd.put(host, text)
     ask_sssd(host)
     try:
         if changed and is_active(host, _UNIT):
@@ -56,8 +63,7 @@ def _verify(node: Node) -> None:
     """Prove that the directory answers, and that the node finds its people with ids of their own."""
     directory, host = _asked(node), node.host
     if not node.on_parallelcluster:
-        mode = host.path(sssd.CONF).stat().st_mode & 0o7777 if host.path(sssd.CONF).exists() else None
-        if mode != 0o600:
+        if not sssd.is_private(host):
             fail(Code.NAME_SERVICE, f"{sssd.CONF}, which holds a password, is not root's alone")
         problem = name_service_problem(host)
         if problem:

@@ -62,14 +62,22 @@ def _apply(node: Node) -> None:
     node.host.folder("/var/spool/slurmd")
     node.host.folder("/var/log/slurm", owner="slurm")
     controller.wait_for_controller(node, seconds=_CONTROLLER_SECONDS)
-    if node.host.read(units.drop_in("slurmd")) not in (None, _drop_in(node)):
+    if _has_other_options(node):
         # Of another controller, perhaps: until slurmd has fetched it anew, every question would wait for that one.
         node.host.remove(SENT)
     # Not waited for: a slurmd that finds no configuration is never ready, and does not end either.
     units.start(node.host, "slurmd", adds=_drop_in(node), wait=False)
 
 
+def _has_other_options(node: Node) -> bool:
+    """Return whether slurmd was set up with something else than is right now, such as another controller's address."""
+    return node.host.read(units.drop_in("slurmd")) not in (None, _drop_in(node))
+
+
 def _verify(node: Node) -> None:
+    if node.hook == ON_CREATE and _has_other_options(node):
+        # Not waited for: it is registered with a controller that is gone, perhaps, and nothing answers there.
+        fail(Code.SLURMD, f"slurmd has other options than {controller.conf_servers(controller.addresses(node))}")
     name = own_name(node.host).split(".")[0]
 
     def look() -> Registered | None:
@@ -122,7 +130,7 @@ STEP = Step(
     roles=frozenset({COMPUTE, LOGIN}),
     hooks=frozenset({ON_CREATE, ON_INIT_COMPLETE}),
     # Jobs start as soon as it is registered: what they need must be there.
-    needs=("hosts", "munge", "slurm_conf", "disks", "mount_lustre", "mount_open_zfs", "users"),
+    needs=("hosts", "munge", "slurm_conf", "disks", "mount_lustre", "mount_open_zfs", "directory", "users"),
     after=(
         "mount_s3",
         "ssh_between_nodes",

@@ -234,3 +234,17 @@ def test_a_masked_time_service_stays_masked(tmp_path: Path) -> None:
     (tmp_path / "etc/systemd/system").mkdir(parents=True)
     (tmp_path / "etc/systemd/system/chrony.service").symlink_to("/dev/null")
     assert applied(STEP, node) == []
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_time_service_that_is_masked_by_its_other_name_stays_masked(tmp_path: Path) -> None:
+    """As Debian's package leaves it: `systemctl enable chronyd.service` fails, and so did the step, with LFN31."""
+    node = silent(tmp_path)
+    file(tmp_path, "/usr/lib/systemd/system/systemd-timesyncd.service", "[Service]\n")
+    (tmp_path / "etc/systemd/system").mkdir(parents=True)
+    alias = tmp_path / "etc/systemd/system/chronyd.service"
+    alias.symlink_to("/usr/lib/systemd/system/chrony.service")
+    masked = tmp_path / "etc/systemd/system/chrony.service"
+    masked.symlink_to("/dev/null")
+    started = ["enabled systemd-timesyncd.service", "started systemd-timesyncd.service"]
+    assert applied(STEP, node) == started

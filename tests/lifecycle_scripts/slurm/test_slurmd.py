@@ -90,6 +90,10 @@ def test_another_controller_restarts_it(tmp_path: Path, port: int) -> None:
     applied(STEP, node)
     time.sleep(0.1)
     moved = with_identity(node, controllers=("127.0.0.1", "10.1.0.7"))
+    asked = calls(tmp_path)
+    with pytest.raises(Failure, match=r"LFN72  slurmd has other options than 127\.0\.0\.1:\d+,10\.1\.0\.7:"):
+        STEP.verify(moved)
+    assert calls(tmp_path) == asked, "a controller that is gone lets every question wait for its time to end"
     assert applied(STEP, moved) == ["removed /run/slurm/conf", f"wrote /{DROP_IN}", "restarted slurmd"]
 
 

@@ -45,6 +45,7 @@ if a[0] == 'enable': write('/enabled', '')
 if a[0] in ('start', 'restart'):
     if os.path.exists(root + '/broken'): sys.exit('Job for sssd.service failed')
     write('/run/' + a[1], read('/etc/sssd/sssd.conf'))
+    os.chmod(root + '/etc/sssd/sssd.conf', 0o640)  # as sssd.service of SSSD 2.10 does in Debian 13
 """
 PAM_AUTH_UPDATE = """
 if a != ['--package', '--enable', 'sss', 'llm-fleet-mkhomedir']: bad()
@@ -64,7 +65,7 @@ else: bad()
 GETENT = """
 if a[:2] != ['--service=sss', 'passwd']: bad()
 if not os.path.exists(root + '/run/sssd.service'): sys.exit(2)
-write('/asked', a[2])
+if a[2] not in read('/cached').split(): write('/asked', a[2])
 if not read('/person'): sys.exit(2)
 print(read('/person').strip().replace('NAME', a[2]))
 """
@@ -114,7 +115,7 @@ def test_the_node_asks_over_tls_and_the_password_is_roots_alone(node: Node) -> N
         "cache_credentials = False",
     ):
         assert f"\n{line}\n" in text
-    assert node.host.path(sssd.CONF).stat().st_mode & 0o777 == 0o600
+    assert node.host.path(sssd.CONF).stat().st_mode & 0o777 == 0o640, "as SSSD's own unit leaves it"
     assert (node.host.read(sssd.CERTIFICATE) or "").startswith("-----BEGIN CERTIFICATE-----")
     assert "%fleet-admins ALL=(ALL:ALL) NOPASSWD:ALL" in (node.host.read("/etc/sudoers.d/llm-fleet-directory") or "")
     # Neither in what was said, nor in what was changed, nor on a command line.
@@ -198,6 +199,17 @@ def test_a_directory_that_does_not_answer(node: Node, monkeypatch: pytest.Monkey
     assert failure.value.code is Code.DIRECTORY_DOWN
 
 
+def test_a_name_that_sssd_has_in_its_cache_does_not_speak_for_the_directory(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sssd, "_SECONDS", 0.1)
+    STEP.apply(node)
+    file(node.host.root, "/cached", "ada llm-fleet-asks")
+    file(node.host.root, "/status", "Offline")
+    with pytest.raises(Failure, match=r"no answer of corp\.example\.com"):
+        STEP.verify(node)
+
+
 def test_a_node_whose_sssd_cannot_tell_how_it_stands_is_judged_by_the_test_user(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +243,16 @@ def test_sssd_that_does_not_start_and_a_file_that_others_read(node: Node) -> Non
     node.host.path(sssd.CONF).chmod(0o644)
     with pytest.raises(Failure, match="root's alone"):
         STEP.verify(node)
+
+
+def test_a_certificate_that_the_image_does_not_have_is_named_at_once(tmp_path: Path) -> None:
+    """SSSD only says that it cannot connect, and the directory was blamed after 160 s."""
+    named = replace(DIRECTORY, certificate_text=None, certificate_on_nodes="/etc/ssl/corp.pem")
+    with pytest.raises(
+        Failure, match=r"LFN165  the image has no /etc/ssl/corp\.pem, which ca_certificate names"
+    ) as failure:
+        STEP.apply(fresh(tmp_path, named))
+    assert failure.value.final
 
 
 def test_on_parallelcluster_the_platform_asks_and_the_node_only_proves_it(tmp_path: Path) -> None:
