@@ -31,6 +31,7 @@ def server_from(config: AnyServer) -> ModelServer:
         case AwsVllmNeuronServerConfig():
             return ModelServer.aws_vllm_neuron(
                 compilation_timeout_seconds=config.compilation_timeout_seconds,
+                engine_ready_timeout_seconds=config.engine_ready_timeout_seconds,
                 execute_model_timeout_seconds=config.execute_model_timeout_seconds,
                 **_common(config),
                 **_of_aws_vllm(config),

@@ -42,6 +42,7 @@ def process_of(
     region: str = "us-west-2",
     idle_timeout_seconds: int | None = None,
     *,
+    load_seconds: int | None = None,
     managed: bool = False,
 ) -> ServerProcess:
     instance = neuron_instance("inf2.24xlarge")
@@ -54,6 +55,7 @@ def process_of(
         served_name="chat",
         region=region,
         idle_timeout_seconds=idle_timeout_seconds,
+        load_seconds=load_seconds,
         managed=managed,
     )
 
@@ -225,7 +227,8 @@ def test_the_word_of_a_server_is_taken_for_it_and_no_other() -> None:
 @pytest.mark.parametrize("kind", ServerKind)
 @pytest.mark.parametrize("managed", [False, True])
 def test_every_variable_of_a_service_is_one_that_nobody_else_sets(kind: ServerKind, managed: bool) -> None:
-    process = process_of(MAKERS[kind](), AModel(revision="main"), idle_timeout_seconds=600, managed=managed)
+    model = AModel(revision="main")
+    process = process_of(MAKERS[kind](), model, idle_timeout_seconds=600, load_seconds=3600, managed=managed)
     secrets = {process.api_key_variable, process.hub_token_variable}
     assert {*process.environment, *CACHE_ENVIRONMENT, *secrets} <= own_variables(kind)
 
@@ -263,8 +266,12 @@ def test_nxd_inference_compiles_into_the_cache_by_model_sizes_and_image() -> Non
         place(ModelServer.aws_vllm(batch_size=8)),
         place(ModelServer.aws_vllm(image=OWN_IMAGE, runtime_version="2.30.51.0")),
         place(ModelServer.aws_vllm(), location="s3://my-models/tanuki-9b"),
+        place(ModelServer.aws_vllm(environment={"NEURON_CC_FLAGS": "-O1"})),
+        place(ModelServer.aws_vllm(environment={"NEURON_CC_FLAGS": "-O2"})),
     ]
-    assert len({usual, *others}) == 4
+    assert len({usual, *others}) == 6
+    flags = [("NEURON_CC_FLAGS", "-O1"), ("NEURON_LOGICAL_NC_CONFIG", "1")]
+    assert len({place(ModelServer.aws_vllm(environment=dict(each))) for each in (flags, flags[::-1])}) == 1
     tokens = {place(ModelServer.aws_vllm(), location=f"s3://${{Token[TOKEN.{number}]}}/x") for number in (1, 2)}
     assert len(tokens) == 1, "the number of a token is no part of the name"
     assert place(ModelServer.aws_vllm(compiled_artifacts="/model/compiled")) == "/model/compiled"
@@ -272,6 +279,24 @@ def test_nxd_inference_compiles_into_the_cache_by_model_sizes_and_image() -> Non
 
 def test_the_plugin_for_trn2_starts_without_efa() -> None:
     assert process_of(ModelServer.aws_vllm_neuron()).environment["NEURON_SKIP_EFA_AFFINITY"] == "1"
+
+
+def test_the_plugin_for_trn2_keeps_what_it_compiles_in_the_cache() -> None:
+    assert process_of(ModelServer.aws_vllm_neuron()).environment["VLLM_CACHE_ROOT"] == f"{CONTAINER_PATH}/vllm"
+
+
+def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_told_so() -> None:
+    def limits(server: ModelServer) -> list[str | None]:
+        environment = process_of(server, load_seconds=7200).environment
+        names = ("NEURON_COMPILATION_TIMEOUT", "ENGINE_READY_TIMEOUT_S", "EXECUTE_MODEL_TIMEOUT_SECONDS")
+        return [environment.get(f"VLLM_{name}") for name in names]
+
+    assert limits(ModelServer.aws_vllm_neuron()) == ["7200", "7200", "1200"]
+    own = ModelServer.aws_vllm_neuron(
+        compilation_timeout_seconds=60, engine_ready_timeout_seconds=61, execute_model_timeout_seconds=62
+    )
+    assert limits(own) == ["60", "61", "62"]
+    assert limits(ModelServer.aws_vllm()) == [None, None, None]
 
 
 def test_vllm_s_queue_fits_into_the_shared_memory_of_managed_instances() -> None:

@@ -57,6 +57,12 @@ def keep_alive_margin_seconds() -> int:
     return seconds
 
 
+def execute_model_seconds() -> int:
+    """Return how long vLLM's plugin for trn2 may take for one execution, a graph that is still compiled included."""
+    seconds: int = load("server_settings")["execute_model_seconds"]
+    return seconds
+
+
 def termination_seconds(server: str) -> int:
     """Return how long `server` is given to finish what it has begun when it is asked to end."""
     seconds: int = load("server_settings")["termination_seconds"][server]

@@ -146,7 +146,8 @@ class InferenceService(ServiceBase):
         self.log_group = log.log_group
         self.cluster: ecs.CfnCluster = render_cluster(self, plan.name, log=log, record_shells=execute_command)
         """Its ECS cluster."""
-        process = plan.process(cdk.Stack.of(self))
+        grace_seconds = health_check_grace_seconds or plan.load_seconds()
+        process = plan.process(cdk.Stack.of(self), load_seconds=grace_seconds)
         self.front = LoadBalancerFront(
             self,
             "Front",
@@ -188,7 +189,7 @@ class InferenceService(ServiceBase):
             security_group_id=self.task.security_group.security_group_id,
             target_group_arn=self.front.target_group_arn,
             port=process.port,
-            grace_seconds=health_check_grace_seconds or plan.load_seconds(),
+            grace_seconds=grace_seconds,
             execute_command=execute_command,
         )
         # Gone before any of these goes, and not there before all of these are: a service without its capacity provider

@@ -164,6 +164,7 @@ class ModelServer:
         runtime_version: str | None = None,
         environment: Mapping[str, str] | None = None,
         compilation_timeout_seconds: int | None = None,
+        engine_ready_timeout_seconds: int | None = None,
         execute_model_timeout_seconds: int | None = None,
         additional_config: Mapping[str, Any] | None = None,
         chat_template: str | None = None,
@@ -174,7 +175,8 @@ class ModelServer:
     ) -> "ModelServer":
         """Return vLLM with AWS's vLLM Neuron plugin, in AWS's image; for trn2 only.
 
-        `compilation_timeout_seconds`, `execute_model_timeout_seconds`: default the plugin's own (600 s for the first).
+        `compilation_timeout_seconds`, `engine_ready_timeout_seconds`: how long a graph and the whole start may take;
+        default the service's grace period. `execute_model_timeout_seconds`: default 1200.
         """
         given = _given(locals())
         return cls(kind=ServerKind.AWS_VLLM_NEURON, **given)

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import aws_cdk as cdk
+
 from llm_fleet.catalog.model_servers import image_account, model_servers
 from llm_fleet.catalog.neuron_devices import NeuronInstance
 from llm_fleet.catalog.server_settings import (
+    execute_model_seconds,
     keep_alive_margin_seconds,
     requests_per_slot,
     server_settings,
@@ -19,6 +22,7 @@ from llm_fleet.inference.cache_volume import CONTAINER_PATH
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
 from llm_fleet.rules.inference.server import cores_of
 from llm_fleet.rules.inference.terms import ModelSource, ServerKind
+from llm_fleet.rules.tokens import is_unresolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,7 @@ def server_process(
     region: str,
     dns_suffix: str = "amazonaws.com",
     idle_timeout_seconds: int | None = None,
+    load_seconds: int | None = None,
     managed: bool = False,
 ) -> ServerProcess:
     """Return how `server` is started on `instance` for the model that its container sees at `model_path`.
@@ -61,7 +66,8 @@ def server_process(
     `model_path`: a path in the container, or an id of the Hub. `served_name`: what clients write as `model`; TGI takes
     any. `region`: may be a token only where the image is the same in every region. `idle_timeout_seconds`: how long the
     load balancer keeps a connection on which nothing happens; the server must not end it first, or a request now and
-    then meets a connection that is gone, and its client a 502. Default: nobody told; the server's own.
+    then meets a connection that is gone, and its client a 502. Default: nobody told; the server's own. `load_seconds`:
+    how long the server may take to load and compile; it must not give up itself before that. Default: its own limits.
     """
     facts = model_servers()[server.kind]
     account = image_account(facts.accounts, region) if facts.accounts and server.image is None else None
@@ -81,6 +87,7 @@ def server_process(
             **environment,
             **_shared_memory(server, managed=managed),
             **_neuron(server, model, instance, image),
+            **_timeouts(server, load_seconds),
             **_keep_alive(server, idle_timeout_seconds),
             **_variables(server),
             **server.environment,
@@ -143,6 +150,7 @@ def _vllm(server: ServerLike, instance: NeuronInstance, model_path: str, served_
         return ("optimum-cli", "neuron", "serve"), (*command, *_arguments(server)), _VLLM_ENVIRONMENT
     sizes = ("--tensor-parallel-size", cores, "--max-num-seqs", batch, "--max-model-len", length)
     own = _arguments(server)
+    # Of the plugin for trn2 vLLM's defaults are kept: assumption: aws-vllm-neuron-prefill-by-default
     more = (*_blocks(server.batch_size, own), *own) if server.kind is ServerKind.AWS_VLLM else own
     return ("vllm", "serve"), (model_path, *name, *port, *sizes, *more), _VLLM_ENVIRONMENT
 
@@ -177,21 +185,40 @@ def _neuron(server: ServerLike, model: ModelLike, instance: NeuronInstance, imag
 
     NxD Inference keeps what it compiles beside the model unless it is told another place, and the model is mounted
     read-only (assumption: aws-vllm-compiled-artifacts). The other plugin ends at start on a host without EFA, which a
-    task on one host does not use (assumption: aws-vllm-neuron-needs-no-efa).
+    task on one host does not use (assumption: aws-vllm-neuron-needs-no-efa), and keeps what it compiles below
+    `VLLM_CACHE_ROOT`, which is in the container's home unless it is set (assumption: aws-vllm-neuron-cache-root).
     """
     if server.kind is ServerKind.AWS_VLLM_NEURON:
-        return {"NEURON_SKIP_EFA_AFFINITY": "1"}
+        return {"NEURON_SKIP_EFA_AFFINITY": "1", "VLLM_CACHE_ROOT": f"{CONTAINER_PATH}/vllm"}
     if server.kind is not ServerKind.AWS_VLLM:
         return {}
     told = [
         *(model.location, model.revision, image, instance.target),
         *(cores_of(server, instance), server.batch_size, server.sequence_length),
         *_arguments(server),
+        *sorted(server.environment.items()),
     ]
+    # The compiler's flags are variables: what was compiled with others is not to be loaded.
     # A CDK token is written by a number that another resource may change.
     text = _TOKEN.sub("", json.dumps(told, default=str))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"NEURON_COMPILED_ARTIFACTS": f"{CONTAINER_PATH}/compiled/{digest[:_DIGITS]}"}
+
+
+def _timeouts(server: ServerLike, load_seconds: int | None) -> Mapping[str, str]:
+    """Return how long vLLM and its plugin for trn2 wait for a compilation; by default each gives up after 5 to 10 min.
+
+    One execution may wait for a compilation too; a device that hangs is noticed no sooner, so it is not the whole time.
+    assumption: aws-vllm-neuron-timeouts
+    """
+    if server.kind is not ServerKind.AWS_VLLM_NEURON or load_seconds is None:
+        return {}
+    whole = cdk.Token.as_string(load_seconds) if is_unresolved(load_seconds) else str(load_seconds)
+    return {
+        "VLLM_NEURON_COMPILATION_TIMEOUT": whole,
+        "VLLM_ENGINE_READY_TIMEOUT_S": whole,
+        "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": str(execute_model_seconds()),
+    }
 
 
 def _arguments(server: ServerLike) -> tuple[str, ...]:

@@ -145,8 +145,8 @@ class ServicePlan:
         """What its server asks of the model: what it must have been compiled for."""
         return asked_of_model(self.server, self.model, self.instance)
 
-    def process(self, stack: cdk.Stack) -> ServerProcess:
-        """Return how the server is started."""
+    def process(self, stack: cdk.Stack, *, load_seconds: int) -> ServerProcess:
+        """Return how the server is started; it gives up loading no sooner than after `load_seconds`."""
         return server_process(
             self.server,
             instance=self.instance,
@@ -156,6 +156,7 @@ class ServicePlan:
             region=stack.region,
             dns_suffix=stack.url_suffix,
             idle_timeout_seconds=self.front.longest_answer_seconds,
+            load_seconds=load_seconds,
             managed=self.managed,
         )
 

@@ -15,6 +15,8 @@ class AwsVllmNeuronServerConfig(NxdVllmServerConfig):
     kind: Literal[ServerKind.AWS_VLLM_NEURON] = Field(examples=["aws-vllm-neuron"])
     """What serves the model."""
     compilation_timeout_seconds: Seconds | None = Field(default=None, alias="compilation_timeout")
-    """How long compiling may take when a task starts. Default: `10 min`, as the plugin has it."""
+    """How long compiling may take when a task starts. Default: the `load_time` of the service."""
+    engine_ready_timeout_seconds: Seconds | None = Field(default=None, alias="engine_ready_timeout")
+    """How long the server may take to be ready. Default: the `load_time` of the service."""
     execute_model_timeout_seconds: Seconds | None = Field(default=None, alias="execute_model_timeout")
-    """How long one step of the model may take. Default: as vLLM has it."""
+    """How long one step of the model may take. Default: `20 min`, as a step may wait for a compilation."""
