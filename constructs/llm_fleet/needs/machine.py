@@ -23,6 +23,9 @@ class Machines:
     """At most."""
     minimum: int
     """How many always run."""
+    at_first: int = 0
+    """How many are started at least where none runs, if that is more than `minimum`; they go when nothing needs them.
+    """
     availability_zone_ids: tuple[str, ...] = ()
     """Where they may stand; empty where nobody told, or in subnets of their own."""
     capacity: CapacitySource = CapacitySource.ON_DEMAND

@@ -62,6 +62,8 @@ def _line(machines: Machines, region: str, table: PriceTable) -> CostLine:
 
 def _note(machines: Machines) -> str:
     notes = [_NOTES.get(machines.capacity, "")]
+    if machines.at_first > machines.minimum:
+        notes.append(f"{machines.at_first} run at first: ECS starts no fewer, and the idle one goes after 15 minutes")
     if machines.other_types and not machines.capacity.paid_before:
         notes.append(f"the price is that of {machines.instance_type}, the most wanted")
     return "; ".join(note for note in notes if note)

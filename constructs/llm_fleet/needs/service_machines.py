@@ -12,6 +12,9 @@ from llm_fleet.config.zones import first_zone, zone_of_fsx
 from llm_fleet.needs.machine import Machines
 from llm_fleet.needs.terms import CapacitySource, MachineService
 from llm_fleet.rules.inference.scaling import maximum_of, minimum_of
+from llm_fleet.rules.inference.terms import Capacity
+
+_HOSTS_FROM_ZERO = 2
 
 
 def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
@@ -19,6 +22,7 @@ def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
     by hand, once."""
     for name, service in fleet.services.items():
         scaling = ServiceView(config=service, fleet=fleet).scaling
+        by_auto_scaling = service.hosts.capacity is not Capacity.MANAGED_INSTANCES
         yield Machines(
             owner=f"service {name}",
             path=("services", name),
@@ -26,6 +30,8 @@ def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
             instance_type=service.instance_type,
             count=maximum_of(scaling),
             minimum=minimum_of(scaling),
+            # assumption: ecs-managed-scaling-starts-from-zero
+            at_first=min(_HOSTS_FROM_ZERO, maximum_of(scaling)) if by_auto_scaling else 0,
             availability_zone_ids=_network_zones(fleet),
         )
 

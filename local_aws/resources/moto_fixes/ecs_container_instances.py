@@ -12,6 +12,7 @@ from moto.autoscaling.models import FakeAutoScalingGroup, autoscaling_backends
 from moto.ecs.models import ecs_backends
 
 _PROVIDER = "_llm_fleet_capacity_provider"
+_FROM_ZERO = 2
 
 
 def joins(group: Any, cluster: str) -> bool:
@@ -47,9 +48,10 @@ def hosts_for(response: Any, provider: Any, wanted: int) -> int | None:
     """Return how many hosts a provider has for `wanted` tasks; `None` where its hosts are no auto scaling group's.
 
     Managed scaling starts what is missing while tasks wait, up to the group's maximum, and counts only hosts that
-    belong to the provider.
+    belong to the provider. An empty group gets two at least: CapacityProviderReservation is 200 there.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html (2025-11)
+    Source: assumption ecs-managed-scaling-starts-from-zero
     """
     groups = autoscaling_backends[response.current_account][response.region].autoscaling_groups
     group = next((one for one in groups.values() if one.arn == _group_arn(provider)), None)
@@ -58,7 +60,7 @@ def hosts_for(response: Any, provider: Any, wanted: int) -> int | None:
     missing = wanted - _belonging(group, provider.name)
     there, most = len(group.instance_states), int(group.max_size or 0)
     if missing > 0 and provider.autoScalingGroupProvider["managedScaling"]["status"] == "ENABLED" and there < most:
-        group.set_desired_capacity(min(most, there + missing))
+        group.set_desired_capacity(min(most, there + (missing if there else max(_FROM_ZERO, missing))))
     return _belonging(group, provider.name)
 
 

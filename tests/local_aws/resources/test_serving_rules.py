@@ -78,6 +78,17 @@ def test_managed_scaling_starts_hosts_for_tasks_up_to_the_groups_maximum(deploye
         deployer.update("AWS::ECS::Service", serving.service, serving.service_properties, more)
 
 
+@pytest.mark.parametrize(("most", "hosts"), [("3", 2), ("1", 1)])
+def test_managed_scaling_starts_two_hosts_in_an_empty_group(deployer: Deployer, most: str, hosts: int) -> None:
+    serving = Serving(deployer)
+    serving.hosts_properties |= {"MaxSize": most}
+    serving.service_properties |= {"DesiredCount": 1}
+    _ = serving.service
+    assert serving.told_of_service()["runningCount"] == 1
+    (group,) = deployer.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
+    assert len(group["Instances"]) == hosts
+
+
 def test_what_a_service_uses_does_not_go_before_it(deployer: Deployer) -> None:
     serving = Serving(deployer)
     _ = serving.service
