@@ -111,6 +111,8 @@ _LOG = "/var/log/provision/provisioning.log"
 
 def test_a_person_of_the_directory_works(people: DrillCluster) -> None:
     """Known everywhere with one id and a home that all nodes see, which the first login makes; runs a job."""
+    steps = {step["name"]: step for step in (people.report(people.workers[0].name) or {})["steps"]}
+    assert steps["slurmd"]["started"] >= steps["directory"]["ended"], "jobs could start before people were known"
     for node in people.nodes.values():
         found = node.run("getent", "passwd", "lin").stdout.strip().split(":")
         assert found[2:4] == ["200017", "200017"]
