@@ -16,7 +16,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/ima
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test real-parts lint types checkov docs bench golden clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test real-parts lint types checkov nightly docs bench golden clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -59,6 +59,9 @@ types: setup ## strict types
 
 checkov: setup .tools/checkov/.ready ## checkov over the golden templates: each finding has its reason in tools/checkov
 	@.venv/bin/python -m tools.checkov
+
+nightly: setup ## every example deployed whole to a local emulation, updated once and destroyed
+	@.venv/bin/python -m pytest -n 2 -m nightly --durations=0 tests/deployment
 
 docs: setup ## build the docs site into ./site; a warning fails it
 	@.venv/bin/python -m tools.make_docs_site

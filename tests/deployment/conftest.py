@@ -17,10 +17,10 @@ DRILL = ROOT / "examples" / "hyperpod-drill.yaml"
 Synthesize = Callable[[], Path]
 
 
-def synthesize(folder: Path, fleet_file: Path = LAUNCH_POST) -> Path:
+def synthesize(folder: Path, fleet_file: Path = LAUNCH_POST, *, account: str = "123456789012") -> Path:
     """Synthesize a fleet file into `folder`; return the assembly."""
     app = cdk.App(context=cdk_context(), outdir=str(folder))
-    FleetStacks.make(app, load_fleet(fleet_file), account="123456789012")
+    FleetStacks.make(app, load_fleet(fleet_file), account=account)
     app.synth()
     return folder
 

@@ -24,17 +24,20 @@ _COMPILED = {
 }
 
 
-def lay_model(aws: LocalAws) -> None:
-    """Lay the example's model where it says, as optimum-neuron exports one; a few bytes stand for the weights."""
+def lay_model(aws: LocalAws, *, bucket: str = BUCKET, prefix: str = PREFIX, **compiled: int | str) -> None:
+    """Lay the example's model where it says, as optimum-neuron exports one; a few bytes stand for the weights.
+
+    `compiled`: what it was exported for, where that is not what the example `inference-inf2` asks for.
+    """
     texts = {
         "config.json": "{}",
-        "neuron_config.json": json.dumps(_COMPILED),
+        "neuron_config.json": json.dumps(_COMPILED | compiled),
         "model.pt": "code",
         "checkpoint/weights/tp0_sharded_checkpoint.safetensors": "weights",
         "tokenizer.json": "{}",
     }
     for name, text in texts.items():
-        aws.client("s3").put_object(Bucket=BUCKET, Key=f"{PREFIX}/{name}", Body=text.encode())
+        aws.client("s3").put_object(Bucket=bucket, Key=f"{prefix}/{name}", Body=text.encode())
 
 
 class InferenceOnAws:

@@ -1,0 +1,173 @@
+"""Every example deployed whole, updated once and destroyed, to a local emulation: `make nightly`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from llm_fleet.config.load import load_fleet
+from local_aws.assembly.manifest import stacks_of
+from local_aws.client import LocalAws
+from tests.deployment.around_examples import AROUND, Around, bring, owned_buckets
+from tests.deployment.conftest import synthesize
+from tests.deployment.what_is_there import what_is_there
+from tools.synth_environment import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+ACCOUNT = "111122223333"
+"""Of the ARNs in the examples."""
+_HELD = "what interfaces of a retained file system stand in"
+_STUDIO = "home directories of Studio, and what their domain refers to"
+RETAINED = {
+    "AWS::DynamoDB::Table": "records of training jobs and of nodes",
+    "AWS::EC2::SecurityGroup": _HELD,
+    "AWS::EC2::SecurityGroupEgress": _HELD,
+    "AWS::EC2::SecurityGroupIngress": _HELD,
+    "AWS::EC2::Subnet": _HELD,
+    "AWS::EC2::VPC": _HELD,
+    "AWS::EC2::VPCCidrBlock": _HELD,
+    "AWS::FSx::DataRepositoryAssociation": "data",
+    "AWS::FSx::FileSystem": "data",
+    "AWS::FSx::Volume": "data",
+    "AWS::IAM::ManagedPolicy": _STUDIO,
+    "AWS::IAM::Policy": _STUDIO,
+    "AWS::IAM::Role": _STUDIO,
+    "AWS::KMS::Key": "what is retained is encrypted with it",
+    "AWS::Logs::LogGroup": "records",
+    "AWS::S3::Bucket": "data and records",
+    "AWS::SageMaker::Domain": _STUDIO,
+    "AWS::SageMaker::StudioLifecycleConfig": _STUDIO,
+    "AWS::SageMaker::UserProfile": _STUDIO,
+}
+"""What destroying a fleet may leave, and why."""
+RETAINED_BY_WISH = {
+    "parallelcluster-full": {
+        "AWS::CloudFormation::Stack": "`removal: retain`: the cluster, and the stack that runs ParallelCluster",
+        "Custom::LlmFleetBundle": "`removal: retain`: nodes of the cluster read it",
+        "Custom::PclusterCluster": "`removal: retain`",
+    },
+}
+
+
+@pytest.fixture
+def aws(request: pytest.FixtureRequest) -> Iterator[LocalAws]:
+    example: Path = request.getfixturevalue("example")
+    region = yaml.safe_load(example.read_text(encoding="utf-8"))["region"]
+    with LocalAws(region=region, account=ACCOUNT) as local:
+        local.bootstrap()
+        yield local
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_deployed_updated_and_destroyed(example: Path, aws: LocalAws, tmp_path: Path) -> None:
+    around = AROUND.get(example.stem, Around())
+    text = example.read_text(encoding="utf-8")
+    others = what_is_there(aws)
+    if around.network_first:
+        whole = yaml.safe_load(text)
+        file = tmp_path / "network.yaml"
+        network = {name: whole[name] for name in ("fleet", "region", "network", "tags") if name in whole}
+        file.write_text(yaml.safe_dump(network), encoding="utf-8")
+        _deploy(aws, file, tmp_path / "network.out")
+    between = what_is_there(aws)
+    owned_buckets(aws, around)
+    for surround in around.surround:
+        text = surround(aws, text)
+    for kind, found in what_is_there(aws).items():
+        others[kind] = [*others[kind], *(one for one in found if one not in between[kind])]
+    file = _beside(example, tmp_path)
+    file.write_text(text, encoding="utf-8")
+    load_fleet(file)
+    first = synthesize(tmp_path / "first.out", file, account=ACCOUNT)
+    for stack in stacks_of(first, account=ACCOUNT, region=aws.region):
+        bring(aws, around, yaml.safe_load(text))
+        report = aws.deploy(first, only=[stack.name])
+        assert report.succeeded, str(report)
+    file.write_text(_tagged(text), encoding="utf-8")
+    second = _deploy(aws, file, tmp_path / "second.out")
+    _assert_updated(aws, second)
+    _assert_destroyed(aws, second, others, RETAINED | RETAINED_BY_WISH.get(example.stem, {}))
+
+
+def _beside(example: Path, folder: Path) -> Path:
+    """Where an example is written with real ids: what it names by relative paths is there, too."""
+    file = folder / "examples" / example.name
+    file.parent.mkdir()
+    for other in example.parent.iterdir():
+        if other.name != example.name:
+            (file.parent / other.name).symlink_to(other)
+    (folder / "lifecycle_scripts").symlink_to(ROOT / "lifecycle_scripts")
+    return file
+
+
+def _deploy(aws: LocalAws, file: Path, folder: Path) -> Path:
+    assembly = synthesize(folder, file, account=ACCOUNT)
+    report = aws.deploy(assembly)
+    assert report.succeeded, str(report)
+    return assembly
+
+
+def _tagged(text: str) -> str:
+    """The same fleet with one tag more: every stack, and all in it that takes tags, is updated."""
+    whole = yaml.safe_load(text)
+    return yaml.safe_dump({**whole, "tags": {**(whole.get("tags") or {}), "updated": "once"}}, sort_keys=False)
+
+
+def _assert_updated(aws: LocalAws, assembly: Path) -> None:
+    """Each stack has the tag, and CloudFormation has changed resources of it."""
+    for stack in stacks_of(assembly, account=ACCOUNT, region=aws.region):
+        (found,) = aws.client("cloudformation").describe_stacks(StackName=stack.name)["Stacks"]
+        assert found["StackStatus"] == "UPDATE_COMPLETE"
+        assert {"Key": "updated", "Value": "once"} in found["Tags"]
+        changed = {
+            one["LogicalResourceId"]
+            for one in aws.events(stack.name)
+            if one["ResourceStatus"] == "UPDATE_COMPLETE" and one["ResourceType"] != "AWS::CloudFormation::Stack"
+        }
+        assert changed, stack.name
+
+
+def _assert_destroyed(aws: LocalAws, assembly: Path, others: dict[str, list[str]], may_stay: dict[str, str]) -> None:
+    """What is left was there before, or a stack has said that it retains it."""
+    ids = [stack["StackId"] for stack in aws.client("cloudformation").describe_stacks()["Stacks"]]
+    report = aws.destroy(assembly, unprotect=True)
+    assert report.succeeded, str(report)
+    skipped = [one for id in ids for one in aws.events(id) if one["ResourceStatus"] == "DELETE_SKIPPED"]
+    assert {one["ResourceType"] for one in skipped} <= set(may_stay)
+    retained = {one["PhysicalResourceId"] for one in skipped}
+    stacks = [stack for stack in aws.stacks() if stack["name"] != "CDKToolkit"]
+    if "AWS::CloudFormation::Stack" not in may_stay:
+        assert [stack["name"] for stack in stacks] == []
+    retained |= {one["physical_id"] for stack in stacks for one in stack["resources"]}
+    retained |= set(_come_along(aws, retained, clusters="Custom::PclusterCluster" in may_stay))
+    left = {
+        kind: [one for one in found if one not in others[kind] and one.partition(" ")[0] not in retained]
+        for kind, found in what_is_there(aws).items()
+        if kind != "hosts ever"
+    }
+    assert {kind: found for kind, found in left.items() if found} == {}, sorted(retained)
+
+
+def _come_along(aws: LocalAws, retained: set[str], *, clusters: bool) -> Iterator[str]:
+    """What has another name than its physical id, or comes along with what is retained, `clusters` among it."""
+    for id in retained:
+        yield id.rpartition("/")[2]
+    ec2: Any = aws.client("ec2")
+    for group in ec2.describe_security_groups()["SecurityGroups"]:
+        if group["VpcId"] in retained and group["GroupName"] == "default":
+            yield group["GroupId"]
+    if clusters:
+        (head,) = ec2.describe_network_interfaces(
+            Filters=[{"Name": "description", "Values": ["STAND-IN for the head node of a ParallelCluster"]}]
+        )["NetworkInterfaces"]
+        yield head["NetworkInterfaceId"]
+    for system in aws.client("fsx").describe_file_systems()["FileSystems"]:
+        if system["FileSystemId"] in retained:
+            yield from system["NetworkInterfaceIds"]
+
+
+def test_every_name_is_of_an_example() -> None:
+    assert set(AROUND) | set(RETAINED_BY_WISH) <= {path.stem for path in EXAMPLES}
