@@ -223,6 +223,9 @@ def test_its_end_takes_endpoint_configuration_and_model_and_nothing_else(deploye
     assert {name.rsplit("-Alarm", 1)[0] for name in alarms} == {f"TargetTracking-{scaled}"}  # of its scaling policy
     assert changed.pop("scaling") == ({scaled, f"{NAME}-load"}, set())
     assert changed.pop("rules") == ({f"{NAME}-ttl ENABLED"}, {f"{NAME}-ttl DISABLED"})
+    assert {kind: changed.pop(kind) for kind in ("models", "endpoints")} == {
+        kind: (mine[kind], set()) for kind in ("models", "endpoints")
+    }
     assert {kind: change for kind, change in changed.items() if change != (set(), set())} == {}
 
 
