@@ -35,6 +35,15 @@ class Group:
 
 
 @dataclass(frozen=True)
+class EfaSystem:
+    """An operating system from a version on, and from a kernel on where one is named; `id` as in `/etc/os-release`."""
+
+    id: str
+    version: str
+    kernel: Optional[str]
+
+
+@dataclass(frozen=True)
 class Mount:
     """A Lustre or OpenZFS file system. `groups`: `None` for every group."""
 
@@ -45,6 +54,8 @@ class Mount:
     mount_path: str
     efa: Optional[bool]
     groups: Optional[tuple[str, ...]]
+    efa_systems: tuple[EfaSystem, ...] = ()
+    """Operating systems that FSx for Lustre serves over EFA; empty where nobody told."""
 
 
 @dataclass(frozen=True)

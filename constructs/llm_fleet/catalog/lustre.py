@@ -85,6 +85,20 @@ class LustreLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LustreEfaSystem:
+    """An operating system of clients over EFA, from a version on."""
+
+    id: str
+    """As `/etc/os-release` has it."""
+    version: str
+    """The oldest, as `VERSION_ID` there."""
+    kernel: str | None
+    """The oldest, where FSx names one."""
+    parallelcluster: tuple[str, ...]
+    """What ParallelCluster calls those whose images may be of such a version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LustreEfa:
     """What FSx says of clients over EFA, which it serves whatever the deployment type."""
 
@@ -93,6 +107,8 @@ class LustreEfa:
     families_over_tcp: tuple[str, ...]
     """Families of instances with EFA that reach a file system over TCP all the same: trn2, and those below Nitro v4.
     assumption: fsx-efa-nitro-v3-families"""
+    systems: tuple[LustreEfaSystem, ...]
+    """Operating systems whose clients can use EFA; those of any other use TCP."""
     interfaces: Mapping[str, int]
     """How many interfaces FSx's own script gives to LNet, by EC2's name of the type."""
     interfaces_of_several_cards: int
@@ -123,7 +139,10 @@ def lustre_limits() -> LustreLimits:
 def lustre_efa() -> LustreEfa:
     """Return what FSx says of clients over EFA."""
     facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["efa"].items()}
-    return LustreEfa(**facts)
+    systems = tuple(
+        LustreEfaSystem(**{**one, "parallelcluster": tuple(one["parallelcluster"])}) for one in facts["systems"]
+    )
+    return LustreEfa(**{**facts, "systems": systems})
 
 
 def lustre_efa_interfaces(instance: Instance) -> int | None:

@@ -15,6 +15,7 @@ from llm_fleet.lifecycle.own_step import OwnStep
 from llm_fleet.lifecycle.render_metrics import render_metrics
 from llm_fleet.lifecycle.render_parts import (
     render_accounting,
+    render_efa_systems,
     render_instance_type,
     render_neuron,
     render_own_step,
@@ -188,5 +189,6 @@ def _render_mount(mount: NodeMount) -> dict[str, Any]:
         "mount_name": mount.mount_name,
         "mount_path": mount.mount_path,
         "efa": mount.efa,
+        **({"efa_systems": render_efa_systems()} if mount.efa else {}),
         "groups": None if mount.groups is None else list(mount.groups),
     }

@@ -5,7 +5,7 @@ from typing import Any
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.instance_type import facts_of
 from llm_fleet.catalog.instances import Instance
-from llm_fleet.catalog.lustre import lustre_efa_interfaces
+from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
 from llm_fleet.catalog.neuron_release import (
     NeuronPackage,
     alternative_packages,
@@ -45,6 +45,11 @@ def _efa(instance: Instance | None) -> dict[str, int | None]:
         "efa_interfaces": instance.efa_interfaces if instance else None,
         "lustre_efa_interfaces": lustre_efa_interfaces(instance) if instance else None,
     }
+
+
+def render_efa_systems() -> list[dict[str, str | None]]:
+    """The operating systems that FSx for Lustre serves over EFA: only a started node knows its own."""
+    return [{"id": one.id, "version": one.version, "kernel": one.kernel} for one in lustre_efa().systems]
 
 
 def render_s3_mount(mount: S3Mount) -> dict[str, Any]:

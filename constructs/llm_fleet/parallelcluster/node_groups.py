@@ -5,7 +5,9 @@ from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.rules.lustre_efa import EfaClients
 from llm_fleet.rules.parallelcluster.defaults import efa_of
+from llm_fleet.rules.parallelcluster.release import is_unchecked
 from llm_fleet.rules.terms import NodeType, ParallelClusterHook
+from llm_fleet.rules.tokens import is_unresolved
 
 HEAD_NODE = "HeadNode"
 
@@ -34,12 +36,14 @@ def node_groups(shape: ClusterShape) -> list[NodeGroup]:
 
 def efa_clients(shape: ClusterShape) -> list[EfaClients]:
     """Return the nodes of queues, by compute resource; head and login nodes have no EFA."""
+    known = not is_unresolved(shape.os) and not is_unchecked(shape.os)
     return [
         EfaClients(
             name=f"{queue.name}/{resource.name}",
             instance_types=resource.instance_types,
             nodes=resource.max_count,
             efa=efa_of(resource),
+            system=shape.os if known else None,
         )
         for queue in shape.queues
         for resource in queue.compute_resources

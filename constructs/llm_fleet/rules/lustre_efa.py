@@ -20,6 +20,8 @@ class EfaClients:
     """How many there are at most."""
     efa: bool = True
     """Whether their EFA interfaces are attached, where the type has some."""
+    system: str | None = None
+    """ParallelCluster's name of their operating system; `None` where nobody knows it before they start."""
 
 
 def why_efa_is_unused(clients: Sequence[EfaClients]) -> str | None:
@@ -28,10 +30,16 @@ def why_efa_is_unused(clients: Sequence[EfaClients]) -> str | None:
     if not clients or any(number is None or number > 0 for number in most):
         return None
     named = ", ".join(f"{group.name} ({' or '.join(group.instance_types)})" for group in clients)
+    refused = sorted({group.system for group in clients if group.system is not None and _is_refused(group.system)})
+    why = (
+        f"It serves {', '.join(refused)} over TCP only; EFA needs one of {', '.join(_systems())}"
+        if refused
+        else "FSx for Lustre serves trn2 and what is older than Nitro v4 over TCP only"
+    )
     return (
         "the Lustre file system has EFA, whose capacity comes in far bigger steps, and no node of the cluster can use "
-        f"it: {named}. FSx for Lustre serves trn2 and what is older than Nitro v4 over TCP only. Make the file system "
-        "without (efa: false in the fleet file, efa_enabled=False): FSx decides it once"
+        f"it: {named}. {why}. Make the file system without (efa: false in the fleet file, efa_enabled=False): FSx "
+        "decides it once"
     )
 
 
@@ -65,11 +73,19 @@ def why_too_many_connections(clients: Sequence[EfaClients], *, elsewhere: int) -
 
 def _interfaces(group: EfaClients) -> int | None:
     """Return the most that a node of the group gives to LNet; `None` where that of a type is not known."""
-    if not group.efa:
+    if not group.efa or (group.system is not None and _is_refused(group.system)):
         return 0
     facts = [None if is_unresolved(name) else facts_of(_called(name)) for name in group.instance_types]
     numbers = [None if one is None else lustre_efa_interfaces(one) for one in facts]
     return None if None in numbers or not numbers else max(number for number in numbers if number is not None)
+
+
+def _is_refused(system: str) -> bool:
+    return system not in _systems()
+
+
+def _systems() -> list[str]:
+    return [name for system in lustre_efa().systems for name in system.parallelcluster]
 
 
 def _called(name: str) -> str:

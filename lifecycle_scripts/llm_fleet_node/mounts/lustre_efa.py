@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from typing import Optional
 
 from llm_fleet_node.devices.efa import interfaces
+from llm_fleet_node.downloading.system import os_release
 from llm_fleet_node.host import CommandFailed, Host
+from llm_fleet_node.manifest_parts import EfaSystem
+from llm_fleet_node.mounts.of_group import mounts_of
 from llm_fleet_node.mounts.table import mounted, mounted_at
 from llm_fleet_node.node import Node
 from llm_fleet_node.services import reload_units, run_unit
@@ -33,10 +36,38 @@ def why_tcp(node: Node) -> Optional[str]:
     if kinds and all(kind.lustre_efa_interfaces == 0 for kind in kinds):
         names = " or ".join(kind.name for kind in kinds)
         return f"{names} has no EFA, or FSx for Lustre serves it over TCP only"
+    refused = _why_not_this_system(node)
+    if refused:
+        return refused
     kind = node.instance_type
     if interfaces(node.host) or (kind and (kind.lustre_efa_interfaces or kind.efa_interfaces)):
         return None
     return "the node has no EFA interface"
+
+
+def _why_not_this_system(node: Node) -> Optional[str]:
+    """Return why FSx does not serve this operating system over EFA; `None` where it does, or nobody knows.
+
+    Source: FSx for Lustre User Guide, "Configuring EFA clients": the systems are in the catalog, beside the families.
+    """
+    systems = [system for mount in mounts_of(node, "lustre") for system in mount.efa_systems]
+    release, kernel = os_release(node.host), (node.host.read("/proc/sys/kernel/osrelease") or "").strip()
+    if not systems or "ID" not in release or any(_is_served(release, kernel, system) for system in systems):
+        return None
+    names = [f"{one.id} {one.version}" + (f" with kernel {one.kernel}" if one.kernel else "") for one in systems]
+    this = release.get("PRETTY_NAME", release["ID"])
+    return f"{this} with kernel {kernel}: FSx for Lustre serves over EFA only to {', '.join(names)}, or newer"
+
+
+def _is_served(release: dict[str, str], kernel: str, system: EfaSystem) -> bool:
+    if release["ID"] != system.id or _numbers(release.get("VERSION_ID", "")) < _numbers(system.version):
+        return False
+    return not system.kernel or not kernel or _numbers(kernel) >= _numbers(system.kernel)
+
+
+def _numbers(version: str) -> list[int]:
+    """Return the numbers that `version` begins with: `[6, 8, 0]` of `6.8.0-1021-aws`."""
+    return [int(number) for number in version.partition("-")[0].split(".") if number.isdecimal()]
 
 
 def set_up(node: Node, paths: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet_node.failures import Failure
+from llm_fleet_node.manifest_parts import EfaSystem
 from llm_fleet_node.mounts.lustre_efa import UNIT
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.lustre_efa import STEP as PROOF
@@ -194,6 +195,54 @@ def test_a_type_that_fsx_serves_over_tcp_only_mounts_over_tcp(tmp_path: Path) ->
     applied(STEP, node)
     assert not (tmp_path / f"etc/systemd/system/{UNIT}").exists()
     assert (PROOF.skip(node) or "").startswith("ml.trn2.48xlarge has no EFA, or FSx for Lustre serves it over TCP only")
+
+
+# As images have it; which of them FSx takes: its guide's page configure-efa-clients.
+UBUNTU_22 = 'NAME="Ubuntu"\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.5 LTS"\nID=ubuntu\nID_LIKE=debian\n'
+UBUNTU_24 = 'NAME="Ubuntu"\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\nID=ubuntu\n'
+AL2023 = 'NAME="Amazon Linux"\nVERSION="2023"\nID="amzn"\nVERSION_ID="2023"\nPRETTY_NAME="Amazon Linux 2023.8"\n'
+AL2 = 'NAME="Amazon Linux"\nVERSION="2"\nID="amzn"\nVERSION_ID="2"\nPRETTY_NAME="Amazon Linux 2"\n'
+RHEL = 'ID="rhel"\nVERSION_ID="{}"\nPRETTY_NAME="Red Hat Enterprise Linux {} (Plow)"\n'
+ROCKY = 'ID="rocky"\nVERSION_ID="9.6"\nPRETTY_NAME="Rocky Linux 9.6 (Blue Onyx)"\n'
+SYSTEMS = (
+    EfaSystem(id="amzn", version="2023", kernel=None),
+    EfaSystem(id="rhel", version="9.5", kernel=None),
+    EfaSystem(id="ubuntu", version="22.04", kernel="6.8"),
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "kernel", "served"),
+    [
+        (UBUNTU_22, "6.8.0-1021-aws", True),
+        (UBUNTU_22, "6.5.0-1024-aws", False),
+        (UBUNTU_22, "5.15.0-1084-aws", False),
+        (UBUNTU_24, "6.17.0-1019-aws", True),
+        (AL2023, "6.1.177-224.371.amzn2023.x86_64", True),
+        (AL2, "5.10.239-236.958.amzn2.x86_64", False),
+        (RHEL.format("9.10", "9.10"), "5.14.0-620.el9.x86_64", True),
+        (RHEL.format("9.4", "9.4"), "5.14.0-427.el9.x86_64", False),
+        (RHEL.format("8.10", "8.10"), "4.18.0-553.el8_10.x86_64", False),
+        (ROCKY, "5.14.0-570.el9.x86_64", False),
+        ("", "6.8.0", True),  # nobody knows: it is tried
+        (UBUNTU_22, "", True),
+    ],
+)
+def test_a_system_that_fsx_does_not_serve_over_efa_mounts_over_tcp(
+    tmp_path: Path, release: str, kernel: str, served: bool
+) -> None:
+    node = with_efa(tmp_path)
+    mounts = (lustre(efa=True, efa_systems=SYSTEMS),)
+    node = dataclasses.replace(node, manifest=dataclasses.replace(node.manifest, mounts=mounts))
+    file(tmp_path, "/etc/os-release", release)
+    file(tmp_path, "/proc/sys/kernel/osrelease", kernel)
+    applied(STEP, node)
+    assert (tmp_path / f"etc/systemd/system/{UNIT}").exists() is served
+    reason = PROOF.skip(node)
+    assert (reason is None) is served
+    if reason:
+        assert kernel in reason
+        assert "over EFA only to amzn 2023, rhel 9.5, ubuntu 22.04 with kernel 6.8, or newer" in reason
 
 
 def test_a_catalog_that_does_not_know_costs_no_node(tmp_path: Path) -> None:

@@ -4,10 +4,20 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Annotations, Match
 
-from llm_fleet import FleetNetwork, HeadNode, HyperPodCluster, InstanceGroup, LustreFileSystem, ParallelCluster, Queue
+from llm_fleet import (
+    FleetNetwork,
+    HeadNode,
+    HyperPodCluster,
+    InstanceGroup,
+    LustreFileSystem,
+    Os,
+    ParallelCluster,
+    Queue,
+)
 from llm_fleet.catalog.instance_type import InstanceType
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
+from llm_fleet.catalog.parallelcluster import oses
 from llm_fleet.rules.lustre_efa import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 
 CONTROLLER = EfaClients(name="controller", instance_types=["ml.m5.xlarge"], nodes=1)
@@ -67,6 +77,24 @@ def test_efa_that_no_node_can_use_is_told(group: EfaClients, unused: bool) -> No
     assert (UNUSED in (why_efa_is_unused([CONTROLLER, group]) or "")) is unused
 
 
+@pytest.mark.parametrize(
+    ("system", "unused"),
+    [("rhel8", True), ("rocky9", True), ("alinux2", True), ("rhel9", False), ("alinux2023", False), (None, False)],
+)
+def test_efa_on_a_system_that_fsx_does_not_serve_over_it_is_told(system: str | None, unused: bool) -> None:
+    group = EfaClients(name="q", instance_types=["trn1.32xlarge"], nodes=4, system=system)
+    told = why_efa_is_unused([group]) or ""
+    why = f"It serves {system} over TCP only; EFA needs one of alinux2023, rhel9, ubuntu2204, ubuntu2404"
+    assert (why in told) is unused
+    assert connections([group]) == (0 if unused else 8)
+
+
+def test_every_system_of_parallelcluster_is_known_to_be_served_over_efa_or_not() -> None:
+    named = {name for system in lustre_efa().systems for name in system.parallelcluster}
+    assert set(oses()) - named == {"rhel8", "rocky8", "rocky9"}
+    assert named <= set(oses())
+
+
 def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
     most = lustre_efa().connections
     assert connections([CONTROLLER, workers("ml.p5.48xlarge", 128)]) == most
@@ -106,6 +134,17 @@ def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stac
         groups = [InstanceGroup.controller("ml.m5.xlarge"), *more]
         HyperPodCluster(stack, id, groups=groups, network=network, lustre=lustre)
     Annotations.from_stack(stack).has_warning("/Test/Fsx", Match.string_like_regexp(f"{UNUSED}: .*trn2"))
+
+
+@pytest.mark.parametrize(("system", "warned"), [(Os.RHEL8, True), (Os.RHEL9, False), (Os.UBUNTU2204, False)])
+def test_parallelcluster_warns_of_a_system_without_efa_for_lustre(stack: cdk.Stack, system: Os, warned: bool) -> None:
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    head = HeadNode(instance_type="m5.2xlarge")
+    queues = [Queue.trainium("trn1", max_count=4)]
+    ParallelCluster(stack, "Train", network=network, head_node=head, queues=queues, lustre=lustre, os=system)
+    found = Annotations.from_stack(stack).find_warning("/Test/Fsx", Match.string_like_regexp(UNUSED))
+    assert bool(found) is warned
 
 
 def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
