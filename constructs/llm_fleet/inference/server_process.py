@@ -171,8 +171,9 @@ def _blocks(batch_size: int, own: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _shared_memory(server: ServerLike, *, managed: bool) -> Mapping[str, str]:
-    """Return what makes vLLM's queue between its processes fit into 64 MiB: it has ten pieces of this size.
+    """Return what makes vLLM's queue of requests fit into 64 MiB: it has ten pieces of this size.
 
+    The queues of answers, one a worker, keep their size; they take only the pages that are written.
     assumption: managed-instances-shared-memory
     """
     if not managed or server.kind is ServerKind.TGI:
