@@ -31,25 +31,18 @@ def take_endpoint_services(account: str, region: str, lacking: dict[str, list[st
 
 def _listed(as_moto_does: Any) -> Any:
     def describe_vpc_endpoint_services(self: Any, *args: Any, **named: Any) -> Any:
-        """Source: model botocore ec2 DescribeVpcEndpointServices (ServiceDetail.AvailabilityZones, by name)."""
+        """Source: model botocore ec2 DescribeVpcEndpointServices (ServiceDetail: AZs by name and by id)."""
         told = as_moto_does(self, *args, **named)
         ids = {zone.name: zone.zone_id for zone in self.describe_availability_zones()}
-        return {
-            **told,
-            "servicesDetails": [
-                {
-                    **one,
-                    "AvailabilityZones": [
-                        name
-                        for name in one["AvailabilityZones"]
-                        if not _lacks(self, ids.get(name, name), one["ServiceName"])
-                    ],
-                }
-                for one in told["servicesDetails"]
-            ],
-        }
+        return {**told, "servicesDetails": [_offered(self, one, ids) for one in told["servicesDetails"]]}
 
     return describe_vpc_endpoint_services
+
+
+def _offered(ec2: Any, service: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
+    """Return what EC2 says of a service, with the AZs that offer it; `ids` has those of all AZs by name."""
+    names = [name for name in ids if not _lacks(ec2, ids[name], service["ServiceName"])]
+    return {**service, "AvailabilityZones": names, "AvailabilityZoneIds": [ids[name] for name in names]}
 
 
 def _created(as_moto_does: Any) -> Any:

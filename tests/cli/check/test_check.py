@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from llm_fleet.cli.check.account import Account
 from local_aws.client import LocalAws
 from tests.cli.check.conftest import ENOUGH, TRN1, Check
 from tests.pains.told import told
@@ -63,7 +64,20 @@ def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
     assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
 
 
-def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(check: Check, aws: LocalAws):
+@pytest.mark.parametrize("untold", ["AvailabilityZones", "AvailabilityZoneIds"])
+def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(
+    check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, untold: str
+):
+    """By the ids that EC2 tells, or by the names, where its answer has no ids."""
+    ask = Account.ask
+
+    def asked(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
+        answer = ask(self, service, operation, **named)
+        if operation != "describe_vpc_endpoint_services":
+            return answer
+        return {"ServiceDetails": [{k: v for k, v in one.items() if k != untold} for one in answer["ServiceDetails"]]}
+
+    monkeypatch.setattr(Account, "ask", asked)
     aws.give_account(without_endpoints={"usw2-az4": ["ec2messages", "logs"]})
     try:
         problem = check(TRN1, "--json", "--only", "offerings").only("interface endpoints in usw2-az4")
