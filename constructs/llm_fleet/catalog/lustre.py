@@ -110,7 +110,8 @@ class LustreEfa:
     systems: tuple[LustreEfaSystem, ...]
     """Operating systems whose clients can use EFA; those of any other use TCP."""
     interfaces: Mapping[str, int]
-    """How many interfaces FSx's own script gives to LNet, by EC2's name of the type."""
+    """How many interfaces FSx's own script gives to LNet, by EC2's name of the type.
+    assumption: lnet-efa-interfaces-on-p6-b300"""
     interfaces_of_several_cards: int
     """The same for another type with several network cards."""
     interfaces_of_one_card: int
