@@ -1,10 +1,12 @@
-"""How much memory a daemon may lock, as the kernel tells it."""
+"""How much memory a daemon may lock, as the kernel tells it, and whether that is enough for EFA."""
 
 from __future__ import annotations
 
 import re
 
+from llm_fleet_node.failures import Code, fail
 from llm_fleet_node.host import Host
+from llm_fleet_node.node import Node
 
 UNLIMITED = "unlimited"
 _LOCKED = re.compile(r"^Max locked memory +(\S+)", re.MULTILINE)
@@ -25,3 +27,14 @@ def can_be_raised(host: Host) -> bool:
     """Return whether root may raise limits here. In a container it may not, unless it was told so."""
     bound = _BOUND.search(host.read("/proc/self/status") or "")
     return bound is None or bool(int(bound.group(1), 16) & _RAISE)
+
+
+def check_for_efa(node: Node, pid: int) -> None:
+    """Raise `Failure` where slurmd (`pid`), and so jobs, could not lock memory, which EFA needs."""
+    found = locked_memory(node.host, pid)
+    if found == UNLIMITED:
+        return
+    told = f"slurmd, and so its jobs, may lock {found or 'nobody knows how much'} of memory; EFA needs unlimited"
+    if can_be_raised(node.host):
+        fail(Code.ACCELERATOR_SETTINGS, told)
+    node.say(f"{told}, but this machine is a container that may not raise it")

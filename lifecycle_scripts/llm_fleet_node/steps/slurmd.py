@@ -101,17 +101,9 @@ def _verify(node: Node) -> None:
 
 
 def _verify_limits(node: Node) -> None:
-    """Raise `Failure` where jobs, which have their limit from slurmd, could not lock memory, which EFA needs."""
-    if node.hook != ON_CREATE or not interfaces(node.host):
-        return
-    (unit,) = units.look(node.host, "slurmd")
-    found = limits.locked_memory(node.host, unit.pid)
-    if found == limits.UNLIMITED:
-        return
-    told = f"slurmd, and so its jobs, may lock {found or 'nobody knows how much'} of memory; EFA needs unlimited"
-    if limits.can_be_raised(node.host):
-        fail(Code.ACCELERATOR_SETTINGS, told)
-    node.say(f"{told}, but this machine is a container that may not raise it")
+    if node.hook == ON_CREATE and interfaces(node.host):
+        (unit,) = units.look(node.host, "slurmd")
+        limits.check_for_efa(node, unit.pid)
 
 
 def _wait(node: Node, name: str, look: Callable[[], bool]) -> None:
