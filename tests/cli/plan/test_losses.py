@@ -53,6 +53,11 @@ def test_what_is_lost_or_left_behind(old: StackTemplate, new: StackTemplate, cod
 def test_what_may_be_replaced_and_what_changes_in_place() -> None:
     (one,) = said(stack("AWS::RDS::DBCluster", Engine="a"), stack("AWS::RDS::DBCluster", Engine="b"))
     assert one[1].startswith("the database may be replaced")
+    instance = "AWS::RDS::DBInstance"
+    (one,) = said(stack(instance, KmsKeyId="a"), stack(instance, KmsKeyId="b"))
+    assert one[1].startswith("the database is replaced")
+    old, new = (stack("AWS::RDS::DBInstance", DBClusterIdentifier="c", KmsKeyId=key) for key in "ab")
+    assert said(old, new) == [], "the data is the cluster's"
     assert said(stack(FILES, StorageCapacity=1), stack(FILES, StorageCapacity=2)) == []
 
 

@@ -15,6 +15,7 @@ _DATA = {
     "AWS::KMS::Key": "key, without which no one reads what it encrypted,",
     "AWS::Logs::LogGroup": "log group",
     "AWS::RDS::DBCluster": "database",
+    "AWS::RDS::DBInstance": "database",
     "AWS::S3::Bucket": "bucket",
     "AWS::SageMaker::Domain": "Studio domain, with the homes and spaces of its users,",
     "AWS::SageMaker::NotebookInstance": "notebook instance, with its volume,",
@@ -52,6 +53,9 @@ def losses(
 
 
 def _losses(change: ResourceChange, old: StackTemplate, new: StackTemplate) -> Iterator[Loss]:
+    told = (old if change.kind in (ChangeKind.REMOVED, ChangeKind.KEPT) else new).resources[change.logical_id]
+    if "DBClusterIdentifier" in told.get("Properties", {}):
+        return  # a member of an Aurora cluster: the data is the cluster's
     for code, types in _TYPES:
         thing = types.get(change.type)
         what = _in_words(code, thing, change, old, new) if thing else None

@@ -1,0 +1,147 @@
+"""A fleet in the embedded AWS that is changed from one fleet file to another, and what became of every resource."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
+from llm_fleet.cli.plan.difference_section import difference_section
+from llm_fleet.cli.plan.section import Section
+from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
+from local_aws.assembly.report import DeploymentReport
+from local_aws.client import LocalAws
+
+REGION = "us-west-2"
+Place = tuple[str, str]
+"""Stack and logical id."""
+_NO_RESOURCE = "AWS::CDK::Metadata"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a deployment did."""
+
+    report: DeploymentReport
+    outcomes: Mapping[Place, str]
+    """`add`, `update`, `replace`, `remove` or `keep` (removed from the stack alone) of each resource that it touched.
+
+    Of stacks that were there before. What a failed update undid is not among them.
+    """
+    lost: frozenset[str]
+    """The data that was there before, and is gone."""
+    ended: frozenset[str]
+    """The HyperPod nodes that were there before, and are gone."""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The stacks that failed."""
+        return tuple(stack.name for stack in self.report.stacks if not stack.succeeded)
+
+
+class DeployedFleet:
+    """One fleet in one embedded AWS."""
+
+    def __init__(self, aws: LocalAws, name: str) -> None:
+        """Take an emulation, and the name that the fleet has."""
+        self._aws = aws
+        self._name = name
+
+    def plan(self, assembly: Path) -> Section:
+        """Return what `llm-fleet plan` says of the difference to what is deployed."""
+        planned = synthesized_stacks(assembly)
+        with patch.dict(os.environ, self._aws.environment):
+            deployed = DeployedStacks(AwsClients(region=REGION), [stack.name for stack in planned])
+            return difference_section(planned, deployed)
+
+    def deploy(self, assembly: Path) -> Done:
+        """Do what `cdk deploy --all` does."""
+        before, data, nodes = self._resources(), self._data(), self._nodes()
+        events = {stack: len(self._aws.events(stack)) for stack, _ in before}
+        report = self._aws.deploy(assembly)
+        after, new = self._resources(), {stack: self._aws.events(stack)[count:] for stack, count in events.items()}
+        touched = {
+            (stack, event["LogicalResourceId"])
+            for stack, those in new.items()
+            for event in those
+            if event["ResourceStatus"] == "UPDATE_COMPLETE" and event["ResourceType"] != "AWS::CloudFormation::Stack"
+        }
+        outcomes: dict[Place, str] = {}
+        undone = {stack.name for stack in report.stacks if not stack.succeeded}
+        for place in {*before, *after}:
+            if place[0] not in events or place[0] in undone:
+                continue
+            if place not in before:
+                outcomes[place] = "add"
+            elif place not in after:
+                outcomes[place] = "remove" if _is_deleted(new[place[0]], place[1]) else "keep"
+            elif before[place] != after[place]:
+                outcomes[place] = "replace"
+            elif place in touched:
+                outcomes[place] = "update"
+        lost, ended = frozenset(data - self._data()), frozenset(nodes - self._nodes())
+        return Done(report=report, outcomes=outcomes, lost=lost, ended=ended)
+
+    def restore(self, assembly: Path) -> bool:
+        """Delete the stacks that `assembly` does not have and deploy it; return whether that succeeded."""
+        mine = {stack.name for stack in synthesized_stacks(assembly)}
+        client = self._aws.client("cloudformation")
+        for name in self._stacks() - mine:
+            client.update_termination_protection(StackName=name, EnableTerminationProtection=False)
+            client.delete_stack(StackName=name)
+            client.get_waiter("stack_delete_complete").wait(StackName=name, WaiterConfig={"Delay": 1})
+        return self._aws.deploy(assembly).succeeded
+
+    def _stacks(self) -> set[str]:
+        """Return the names of the stacks that the CDK deployed: none that a stack made."""
+        pages = self._aws.client("cloudformation").get_paginator("describe_stacks").paginate()
+        found = (stack for page in pages for stack in page["Stacks"] if "ParentId" not in stack)
+        return {stack["StackName"] for stack in found if stack["StackName"].startswith(f"{self._name}-")}
+
+    def _resources(self) -> dict[Place, tuple[str, str]]:
+        """Return type and physical id of every resource of these stacks."""
+        names = self._stacks()
+        return {
+            (stack["name"], one["logical_id"]): (one["type"], one["physical_id"])
+            for stack in self._aws.stacks()
+            if stack["name"] in names
+            for one in stack["resources"]
+            if one["type"] != _NO_RESOURCE
+        }
+
+    def _data(self) -> set[str]:
+        """Return the ids of all that holds what cannot be made again."""
+        client = self._aws.client
+        keys = client("kms").get_paginator("list_keys").paginate()
+        return {
+            *(one["FileSystemId"] for one in client("fsx").describe_file_systems()["FileSystems"]),
+            *(one["VolumeId"] for one in client("fsx").describe_volumes()["Volumes"]),
+            *(one["Name"] for one in client("s3").list_buckets()["Buckets"]),
+            *(one["DBClusterIdentifier"] for one in client("rds").describe_db_clusters()["DBClusters"]),
+            *client("dynamodb").list_tables()["TableNames"],
+            *self._living_keys(one["KeyId"] for page in keys for one in page["Keys"]),
+        }
+
+    def _nodes(self) -> set[str]:
+        """Return the ids of the nodes of all HyperPod clusters."""
+        client = self._aws.client("sagemaker")
+        return {
+            node["InstanceId"]
+            for cluster in client.list_clusters()["ClusterSummaries"]
+            for node in client.list_cluster_nodes(ClusterName=cluster["ClusterName"])["ClusterNodeSummaries"]
+        }
+
+    def _living_keys(self, keys: Iterator[str]) -> Iterator[str]:
+        for key in keys:
+            described: dict[str, Any] = self._aws.client("kms").describe_key(KeyId=key)["KeyMetadata"]
+            if described["KeyState"] == "Enabled":
+                yield key
+
+
+def _is_deleted(events: list[dict[str, Any]], logical_id: str) -> bool:
+    return any(
+        event["LogicalResourceId"] == logical_id and event["ResourceStatus"] == "DELETE_COMPLETE" for event in events
+    )

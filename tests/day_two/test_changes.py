@@ -1,0 +1,212 @@
+"""Fifty changes of fleet files (`changes.yaml`): what CloudFormation does with every resource, and what `plan` said.
+
+Each is deployed twice to a local emulation, before and after. What is expected stands in the table, and once more in
+CloudFormation's resource schemas: which properties cannot change in place.
+"""
+
+import json
+from collections.abc import Generator, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from llm_fleet.cli.plan.section import Section
+from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
+from local_aws.client import LocalAws
+from tests.assembly.assembly import Assembly
+from tests.assembly.checks import consumers_skipped, replaced
+from tests.assembly.fleets import merge, synthesize
+from tests.day_two.deployed import REGION, DeployedFleet, Done, Place
+from tests.deployment.inference_on_aws import BUCKET, PREFIX, lay_model
+
+DATA, JOBS, REFUSED, ADDRESS = "LF1086", "LF1087", "LF1088", "LF1089"
+_HOLDS_DATA = ("AWS::DynamoDB::Table", "AWS::FSx::FileSystem", "AWS::FSx::Volume", "AWS::KMS::Key", "AWS::S3::Bucket")
+_ALLOWED: Mapping[str | None, set[str | None]] = {
+    "add": {"added"},
+    "update": {"changed", "unknown", "maybe_replaced"},
+    "replace": {"replaced", "maybe_replaced", "unknown"},
+    "remove": {"removed"},
+    "keep": {"kept"},
+    None: {None, "changed", "unknown", "maybe_replaced"},
+}
+"""What the plan may have said, by what became of a resource. A value that is written anew may be the same."""
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return yaml.safe_load((Path(__file__).parent / "changes.yaml").read_text(encoding="utf-8"))
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """The fleet that is deployed at the moment: changes of one fleet follow each other in the table."""
+
+    folder: Path
+    _aws: LocalAws | None = None
+    _fleet: str = ""
+    _ids: dict[str, str] = field(default_factory=dict[str, str])
+    _assemblies: dict[str, Path] = field(default_factory=dict[str, Path])
+
+    def before(self, fleet: str, patch: Mapping[str, Any]) -> tuple[DeployedFleet, Path]:
+        """Have the `fleet` of the table, with `patch`, deployed; return it with its assembly."""
+        if fleet == self._fleet and self._aws is not None:
+            assembly = self.assembly(fleet, patch)
+            deployed = DeployedFleet(self._aws, fleet)
+            if deployed.restore(assembly):
+                return deployed, assembly
+        self.close()
+        self._open(fleet)
+        assert self._aws is not None
+        assembly = self.assembly(fleet, patch)
+        report = self._aws.deploy(assembly)
+        assert report.succeeded, report
+        return DeployedFleet(self._aws, fleet), assembly
+
+    def assembly(self, fleet: str, patch: Mapping[str, Any]) -> Path:
+        """Return the assembly of a fleet of the table, with `patch`."""
+        whole = deepcopy(_table()["fleets"][fleet])
+        merge(whole, deepcopy(patch))
+        text = json.dumps(whole, indent=1)
+        for name, made in self._ids.items():
+            text = text.replace(f'"{name}"', f'"{made}"')
+        if text not in self._assemblies:
+            folder = self.folder / str(len(self._assemblies))
+            assert self._aws is not None
+            synthesize(text, folder, account=self._aws.account)
+            self._assemblies[text] = folder
+        return self._assemblies[text]
+
+    def close(self) -> None:
+        """Stop the emulation."""
+        if self._aws is not None:
+            self._aws.stop()
+            self._aws = None
+
+    def _open(self, fleet: str) -> None:
+        """Start an emulation with what the table's files name: a key, a secret, a model."""
+        self._aws = LocalAws(region=REGION)
+        self._aws.start()
+        self._aws.bootstrap()
+        client = self._aws.client
+        self._fleet = fleet
+        self._ids = {
+            "KEY": client("kms").create_key()["KeyMetadata"]["Arn"],
+            "SECRET": client("secretsmanager").create_secret(Name="slurm", SecretString="{}")["ARN"],
+        }
+        client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        lay_model(self._aws)
+        for one in client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]:
+            key = one["Key"].replace(PREFIX, "another", 1)
+            client("s3").copy_object(Bucket=BUCKET, Key=key, CopySource={"Bucket": BUCKET, "Key": one["Key"]})
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
+    """No fleet at first."""
+    stage = Stage(folder=tmp_path_factory.mktemp("assemblies"))
+    yield stage
+    stage.close()
+
+
+def test_there_are_fifty() -> None:
+    assert len(_table()["changes"]) >= 50
+
+
+@pytest.mark.parametrize("name", tuple(_table()["changes"]))
+def test_a_change_does_what_plan_said(name: str, stage: Stage) -> None:
+    told: Mapping[str, Any] = _table()["changes"][name]
+    fleet, before = stage.before(told["fleet"], told.get("before", {}))
+    after = stage.assembly(told["fleet"], told["after"])
+    plan = fleet.plan(after)
+    done = fleet.deploy(after)
+    paths = dict(_paths(before, told["fleet"])) | dict(_paths(after, told["fleet"]))
+    findings = {
+        "differs from the table": _as_told(done, paths, told.get("does", {})),
+        "the plan differs": _disagreements(plan, done, before, after),
+        "without a word": _unannounced(plan, done, before),
+    }
+    assert {key: value for key, value in findings.items() if value} == {}
+    assert done.failed == tuple(f"{told['fleet']}-{one}" for one in told.get("refused", [])), done.report
+    assert sorted(_codes(plan)) == sorted(told.get("says", []))
+
+
+def _paths(assembly: Path, fleet: str) -> Iterator[tuple[Place, tuple[str, str]]]:
+    """Give the table's words for each resource: the stack without the fleet's name, the construct within it."""
+    for stack in synthesized_stacks(assembly):
+        for logical_id in stack.resources:
+            name = stack.name.removeprefix(f"{fleet}-")
+            yield (stack.name, logical_id), (name, stack.where(logical_id).removeprefix(f"{stack.name}/"))
+
+
+def _as_told(done: Done, paths: Mapping[Place, tuple[str, str]], told: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return where AWS did something else than the table says. The first pattern that fits a resource holds."""
+    found: list[str] = []
+    used: set[tuple[str, str]] = set()
+    for place, outcome in done.outcomes.items():
+        stack, path = paths[place]
+        pattern = next((one for one in told.get(stack, {}) if fnmatchcase(path, one)), None)
+        expected = told[stack][pattern] if pattern else "nothing"
+        used.add((stack, pattern or ""))
+        if outcome != expected:
+            found.append(f"{stack}: {path}: {outcome}, expected was {expected}")
+    unused = [(stack, one) for stack, those in told.items() for one in those if (stack, one) not in used]
+    return [*sorted(found), *(f"{stack}: {one}: nothing" for stack, one in unused)]
+
+
+def _disagreements(plan: Section, done: Done, before: Path, after: Path) -> list[str]:
+    """Compare with the schemas, and with the plan."""
+    old, new = (Assembly.read(one, account="123456789012") for one in (before, after))
+    found = consumers_skipped(old, new)
+    gone = replaced(old, new)
+    kinds = {(one["stack"], one["logical_id"]): one["what"] for one in plan.data["resources"]}
+    certain = {one["stack"] for one in plan.data["refused_updates"] if one["certain"]}
+    certain_of_service = any(one["refused"] for one in plan.data["hyperpod_groups"])
+    if (certain or certain_of_service) and not done.failed:
+        found.append(f"the plan said that {', '.join(certain) or 'HyperPod'} refuses, and it did not")
+    if done.failed and not (set(done.failed) & certain or REFUSED in _codes(plan)):
+        found.append(f"{', '.join(done.failed)} failed, and the plan did not say so")
+    reached = {stack.name for stack in done.report.stacks if stack.succeeded}
+    for place in {*done.outcomes, *kinds}:
+        if place[0] not in reached:
+            continue
+        outcome, kind = done.outcomes.get(place), kinds.get(place)
+        by_schema = f"{place[0]}.{place[1]}" in gone
+        if by_schema != (outcome in ("replace", "remove", "keep")):
+            found.append(f"{place}: {outcome}; by the schemas it {'must' if by_schema else 'need not'} go")
+        follows = outcome == "update" and kind is None and _takes_from(new, place, done.outcomes)
+        if kind not in _ALLOWED[outcome] and not follows:
+            found.append(f"{place}: {outcome}, and the plan said {kind}")
+    return sorted(found)
+
+
+def _takes_from(assembly: Assembly, place: Place, outcomes: Mapping[Place, str]) -> bool:
+    """Tell whether a resource takes an attribute of another one that was changed: its value shows only then."""
+    resource = assembly.by_place[f"{place[0]}.{place[1]}"]
+    return any((used.stack, used.logical_id) in outcomes for used in assembly.used_by(resource))
+
+
+def _codes(plan: Section) -> set[str]:
+    groups = {one["code"] for one in plan.data["hyperpod_groups"] if one["code"]}
+    clusters = {REFUSED for one in plan.data["parallelclusters"] if not one["passes"]}
+    told = [*plan.data["losses"], *plan.data["refused_updates"]]
+    return {one["code"] for one in told} | groups | clusters
+
+
+def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
+    """Return data that was lost or that no stack has any more, and nodes that went, without a word of the plan."""
+    codes = _codes(plan)
+    types = {(one.stack, one.logical_id): one.type for one in Assembly.read(before, account="123456789012").resources}
+    left = [
+        f"{place} ({outcome})"
+        for place, outcome in done.outcomes.items()
+        if outcome in ("replace", "remove", "keep") and types[place] in _HOLDS_DATA
+    ]
+    found = [f"{one} is lost" for one in done.lost] + [f"{one} is left behind" for one in left]
+    ended = [f"node {one} went" for one in done.ended]
+    return [*(found if DATA not in codes else []), *(ended if JOBS not in codes else [])]
