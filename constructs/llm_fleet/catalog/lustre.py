@@ -140,10 +140,10 @@ def lustre_limits() -> LustreLimits:
 def lustre_efa() -> LustreEfa:
     """Return what FSx says of clients over EFA."""
     facts: dict[str, Any] = {name: frozen(value) for name, value in load("lustre")["efa"].items()}
-    systems = tuple(
-        LustreEfaSystem(**{**one, "parallelcluster": tuple(one["parallelcluster"])}) for one in facts["systems"]
-    )
-    return LustreEfa(**{**facts, "systems": systems})
+    systems: list[dict[str, Any]] = [
+        {**one, "parallelcluster": tuple(one["parallelcluster"])} for one in facts.pop("systems")
+    ]
+    return LustreEfa(**facts, systems=tuple(LustreEfaSystem(**one) for one in systems))
 
 
 def lustre_efa_interfaces(instance: Instance) -> int | None:
