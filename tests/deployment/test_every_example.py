@@ -164,6 +164,11 @@ def _come_along(aws: LocalAws, retained: set[str], *, clusters: bool) -> Iterato
             Filters=[{"Name": "description", "Values": ["STAND-IN for the head node of a ParallelCluster"]}]
         )["NetworkInterfaces"]
         yield head["NetworkInterfaceId"]
+    for domain in aws.client("sagemaker").list_domains()["Domains"]:
+        home = aws.client("sagemaker").describe_domain(DomainId=domain["DomainId"]).get("HomeEfsFileSystemId")
+        targets = [{"Name": "description", "Values": [f"EFS mount target for {home}"]}]
+        for one in ec2.describe_network_interfaces(Filters=targets)["NetworkInterfaces"]:
+            yield one["NetworkInterfaceId"]
     for system in aws.client("fsx").describe_file_systems()["FileSystems"]:
         if system["FileSystemId"] in retained:
             yield from system["NetworkInterfaceIds"]
