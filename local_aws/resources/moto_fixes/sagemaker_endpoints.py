@@ -48,7 +48,7 @@ def install() -> None:
 
 
 def let_interfaces_linger(wanted: bool) -> None:
-    """Let interfaces outlive their endpoints from now on, or take those that did away.
+    """Let interfaces outlive their endpoints and notebooks from now on, or take those that did away.
 
     Source: assumption sagemaker-interfaces-outlive-endpoints
     """
@@ -155,12 +155,17 @@ def _stand(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
 
 
 def _leave(response: Any, endpoint: Endpoint) -> None:
+    leave(response, endpoint.interfaces)
+    endpoint.interfaces = []
+
+
+def leave(response: Any, interfaces: list[str]) -> None:
+    """Take the interfaces of an endpoint or a notebook away that is no more, or let them outlive it."""
     place = (response.current_account, response.region)
     if _linger:
-        _LINGERING.setdefault(place, []).extend(endpoint.interfaces)
+        _LINGERING.setdefault(place, []).extend(interfaces)
     else:
-        NetworkOf(*place).detach(endpoint.interfaces)
-    endpoint.interfaces = []
+        NetworkOf(*place).detach(interfaces)
 
 
 def _images(response: Any, config: EndpointConfig) -> dict[str, str]:

@@ -5,6 +5,7 @@ nor script, and has no update of either and no code repositories. Nothing boots 
 
 Source: model botocore sagemaker CreateNotebookInstance
 Source: model botocore sagemaker UpdateNotebookInstance
+Source: model botocore sagemaker DescribeNotebookInstance (NetworkInterfaceId: made with the instance)
 Source: assumption service-error-texts
 """
 
@@ -17,7 +18,9 @@ from moto.sagemaker.responses import SageMakerResponse
 
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
 from local_aws.resources.moto_fixes.kept_members import once
+from local_aws.resources.moto_fixes.network_rules import NetworkOf
 from local_aws.resources.moto_fixes.notebook_rules import instance_problems, script_problems
+from local_aws.resources.moto_fixes.sagemaker_endpoints import leave
 
 _INVALID = "ValidationException"
 _KEPT = "_llm_fleet_notebook_parts"
@@ -40,6 +43,8 @@ class Record:
         self.arn = arn
         self.created = self.changed = time.time()
         self.status = "InService"
+        self.interfaces: list[str] = []
+        """Of a notebook instance in a subnet."""
 
     def times(self) -> dict[str, Any]:
         """Return when it was made and changed."""
@@ -121,7 +126,10 @@ def _create(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     arn = _arn(response, "notebook-instance", name)
     _refuse([f"Cannot create a duplicate Notebook Instance ({arn})"] if name in _instances(response) else [])
     _check(response, asked)
-    _instances(response)[name] = Record(asked, arn)
+    made = _instances(response)[name] = Record(asked, arn)
+    if subnet := asked.get("SubnetId"):
+        network = NetworkOf(response.current_account, response.region)
+        made.interfaces.append(network.attach(subnet, asked["SecurityGroupIds"], f"SageMaker notebook {name}"))
     return {"NotebookInstanceArn": arn}
 
 
@@ -152,6 +160,7 @@ def _members(found: Record) -> dict[str, Any]:
         "NotebookInstanceStatus": found.status,
         "Url": f"{asked['NotebookInstanceName']}.notebook.{found.arn.split(':')[3]}.sagemaker.aws",
         "SecurityGroups": asked.get("SecurityGroupIds"),
+        "NetworkInterfaceId": next(iter(found.interfaces), None),
         "NotebookInstanceLifecycleConfigName": asked.get("LifecycleConfigName"),
     }
 
@@ -189,6 +198,7 @@ def _cannot(found: Record, into: str, allowed: str) -> str:
 def _delete(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     found = _instance(response, asked)
     _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Deleting", "Stopped, Failed")])
+    leave(response, found.interfaces)
     del _instances(response)[asked["NotebookInstanceName"]]
     return {}
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from local_aws.resource_provider import ReplacementNeeded, ResourceFailed
+from local_aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
 from tests.local_aws.resources.notebook_cases import CONFIG, NOTEBOOK, make_parts
 from tests.local_aws.resources.support import Deployer, Network
 
@@ -35,10 +36,19 @@ def test_an_instance_in_a_network_is_told_with_it(deployer: Deployer) -> None:
     network = Network(deployer)
     placed = {"SubnetId": network.subnet, "SecurityGroupIds": [network.group], "DirectInternetAccess": "Disabled"}
     properties: dict[str, Any] = NOTEBOOK | placed
-    deployer.create(TYPE, **properties)
+    created = deployer.create(TYPE, **properties)
     told = deployer.client("sagemaker").describe_notebook_instance(NotebookInstanceName="lab")
     assert (told["SubnetId"], told["SecurityGroups"]) == (network.subnet, [network.group])
     assert told["DirectInternetAccess"] == "Disabled"
+    assert told["NetworkInterfaceId"].startswith("eni-")
+    let_interfaces_linger(True)
+    try:
+        deployer.delete(TYPE, created, **properties)
+        with pytest.raises(ResourceFailed, match=r"DependencyViolation.*SageMaker notebook lab"):
+            deployer.delete("AWS::EC2::SecurityGroup", network.group_created)
+    finally:
+        let_interfaces_linger(False)
+    deployer.client("ec2").delete_security_group(GroupId=network.group)
 
 
 def test_an_instance_is_changed_and_deleted_only_when_it_is_stopped(deployer: Deployer) -> None:
