@@ -225,5 +225,10 @@ class Deployment:
         self._stack.resources.update(before)
         self._stack.set_status("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
         new = [step.after for step in self._steps if step.made_new]
-        remove(new, keep=keep_on_failed_creation, work=self._work)
+        copies = {step.after.logical_id for step in self._steps if step.before is not None}
+        remove(
+            new,
+            keep=lambda one: (keep_on_replacement if one.logical_id in copies else keep_on_failed_creation)(one),
+            work=self._work,
+        )
         self._stack.set_status("UPDATE_ROLLBACK_COMPLETE")

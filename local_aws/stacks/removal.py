@@ -17,12 +17,15 @@ def keep_on_delete(resource: StackResource) -> bool:
 
 
 def keep_on_failed_creation(resource: StackResource) -> bool:
-    """Tell whether a resource outlives the rollback of the operation that made it."""
+    """Tell whether a resource outlives the rollback of the operation that made it, in the place of no other."""
     return resource.deletion_policy == "Retain"
 
 
 def keep_on_replacement(resource: StackResource) -> bool:
-    """Tell whether a resource outlives its replacement."""
+    """Tell whether a resource outlives its replacement, and a new copy the rollback of one.
+
+    Source: assumption cloudformation-keeps-the-new-copy-of-a-refused-replacement
+    """
     return resource.update_replace_policy in ("Retain", "RetainExceptOnCreate")
 
 

@@ -75,7 +75,10 @@ def test_a_file_system_in_use_is_not_replaced_under_a_cluster(aws: LocalAws, tmp
     assert (failed.name, failed.status) == ("held-storage", "UPDATE_ROLLBACK_COMPLETE")
     events = aws.client("cloudformation").describe_stack_events(StackName="held-storage")["StackEvents"]
     assert "in use by held-train" in "".join(event.get("ResourceStatusReason", "") for event in events)
-    assert file_systems(aws) == [before], "the new one goes with the roll-back"
+    (copy,) = [one["PhysicalResourceId"] for one in events if one["ResourceStatus"] == "DELETE_SKIPPED"]
+    assert sorted(file_systems(aws)) == sorted([before, copy]), "the new one is made first and retained"
+    aws.client("fsx").delete_file_system(FileSystemId=copy)
+    assert file_systems(aws) == [before]
 
 
 def test_a_file_system_is_taken_out_from_its_users_first(aws: LocalAws, tmp_path: Path) -> None:

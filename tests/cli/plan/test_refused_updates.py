@@ -37,6 +37,19 @@ def test_what_others_use_is_neither_replaced_nor_taken_out() -> None:
     assert refused([storage(StorageCapacity=1), train], [storage(StorageCapacity=2), train]) == [], "in place"
 
 
+def test_a_refused_replacement_leaves_a_second_copy_of_what_is_retained() -> None:
+    def files(key: str, **policy: str) -> StackTemplate:
+        return stack("storage", {"Files": {"Type": FILES, "Properties": {"KmsKeyId": key}, **policy}}, Files=EXPORT)
+
+    train = stack("train", USER)
+    (one,) = refused([files("a"), train], [files("b", UpdateReplacePolicy="Retain"), train])
+    assert one.leaves_copy
+    (one,) = refused([files("a"), train], [files("b", DeletionPolicy="Retain"), train])
+    assert not one.leaves_copy
+    (one,) = refused([files("a", UpdateReplacePolicy="Retain"), train], [stack("storage", {}), train])
+    assert not one.leaves_copy, "it is taken out, and not replaced"
+
+
 def test_what_is_replaced_takes_along_what_names_it() -> None:
     def network(cidr: str) -> StackTemplate:
         subnet = {"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/17"}

@@ -96,6 +96,7 @@ def _refused(one: RefusedUpdate) -> Iterator[Toned]:
             f": {', '.join(one.used_by)}. If the thing is to go, deploy those that use it without it first, by "
             f"`npx cdk deploy --exclusively {users}`"
         )
+    told += ". Afterwards, look for a second, new copy of it, which AWS has made first" if one.leaves_copy else ""
     yield Toned(f"{told} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
 
 

@@ -29,6 +29,9 @@ class RefusedUpdate:
     """The stacks that use the value, where that is the reason."""
     certain: bool = True
     """`False` where only the values decide whether the resource is replaced."""
+    leaves_copy: bool = False
+    """Whether the replacement is made first and stays. assumption:
+    cloudformation-keeps-the-new-copy-of-a-refused-replacement"""
 
 
 def refused_updates(
@@ -72,6 +75,7 @@ def _exports(
             why=f"CloudFormation does not {verb} a value that other stacks use",
             used_by=tuple(sorted(stacks)),
             certain=change is None or change.kind not in _PERHAPS,
+            leaves_copy=not is_gone and new.is_kept_when_replaced(logical_id),
         )
 
 
