@@ -1,0 +1,16 @@
+"""Changes of clusters with accounting, of services, and of SageMaker's parts."""
+
+import pytest
+
+from tests.day_two.changes import Stage, assert_does_what_plan_said, changes_of
+
+FLEETS = ("lab", "chat", "desk")
+
+
+@pytest.mark.parametrize("name", changes_of(*FLEETS))
+def test_a_change_does_what_plan_said(name: str, stage: Stage) -> None:
+    assert_does_what_plan_said(name, stage)
+
+
+def test_there_are_fifty() -> None:
+    assert len(changes_of("train", "queues", *FLEETS)) >= 50

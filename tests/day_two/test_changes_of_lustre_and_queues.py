@@ -1,0 +1,10 @@
+"""Changes of HyperPod clusters with Lustre, and of ParallelCluster's queues. A file each runs in a process of its own."""
+
+import pytest
+
+from tests.day_two.changes import Stage, assert_does_what_plan_said, changes_of
+
+
+@pytest.mark.parametrize("name", changes_of("train", "queues"))
+def test_a_change_does_what_plan_said(name: str, stage: Stage) -> None:
+    assert_does_what_plan_said(name, stage)
