@@ -106,8 +106,8 @@ class Stage:
 
 
 def changes_of(*fleets: str) -> tuple[str, ...]:
-    """Return the names of the changes of these fleets, in the order of the table."""
-    return tuple(name for name, told in _table()["changes"].items() if told["fleet"] in fleets)
+    """Return the names of the changes of these fleets, of all without any, in the order of the table."""
+    return tuple(name for name, told in _table()["changes"].items() if not fleets or told["fleet"] in fleets)
 
 
 def assert_does_what_plan_said(name: str, stage: Stage) -> None:
