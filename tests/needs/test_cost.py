@@ -71,7 +71,9 @@ def test_what_comes_and_goes_costs_from_nothing_to_all():
 def test_a_second_host_at_first_is_named(others: str, note: str):
     """ECS starts two from none: where one is enough and the group may have two."""
     example = (ROOT / "examples" / "inference-inf2.yaml").read_text(encoding="utf-8")
-    example = example.replace("s3://my-models/tanuki-8b", "{image: /models/tanuki-8b}").replace("count: 2 ", f"{others} ")
+    example = example.replace("s3://my-models/tanuki-8b", "{image: /models/tanuki-8b}").replace(
+        "count: 2 ", f"{others} "
+    )
     (line,) = (line for line in cost_of(parse_fleet(example), PriceTable()).lines if line.owner == "service chat")
     assert note in line.note
     assert bool(note) == bool(line.note)
