@@ -72,7 +72,7 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 def _refuse_fixed(before: list[dict[str, Any]], asked: dict[str, Any]) -> None:
     """Refuse what a group keeps for its life: where it stands, and what it is to Slurm.
 
-    Source: document https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_UpdateCluster.html (2026-11)
+    Source: assumption hyperpod-refuses-change-of-group-network-and-node-type
     """
     new = {one["InstanceGroupName"]: one for one in asked.get("InstanceGroups", [])}
     for old in before:

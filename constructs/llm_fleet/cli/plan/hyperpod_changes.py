@@ -10,8 +10,8 @@ from llm_fleet.rules.day_two.plan_codes import PlanCode
 _TYPE = "AWS::SageMaker::Cluster"
 _COUNT = "InstanceCount"
 _FIXED = ("OverrideVpcConfig", "SlurmConfig.NodeType")
-"""UpdateCluster refuses a change of them (API reference); that of the type is
-assumption: hyperpod-refuses-change-of-instance-type"""
+"""assumption: hyperpod-refuses-change-of-group-network-and-node-type
+That of the type is assumption: hyperpod-refuses-change-of-instance-type"""
 _OF_RUNNING_NODES = ("ImageId", "InstanceRequirements", "InstanceStorageConfigs", "ThreadsPerCore")
 """What nodes have from their making; assumption: hyperpod-changes-groups-in-place"""
 
