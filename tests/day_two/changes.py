@@ -186,7 +186,7 @@ def _takes_from(assembly: Assembly, place: Place, outcomes: Mapping[Place, str])
 def _codes(plan: Section) -> set[str]:
     groups = {one["code"] for one in plan.data["hyperpod_groups"] if one["code"]}
     clusters = {REFUSED for one in plan.data["parallelclusters"] if not one["passes"]}
-    told = [*plan.data["losses"], *plan.data["refused_updates"]]
+    told = [*plan.data["losses"], *plan.data["refused_updates"], *plan.data["left_stacks"]]
     return {one["code"] for one in told} | groups | clusters
 
 

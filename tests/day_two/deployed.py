@@ -54,7 +54,7 @@ class DeployedFleet:
         """Return what `llm-fleet plan` says of the difference to what is deployed."""
         planned = synthesized_stacks(assembly)
         with patch.dict(os.environ, self._aws.environment):
-            deployed = DeployedStacks(AwsClients(region=REGION), [stack.name for stack in planned])
+            deployed = DeployedStacks(AwsClients(region=REGION), [stack.name for stack in planned], fleet=self._name)
             return difference_section(planned, deployed)
 
     def deploy(self, assembly: Path) -> Done:

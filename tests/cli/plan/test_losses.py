@@ -1,6 +1,7 @@
 """What a deployment would take from the users of a fleet, told from templates alone."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from llm_fleet.cli.plan.losses import losses
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import template_changes
 from llm_fleet.cli.terminal.screen import Screen
+from tests.cli.canned_account import CannedAccount
 
 WIDE = Screen(width=None, colour=False, live=False)
 FILES, CLUSTER = "AWS::FSx::FileSystem", "AWS::SageMaker::Cluster"
@@ -73,10 +75,57 @@ def test_plan_shows_them_with_their_codes() -> None:
     assert [one["code"] for one in section.data["refused_updates"]] == ["LF1088"]
 
 
-def test_stacks_that_left_the_file_are_not_known_where_others_are_new() -> None:
-    deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
-    deployed.found["s"] = stack(FILES)
-    renamed = StackTemplate(name="t", region=None, resources={}, paths={})
-    text = difference_section([stack(FILES), renamed], deployed).text(WIDE)
+def listed(name: str, number: int, *, description: str = "Some stack (llm-fleet)", **more: str) -> dict[str, Any]:
+    created = datetime(2026, 11, number, tzinfo=UTC)
+    told = {"StackName": name, "CreationTime": created, "StackStatus": "UPDATE_COMPLETE"}
+    return told | {"TemplateDescription": description} | more
+
+
+def deployed_of(fleet: str, *stacks: str) -> DeployedStacks:
+    return DeployedStacks(AwsClients(region="us-west-2"), stacks, fleet=fleet)
+
+
+def test_stacks_that_left_the_file_are_named_with_the_command_that_deletes_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account = CannedAccount(
+        {
+            "GetTemplate": {"TemplateBody": "{}"},
+            "ListStacks": {
+                "StackSummaries": [
+                    listed("train-storage", 1),
+                    listed("train-database", 2),
+                    listed("train-old", 3),
+                    listed("train-two-storage", 4),
+                    listed("train-two-a", 5),
+                    listed("train-of-others", 6, description="A stack"),
+                    listed("train-q", 7, StackStatus="DELETE_COMPLETE"),
+                    listed("train-q", 8, StackStatus="REVIEW_IN_PROGRESS"),
+                ]
+            },
+        }
+    )
+    account.lives(monkeypatch)
+    deployed = deployed_of("train", "train-storage")
+    assert [one.name for one in deployed.left] == ["train-old", "train-database"], "who may import goes first"
+    assert deployed_of("train-two", "train-two-storage").left[0].name == "train-two-a"
+    same = StackTemplate(name="train-storage", region=None, resources={}, paths={})
+    section = difference_section([same], deployed)
+    text = section.text(WIDE)
     assert "nothing changes in the stacks that are deployed" in text
-    assert "stacks that are no longer in the fleet file are not known" in text
+    assert "train-old is deployed, and the fleet file no longer has it" in text
+    command = "aws cloudformation delete-stack --region us-west-2 --stack-name train-old"
+    assert f"`{command}` [LF1090]" in text
+    assert section.data["left_stacks"][0] == {"code": "LF1090", "name": "train-old", "destroy": command}
+
+
+def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = CannedAccount({"GetTemplate": {"TemplateBody": "{}"}})
+    account.lives(monkeypatch).refuses("ListStacks", code="AccessDenied")
+    deployed = deployed_of("train", "train-storage")
+    same = StackTemplate(name="train-storage", region=None, resources={}, paths={})
+    section = difference_section([same], deployed)
+    assert "nothing changes in the stacks that are deployed" in section.text(WIDE)
+    assert "not known whether stacks are deployed that the fleet file no longer has" in section.text(WIDE)
+    assert section.data["refused"]["code"].startswith("LF100"), "the command ends with 3"
+    assert section.data["not_known"] == []

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
+from llm_fleet.cli.plan.deployed_stacks import DeployedStacks, LeftStack
 from llm_fleet.cli.plan.hyperpod_changes import GroupChange, hyperpod_changes
 from llm_fleet.cli.plan.losses import Loss, losses
 from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
@@ -31,8 +31,8 @@ _TONES = {
     ChangeKind.REPLACED: Tone.BAD,
 }
 _LIMITS = (
-    "compared is what stands in the templates; drift, what custom resources decide, and stacks that are no longer in "
-    "the fleet file are not known: `cdk diff` asks CloudFormation for a change set"
+    "compared is what stands in the templates; drift and what custom resources decide are not known: `cdk diff` asks "
+    "CloudFormation for a change set"
 )
 
 _NO_FLAGS = (
@@ -67,6 +67,7 @@ def difference_section(
             *(_lost(one) for one in lost),
             *(_group(change) for change in groups),
             *(part for plan in plans for part in _plan(*plan)),
+            *_left(deployed),
             *(["nothing changes in the stacks that are deployed"] if known and not changes else []),
             *([_LIMITS] if changes or (known and missing) else []),
         ],
@@ -74,6 +75,7 @@ def difference_section(
             **_data(missing, changes, groups, plans, deployed),
             "refused_updates": [{"code": PlanCode.REFUSED.value, **asdict(one)} for one in refused],
             "losses": [asdict(one) for one in lost],
+            "left_stacks": [{"code": PlanCode.LEFT_STACK.value, **asdict(one)} for one in deployed.left],
             "without_flags_of": without_flags,
         },
     )
@@ -87,13 +89,29 @@ def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned
         yield Toned(f"not deployed yet, and wholly new: {', '.join(missing)}", Tone.GOOD)
 
 
+def _left(deployed: DeployedStacks) -> Iterator[Toned]:
+    problem = deployed.not_listed
+    if problem is not None:
+        told = f"not known whether stacks are deployed that the fleet file no longer has: {problem.message}"
+        yield Toned(f"{told}; {problem.remedy} [{problem.code}]", Tone.BAD)
+    for one in deployed.left:
+        yield Toned(_left_in_words(one), Tone.WARNING)
+
+
+def _left_in_words(one: LeftStack) -> str:
+    return (
+        f"{one.name} is deployed, and the fleet file no longer has it: a deployment leaves it running, with its costs. "
+        f"To delete it: `{one.destroy}` [{PlanCode.LEFT_STACK.value}]"
+    )
+
+
 def _refused(one: RefusedUpdate) -> Iterator[Toned]:
     verdict = "will be rolled back" if one.certain else "may be rolled back"
     told = f"the update of {one.stack} {verdict}: {one.where}: {one.why}"
     if one.used_by:
         users = " ".join(one.used_by)
         told += (
-            f": {', '.join(one.used_by)}. If the thing is to go, deploy those that use it without it first, by "
+            f": {', '.join(one.used_by)}. To remove it, first deploy the stacks that use it, without it: "
             f"`npx cdk deploy --exclusively {users}`"
         )
     told += ". Afterwards, look for a second, new copy of it, which AWS has made first" if one.leaves_copy else ""
@@ -134,11 +152,12 @@ def _data(
     plans: Sequence[tuple[str, UpdatePlan, bool]],
     deployed: DeployedStacks,
 ) -> dict[str, Any]:
+    refused = deployed.refused or deployed.not_listed
     return {
         "asked": sorted(deployed.found),
         "not_deployed": [] if deployed.refused else list(missing),
         "not_known": list(missing) if deployed.refused else [],
-        "refused": told_problem(deployed.refused) if deployed.refused else None,
+        "refused": told_problem(refused) if refused else None,
         "resources": [
             {
                 "stack": change.stack,

@@ -71,17 +71,20 @@ def _sections(fleet: Fleet, arguments: argparse.Namespace) -> Iterator[Section]:
         if assembly is None:
             assembly = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="llm-fleet-plan-")), "cdk.out")
             synthesize(arguments.file, assembly, account=clients and account_of(clients))
-        yield from _of_assembly(assembly, clients, arguments)
+        yield from _of_assembly(assembly, fleet, clients, arguments)
 
 
-def _of_assembly(assembly: Path, clients: AwsClients | None, arguments: argparse.Namespace) -> Iterator[Section]:
+def _of_assembly(
+    assembly: Path, fleet: Fleet, clients: AwsClients | None, arguments: argparse.Namespace
+) -> Iterator[Section]:
     stacks = synthesized_stacks(assembly)
     yield retained_section(stacks)
     if arguments.picture is not None:
         yield _picture(assembly, arguments)
     if clients is not None:
         flags = None if arguments.assembly else without_flags(arguments.file)
-        yield difference_section(stacks, DeployedStacks(clients, [stack.name for stack in stacks]), without_flags=flags)
+        deployed = DeployedStacks(clients, [stack.name for stack in stacks], fleet=fleet.name)
+        yield difference_section(stacks, deployed, without_flags=flags)
     elif not arguments.no_aws:
         print(_NOT_COMPARED, file=sys.stderr)
 

@@ -16,6 +16,7 @@ class PlanCode(AnyCode):
     JOBS = "LF1087", "a deployment that ends running jobs"
     REFUSED = "LF1088", "a deployment that CloudFormation or a service would refuse"
     ADDRESS = "LF1089", "a deployment after which a service has another address"
+    LEFT_STACK = "LF1090", "a stack that is deployed and that the fleet file no longer has"
 
     # Of the picture, from the end of the range.
     NO_ASSEMBLY = ("LF1099", "a folder that is no synthesized cloud assembly")

@@ -69,9 +69,9 @@ def _ours(server: ServerLike, name: str) -> Problem:
     return Problem(
         code=Code.SERVER_ENVIRONMENT,
         path=("environment", name),
-        message="the service sets this variable by itself, and what was set twice would not be what was checked",
-        remedy=f"write the setting `{settings[0]}` of the server"
+        message="the service sets this variable itself",
+        remedy=f"remove it, and write the setting `{settings[0]}` of the server"
         if settings
-        else "leave it out: sizes are tensor_parallel, batch_size and sequence_length, the API key is the front's and "
+        else "remove it: sizes are tensor_parallel, batch_size and sequence_length, the API key is the front's and "
         "the Hub's token the model's; the others follow from model, image and hosts",
     )
