@@ -45,9 +45,15 @@ def _summary() -> str:
     entries = assumptions()
     fatal = [f"[{one.id}](#{one.id})" for one in entries if not one.survives]
     text = (
-        f"There are {len(entries)} entries. With {len(entries) - len(fatal)} of them a fleet works with either answer"
+        f"There are {len(entries)} entries. With {len(entries) - len(fatal)} of them everything that llm-fleet makes "
+        "comes up, works and can be deleted with either answer, and no one has to change anything"
     )
-    return f"{text}; with these it does not: {', '.join(fatal)}.\n" if fatal else f"{text}.\n"
+    if not fatal:
+        return f"{text}.\n"
+    return (
+        f"{text}. With these {len(fatal)} something fails, is missing or is lost until a person acts, mostly with a "
+        f"named error and a remedy, which each entry gives: {', '.join(fatal)}.\n"
+    )
 
 
 def _topic(topic: str) -> Iterator[str]:

@@ -17,6 +17,11 @@ TOPICS = {
     "prices", "sagemaker", "slurm", "vendors",
 }  # fmt: skip
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+FAILS = re.compile(
+    r"(?<!othing )\b(?:fails|does not start|not created|not come up|rolled back|DELETE_FAILED|no job starts|denied"
+    r"|AccessDenied|never matches|is lost|are lost|ends at once|is not restarted|cannot (?!be changed))\b"
+)
+"""What an entry's `if_wrong` does not say where a fleet survives it."""
 DATE = re.compile(r"20\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 
@@ -31,11 +36,20 @@ def wrong_with(one: Assumption) -> Iterator[str]:
         yield f"tier {one.tier} is not one of {sorted(TIERS)}"
     if not one.survives and not re.search(r"\b(because|since|cannot|no other|would|only|nothing|not)\b", one.design):
         yield "it does not survive the other answer, and design gives no reason"
+    if one.survives and (fails := FAILS.search(one.if_wrong)):
+        yield f"it survives the other answer, and if_wrong says {fails.group(0)!r}"
+    yield from wrong_with_evidence(one)
+
+
+def wrong_with_evidence(one: Assumption) -> Iterator[str]:
+    """What is wrong with what speaks for or against it."""
     if not one.evidence:
         yield "evidence is empty: say what was searched, as kind none"
     for each in one.evidence:
-        if each.kind not in KINDS or each.says not in SAYS:
-            yield f"evidence {each.kind} {each.says} is not one of {KINDS} and {SAYS}"
+        if each.kind not in KINDS:
+            yield f"evidence {each.kind} is not one of {KINDS}"
+        if each.says not in (("",) if each.kind == "none" else SAYS):
+            yield f"evidence of kind {each.kind} says {each.says!r}: one of {SAYS}, and left out for none"
         if not each.source.strip() or not DATE.fullmatch(each.date):
             yield f"evidence {each.source!r} of {each.date!r} has no source or no ISO date"
 
@@ -66,10 +80,14 @@ def test_a_whole_entry_passes():
         {"cost": ""},
         {"tier": 4},
         {"evidence": ()},
-        {"evidence": (Evidence(kind="belief", source="us", date="2026"),)},
+        {"evidence": (Evidence(kind="belief", source="us", date="2026", says="supports"),)},
+        {"evidence": (Evidence(kind="none", source="us", date="2026", says="supports"),)},
+        {"evidence": (Evidence(kind="code", source="us", date="2026"),)},
+        {"survives": True, "if_wrong": "The node fails with a code that names it."},
+        {"survives": True, "if_wrong": "The stack is rolled back, and nothing is lost."},
         {"evidence": (Evidence(kind="code", source="us", date="2026", says="maybe"),)},
-        {"evidence": (Evidence(kind="code", source="", date="2026"),)},
-        {"evidence": (Evidence(kind="code", source="us", date="2026-13-01"),)},
+        {"evidence": (Evidence(kind="code", source="", date="2026", says="supports"),)},
+        {"evidence": (Evidence(kind="code", source="us", date="2026-13-01", says="supports"),)},
         {"design": "The fleet stops."},
     ],
 )

@@ -34,8 +34,8 @@ class Evidence:
     """Where it was read: an address, a repository and file, an issue. For `none`: what was searched."""
     date: str
     """ISO date, of the month or year where the day is not known."""
-    says: str = "supports"
-    """One of `SAYS`; without a meaning for `none`."""
+    says: str = ""
+    """One of `SAYS`; empty for `none`, which says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,9 @@ class Assumption:
     design: str
     """What llm-fleet does in that case; where it does not survive it, why not."""
     survives: bool
-    """Whether a fleet works with either answer."""
+    """Whether everything that llm-fleet makes comes up, works and can be deleted with either answer, and no person has
+    to change anything. A failure with a named code, a rollback and a remedy is a good end, but it is `False`. Less
+    speed, a later end, or a choice that is refused at synth where others are left is `True`."""
     experiment: str
     """The cheapest experiment that settles it."""
     tier: int
