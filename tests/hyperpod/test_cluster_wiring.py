@@ -187,6 +187,20 @@ def test_subnets_that_exist_may_be_another_accounts(
         network=FleetNetwork.from_ids(existing, "Network", vpc_id="vpc-0123456789abcdef0", subnets=ids),
         groups=[InstanceGroup.controller("ml.m5.xlarge")],
     )
+    mixed = cdk.Stack(app, "Mixed", env=cdk.Environment(account=stack.account, region=stack.region))
+    own = ec2.Subnet.from_subnet_attributes(
+        mixed, "Own", subnet_id="subnet-0123456789abcdef1", availability_zone="us-west-2a"
+    )
+    HyperPodCluster(
+        mixed,
+        "Train",
+        network=FleetNetwork(mixed, "Network", availability_zone_ids=["usw2-az4"]),
+        groups=[
+            InstanceGroup.controller("ml.m5.xlarge"),
+            InstanceGroup.workers("own", "ml.trn1.32xlarge", count=1, subnets=[own]),
+        ],
+    )
     (made, theirs) = (subnets(make().node.scope), subnets(existing))  # pyright: ignore[reportArgumentType]
     assert f":ec2:{stack.region}:{stack.account}:subnet/*" in made[0]
     assert f":ec2:{stack.region}:*:subnet/*" in theirs[0]
+    assert f":ec2:{stack.region}:*:subnet/*" in subnets(mixed)[0], "a group's own subnet in a network of the fleet's"

@@ -16,6 +16,10 @@ from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
 from llm_fleet_stacks.fleet_stacks import FleetStacks
+from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+from llm_fleet_stacks.metrics_stack import MetricsStack
+from llm_fleet_stacks.monitoring_stack import MonitoringStack
+from llm_fleet_stacks.watch_stack import WatchStack
 from tests.conftest import ENVIRONMENT
 from tests.stacks.test_database_stack import FLEET as WITH_DATABASE
 from tools.synth_environment import ROOT, cdk_context
@@ -34,6 +38,11 @@ clusters:
       controller: {role: controller, type: ml.m5.xlarge, count: 1}
       workers: {role: compute, type: ml.trn1.32xlarge, count: 1, partition: trn1}
 """
+UNPROTECTED = (HyperPodStack, MetricsStack, MonitoringStack, WatchStack)
+"""What others import from, and what is deleted without taking a protection off.
+
+Alarms, topics and clusters are made again; the workspace of metrics and the record of the watch are retained.
+"""
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,8 @@ def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp
     FleetStacks.make(app, parse_fleet(text, directory=ROOT / "examples"), account="111122223333")
     stacks = [cast(cdk.Stack, child) for child in app.node.children if cdk.Stack.is_stack(child)]
     offered = {stack.stack_name: _exported(stack) for stack in stacks}
+    unsafe = [one for one in stacks if offered[one.stack_name] and not one.termination_protection]
+    assert [one.stack_name for one in unsafe if not isinstance(one, UNPROTECTED)] == []
     assembly = app.synth()
     for stack in stacks:
         template = assembly.get_stack_by_name(stack.stack_name).template
