@@ -73,6 +73,7 @@ def _common(config: ServerConfig) -> dict[str, Any]:
         "image": config.image,
         "runtime_version": config.runtime_version,
         "environment": config.environment,
+        "capabilities": config.capabilities,
     }
 
 

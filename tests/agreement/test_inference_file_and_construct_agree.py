@@ -141,6 +141,12 @@ BAD: dict[str, Bad] = {
         edits=("batch_size: 4", "environment: {WANDB_API_KEY: abc}"),
         construct=service(server=lambda: ModelServer.tgi(environment={"WANDB_API_KEY": "abc"})),
     ),
+    "a capability in the words of Linux": Bad(
+        code="LF766",
+        where="services.chat.server.capabilities[0]",
+        edits=("batch_size: 4", "capabilities: [CAP_IPC_LOCK]"),
+        construct=service(server=lambda: ModelServer.tgi(capabilities=("CAP_IPC_LOCK",))),
+    ),
     "a batch of 0": Bad(
         code="LF700",
         where="services.chat.server.batch_size",

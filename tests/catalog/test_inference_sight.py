@@ -1,10 +1,12 @@
 """What the catalog says of scaling and sight is what AWS's own models take."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import botocore.session
 
+from llm_fleet.catalog.ecs_tasks import task_limits
 from llm_fleet.catalog.inference_sight import collector_facts, neuron_health_facts, scaling_facts
 from llm_fleet.catalog.server_metrics import server_metrics
 
@@ -17,6 +19,11 @@ def shape(service: str, name: str) -> Mapping[str, Any]:
 def documentation(service: str, name: str, member: str) -> str:
     found: Any = shape(service, name)
     return str(found.members[member].documentation)
+
+
+def test_a_server_may_have_each_capability_of_ecs_but_all():
+    names = re.findall(r'"([A-Z_]+)"', documentation("ecs", "KernelCapabilities", "add"))
+    assert sorted(names) == sorted(("ALL", *task_limits().capabilities))
 
 
 def test_the_detectors_capability_is_one_of_ecs():

@@ -83,7 +83,8 @@ def test_defaults_are_the_constructs():
     for name in (*Ec2Hosts.__slots__, "capacity"):
         assert getattr(made.hosts, name) == getattr(hosts, name), name
     server = ModelServer.tgi()
-    for name in ("kind", "tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "settings"):
+    sizes = ("tensor_parallel", "batch_size", "sequence_length")
+    for name in ("kind", *sizes, "image", "runtime_version", "capabilities", "settings"):
         assert getattr(made.server, name) == getattr(server, name), name
     for name in AlarmThresholds.__slots__:
         assert getattr(made.config.alarms, name) == getattr(AlarmThresholds(), name), name

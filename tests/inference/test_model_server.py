@@ -22,7 +22,7 @@ MAKERS: Mapping[ServerKind, Callable[..., ModelServer]] = {
     ServerKind.AWS_VLLM: ModelServer.aws_vllm,
     ServerKind.AWS_VLLM_NEURON: ModelServer.aws_vllm_neuron,
 }
-COMMON = {"tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment"}
+COMMON = {"tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment", "capabilities"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,8 @@ class TaskLimits:
     """`nofile` of a server: every stream of an answer is an open file."""
     shared_memory_mib: int
     """`/dev/shm` of a server, whose processes share tensors through it."""
+    capabilities: tuple[str, ...]
+    """Linux capabilities that a container may be given, in ECS's words."""
 
 
 def task_limits() -> TaskLimits:
@@ -41,6 +43,7 @@ def task_limits() -> TaskLimits:
         log_buffer=facts["log_buffer"],
         open_files=facts["open_files"],
         shared_memory_mib=facts["shared_memory_mib"],
+        capabilities=tuple(facts["capabilities"]),
     )
 
 

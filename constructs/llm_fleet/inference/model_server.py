@@ -21,7 +21,7 @@ class ModelServer:
 
     To change from one to another is one word, as sizes have one name for all: `tensor_parallel`, `batch_size` and
     `sequence_length` become each server's own. Raises `FleetError` (LF700, LF701, LF703, LF704, LF707 to
-    LF709) for what no server takes; on which instances it runs is checked by the service.
+    LF709, LF766) for what no server takes; on which instances it runs is checked by the service.
     """
 
     kind: ServerKind
@@ -40,6 +40,9 @@ class ModelServer:
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Further environment variables of the container. Default: none. Those that the service sets by itself are refused
     (LF708), and so is what looks like a secret (LF709): everyone who may describe a task definition can read it."""
+    capabilities: Sequence[str] = ()
+    """Linux capabilities of the container beyond Docker's default ones, in ECS's words, e.g. `("IPC_LOCK",)` (LF766).
+    Default: none; see `docs/constructs/inference-service.md` for when the Neuron runtime may need one."""
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """What else it was told, by the arguments of the method that made it."""
 
@@ -62,6 +65,7 @@ class ModelServer:
         image: str | None = None,
         runtime_version: str | None = None,
         environment: Mapping[str, str] | None = None,
+        capabilities: Sequence[str] = (),
         cast_type: str | None = None,
         max_input_tokens: int | None = None,
         max_batch_prefill_tokens: int | None = None,
@@ -107,6 +111,7 @@ class ModelServer:
         image: str | None = None,
         runtime_version: str | None = None,
         environment: Mapping[str, str] | None = None,
+        capabilities: Sequence[str] = (),
         task: str | None = None,
         allow_non_cached_model: bool | None = None,
         chat_template: str | None = None,
@@ -134,6 +139,7 @@ class ModelServer:
         image: str | None = None,
         runtime_version: str | None = None,
         environment: Mapping[str, str] | None = None,
+        capabilities: Sequence[str] = (),
         compiled_artifacts: str | None = None,
         additional_config: Mapping[str, Any] | None = None,
         chat_template: str | None = None,
@@ -163,6 +169,7 @@ class ModelServer:
         image: str | None = None,
         runtime_version: str | None = None,
         environment: Mapping[str, str] | None = None,
+        capabilities: Sequence[str] = (),
         compilation_timeout_seconds: int | None = None,
         engine_ready_timeout_seconds: int | None = None,
         execute_model_timeout_seconds: int | None = None,
@@ -182,7 +189,10 @@ class ModelServer:
         return cls(kind=ServerKind.AWS_VLLM_NEURON, **given)
 
 
-_COMMON = ("tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment")
+_COMMON = (
+    *("tensor_parallel", "batch_size", "sequence_length"),
+    *("image", "runtime_version", "environment", "capabilities"),
+)
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

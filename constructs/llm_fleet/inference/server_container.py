@@ -51,7 +51,7 @@ def server_container(
         ]
         or None,
         port_mappings=[ecs.CfnTaskDefinition.PortMappingProperty(container_port=process.port, protocol="tcp")],
-        linux_parameters=_linux(instance, capacity),
+        linux_parameters=_linux(instance, capacity, process.capabilities),
         resource_requirements=_all_devices() if capacity is Capacity.MANAGED_INSTANCES else None,
         ulimits=[
             # Every stream of an answer is an open file.
@@ -83,16 +83,19 @@ def stop_seconds(process: ServerProcess, capacity: Capacity) -> int:
     return min(wanted, limits.stop_seconds_managed) if capacity is Capacity.MANAGED_INSTANCES else wanted
 
 
-def _linux(instance: NeuronInstance, capacity: Capacity) -> ecs.CfnTaskDefinition.LinuxParametersProperty:
+def _linux(
+    instance: NeuronInstance, capacity: Capacity, capabilities: tuple[str, ...]
+) -> ecs.CfnTaskDefinition.LinuxParametersProperty:
     """Return the devices, one by one: on EC2 hosts ECS knows no Neuron device as a resource.
 
-    No capability is added: SYS_ADMIN is close to root on the host. assumption: aws-vllm-needs-no-capabilities
+    `capabilities`: only those that the user asked for. assumption: aws-vllm-needs-no-capabilities
     """
     devices = [
         ecs.CfnTaskDefinition.DeviceProperty(host_path=path, container_path=path, permissions=["read", "write"])
         for path in instance.device_paths
     ]
     return ecs.CfnTaskDefinition.LinuxParametersProperty(
+        capabilities=ecs.CfnTaskDefinition.KernelCapabilitiesProperty(add=list(capabilities)) if capabilities else None,
         devices=devices if capacity is Capacity.EC2 else None,
         # A first process that hands signals on and buries the dead: the servers start others.
         init_process_enabled=True,

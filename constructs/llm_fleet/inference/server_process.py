@@ -35,6 +35,8 @@ class ServerProcess:
     answer would be cut off when a task stops, and Hugging Face's of vLLM takes arguments apart at blanks."""
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    capabilities: tuple[str, ...]
+    """Linux capabilities beyond Docker's default ones."""
     api_key_variable: str
     """The environment variable whose value clients must have as bearer token; its value comes from a secret."""
     hub_token_variable: str
@@ -92,6 +94,7 @@ def server_process(
             **_variables(server),
             **server.environment,
         },
+        capabilities=tuple(server.capabilities),
         api_key_variable="API_KEY" if server.kind is ServerKind.TGI else "VLLM_API_KEY",
         hub_token_variable="HF_TOKEN",  # noqa: S106 - a name
         port=facts.port,

@@ -373,6 +373,7 @@ class Code(AnyCode):
     SERVICE_REGION = "LF763", "an image that differs by region, in a stack of no known region"
     SERVICE_WITHOUT_KEY = "LF764", "the API key of a service that asks for none"
     SERVICE_SICK_HOSTS = "LF765", "sick hosts to be replaced where nobody watches them"
+    SERVER_CAPABILITY = "LF766", "a Linux capability that ECS does not give to a model server"
 
     # LF77x scaling and sight of an inference service
     SCALING_COUNT = "LF770", "a number of tasks that no service has"

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from llm_fleet import Ec2Hosts, ManagedHosts, Model, ModelServer
 from llm_fleet.catalog.ecs_tasks import task_memory_mib
 from llm_fleet.catalog.neuron_devices import neuron_instance
-from tests.inference.service.conftest import TOKEN_SECRET, Served
+from tests.inference.service.conftest import TOKEN_SECRET, MakeService, Served
 
 
 def environment(container: dict[str, Any]) -> dict[str, Any]:
@@ -112,6 +113,19 @@ def test_limits_and_first_process(talk: Served):
     assert server["LinuxParameters"]["InitProcessEnabled"] is True
     assert server["LinuxParameters"]["SharedMemorySize"] == 1024
     assert "Privileged" not in server
+
+
+@pytest.mark.parametrize(
+    "hosts", [Ec2Hosts(instance_type="inf2.24xlarge"), ManagedHosts(instance_type="inf2.24xlarge")]
+)
+def test_capabilities_are_added_where_they_are_asked_for(
+    hosts: Ec2Hosts | ManagedHosts, make: MakeService, talk: Served
+):
+    assert "Capabilities" not in talk.containers["server"]["LinuxParameters"]
+    server = ModelServer.aws_vllm(capabilities=["IPC_LOCK", "SYS_ADMIN"])
+    model = Model.from_hub("meta-llama/Llama-3.1-8B-Instruct")
+    served = Served(make(server=server, model=model, hosts=hosts))
+    assert served.containers["server"]["LinuxParameters"]["Capabilities"] == {"Add": ["IPC_LOCK", "SYS_ADMIN"]}
 
 
 def test_managed_instances_take_no_size_of_shared_memory(managed: Served):

@@ -1,6 +1,6 @@
 """Model servers as rules see them, for tests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ class AServer:
     sequence_length: int = 4096
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    capabilities: Sequence[str] = ()
 
 
 TOKEN = "${Token[TOKEN.42]}"

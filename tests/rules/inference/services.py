@@ -15,6 +15,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "image": None,
         "runtime_version": None,
         "environment": {},
+        "capabilities": (),
         "tensor_parallel": None,
         "batch_size": 4,
         "sequence_length": 4096,

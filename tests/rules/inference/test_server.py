@@ -94,6 +94,31 @@ def test_variables_that_pass() -> None:
     assert check_server(AServer(environment=good)) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("CAP_IPC_LOCK", "write IPC_LOCK"),
+        ("ipc_lock", "write IPC_LOCK"),
+        ("ALL", "write each capability"),
+        ("BPF", "one of those allowed"),
+        (7, "one of those allowed"),
+    ],
+)
+def test_a_capability_that_no_server_is_given(name: Any, remedy: str) -> None:
+    (problem,) = check_server(AServer(capabilities=("SYS_NICE", name)))
+    assert (problem.code.value, problem.path) == ("LF766", ("capabilities", 1))
+    assert remedy in problem.remedy
+    assert "IPC_LOCK, " in str(problem.allowed)
+
+
+def test_capabilities_are_a_list_in_which_each_is_once() -> None:
+    (twice,) = check_server(AServer(capabilities=("IPC_LOCK", "IPC_LOCK")))
+    assert (twice.code.value, twice.path, twice.remedy) == ("LF766", ("capabilities", 1), "write it once")
+    (text,) = check_server(AServer(capabilities="IPC_LOCK"))
+    assert (text.code.value, text.path) == ("LF766", ("capabilities",))
+    assert check_server(AServer(capabilities=["SYS_ADMIN", "IPC_LOCK", TOKEN])) == []
+
+
 def test_a_misspelt_setting_is_mended_and_one_of_another_server_named() -> None:
     assert check_server(AServer(settings={"max_waiting_token": 3}))[0].remedy == "write 'max_waiting_tokens'"
     assert "hugging-face-vllm and aws-vllm" in check_server(AServer(settings={"tool_call_parser": "x"}))[0].remedy

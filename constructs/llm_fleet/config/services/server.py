@@ -8,7 +8,10 @@ from pydantic import Field
 from llm_fleet.config.model import FleetModel
 
 _OF_ALL = frozenset(
-    {"kind", "tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment"}
+    {
+        *("kind", "tensor_parallel", "batch_size", "sequence_length"),
+        *("image", "runtime_version", "environment", "capabilities"),
+    }
 )
 
 
@@ -34,6 +37,7 @@ class ServerConfig(FleetModel):
         "port": "leave it out: every server listens at 8080 in an interface of its own",
         "env": "write `environment`",
         "variables": "write `environment`",
+        "cap_add": "write `capabilities`",
     }
 
     tensor_parallel: int | None = None
@@ -49,6 +53,8 @@ class ServerConfig(FleetModel):
 
     environment: Mapping[str, str] = {}
     """Further environment variables of the container, by name; no secrets. Default: none."""
+    capabilities: tuple[str, ...] = ()
+    """Linux capabilities that the container has beyond Docker's default ones, e.g. `IPC_LOCK`. Default: none."""
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -102,6 +102,12 @@ SERVER: Mapping[str, Form] = {
         remedy='write environment={"NEURON_RT_LOG_LEVEL": "INFO"}',
         secret=True,
     ),
+    "capabilities": Form(
+        wanted="a tuple or list of texts",
+        types=(tuple, list),
+        code=Code.SERVER_CAPABILITY,
+        remedy='write capabilities=("IPC_LOCK",): a tuple, of one capability as well',
+    ),
 }
 KIND = Form(
     wanted=" or ".join(f"ServerKind.{each.name}" for each in ServerKind),

@@ -53,6 +53,11 @@ class ServerLike(Protocol):
         """Further environment variables of its container, by name."""
         ...
 
+    @property
+    def capabilities(self) -> Sequence[str]:
+        """Linux capabilities that its container has beyond Docker's default ones."""
+        ...
+
 
 class ShapeLike(Protocol):
     """How large a model is (`ModelShape`)."""

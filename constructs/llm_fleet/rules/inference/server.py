@@ -2,6 +2,7 @@
 
 import re
 
+from llm_fleet.catalog.ecs_tasks import task_limits
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_servers import ModelServerFacts, image_account, image_regions, model_servers
 from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, sizes_of
@@ -47,6 +48,7 @@ def check_server(server: ServerLike) -> list[Problem]:
         ),
         *check_settings(server, sizes_are_known=not sizes),
         *check_environment(server),
+        *_check_capabilities(server),
         *_check_image(server),
     ]
 
@@ -127,6 +129,48 @@ def _check_region(server: ServerLike, region: str | None) -> list[Problem]:
             allowed=", ".join(image_regions(table)),
         )
     ]
+
+
+def _check_capabilities(server: ServerLike) -> list[Problem]:
+    given, allowed = server.capabilities, task_limits().capabilities
+    if not isinstance(given, tuple | list):
+        return []  # reported by its form
+    return [
+        _wrong_capability(index, name, again=name in given[:index])
+        for index, name in enumerate(given)
+        if not is_unresolved(name) and (name not in allowed or name in given[:index])
+    ]
+
+
+def _wrong_capability(index: int, name: object, *, again: bool) -> Problem:
+    allowed = task_limits().capabilities
+    bare = str(name).upper().removeprefix("CAP_")
+    path, listed = ("capabilities", index), ", ".join(allowed)
+    if again:
+        return Problem(
+            code=Code.SERVER_CAPABILITY,
+            message="this capability is in the list twice",
+            remedy="write it once",
+            path=path,
+            value=name,
+        )
+    if bare == "ALL":
+        return Problem(
+            code=Code.SERVER_CAPABILITY,
+            message="ALL makes the server root on its host",
+            remedy="write each capability that the server needs, e.g. IPC_LOCK",
+            path=path,
+            value=name,
+            allowed=listed,
+        )
+    return Problem(
+        code=Code.SERVER_CAPABILITY,
+        message="this is not a Linux capability that ECS adds to a container",
+        remedy=f"write {bare}" if bare in allowed else "write one of those allowed, or leave it out",
+        path=path,
+        value=name,
+        allowed=listed,
+    )
 
 
 def _check_image(server: ServerLike) -> list[Problem]:
