@@ -16,12 +16,32 @@ CODE = ("constructs", "stacks", "lifecycle_scripts", "local_aws", "drill", "loca
 REGISTER = "constructs/llm_fleet/catalog/data/assumptions/"
 CITATION = re.compile(r"\bassumption(?:\":?|:)?\s+\"?((?:[a-z0-9]+-)+[a-z0-9]+)\b")
 """`assumption: <id>`, `Source: assumption <id>`, and the key `assumption` of data. An id has at least one hyphen."""
+_PAPERS = r"(?:documents?|documentation|pages?|sources?|guides?|manuals?|references?)"
+_SAY = r"(?:say|state|prove|document|mention|describe|specify|confirm|explain)"
+_SAYS = r"(?:says?|states?|names?|proves?|documents?|mentions?|describes?|specif(?:y|ies)|lists?|confirms?|explains?)"
+_WHO = (
+    r"(?:AWS|Amazon|SageMaker|HyperPod|EC2|ECS|FSx|S3|IAM|CloudFormation|CloudWatch|ParallelCluster|Slurm|Neuron|Studio"
+    rf"|Step Functions|{_PAPERS})"
+)
+_TRIED = r"(?:tried|tested|seen|run|ran|proven|checked|confirmed|measured|observed|verified)"
 DOUBT = re.compile(
-    r"\bunverified\b|\bnot (?:been )?verified\b|\bundocumented\b|\bnot documented\b|\bdocumented nowhere\b"
-    r"|\bno (?:other )?(?:document|page|source)s?(?: of AWS(?:'s)?)?(?: that we (?:found|could read))? "
-    r"(?:say|name|prove|document)s?\b"
-    r"|\bin no document\b|\b(?:what|only) documents say\b|\bno call was made\b"
-    r"|\bAWS (?:does not (?:say|document)|documents no)\b|\bnot seen on an AMI\b|\bnever tried on AWS\b",
+    "|".join(
+        (
+            r"\bunverified\b|\bunproven\b|\bunconfirmed\b|\buntested\b|\bundocumented\b|\bin no document\b",
+            r"\bnot (?:been )?verified\b|\bnot documented\b|\b(?:documented|stated|described) nowhere\b",
+            r"\bnowhere (?:documented|stated|described|said)\b|\b(?:what|only) documents say\b",
+            rf"\bno (?:\w+ )?{_PAPERS}(?: of \w+(?:'s)?)?(?: that we (?:found|read|could read))? {_SAYS}\b",
+            rf"\b{_WHO}(?:'s \w+)? (?:does not|do not|doesn't|don't|never) {_SAY}s?\b|\bAWS documents no\b",
+            r"\bno call was made\b|\b(?:was|were) (?:not|never) tried\b|\bnot seen on an AMI\b",
+            rf"\b(?:not|never) (?:been )?{_TRIED}(?: \w+){{0,2}} (?:on|in|with|against|without) "
+            r"(?:AWS|HyperPod|SageMaker|EC2|(?:an? |the |real )+(?:account|AMI|hardware|GPU)|an instance)\b",
+            r"\b(?:no one|nobody) (?:has )?(?:tried|tested|checked|confirmed|verified)\b",
+            r"\b(?:unknown|unclear|is not known|not clear) (?:whether|if)\b|\bas far as (?:we|is) know",
+            r"\bwhether [^.;]{1,80} (?:is|was|were) (?:not|never) (?:tried|tested|known|documented|clear|proven)\b",
+            r"\bfrom memory\b|\bpresumabl[ey]\b|\bsupposedly\b",
+            r"\bwe (?:assume|believe|suppose|guess)\b|\bit is (?:assumed|supposed)\b",
+        )
+    ),
     re.IGNORECASE,
 )
 """The words in which code and docs say that something is not proven."""

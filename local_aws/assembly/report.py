@@ -33,7 +33,7 @@ class StackReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentReport:
-    """All stacks of an assembly, in the order of the work. After a failure the rest was not tried."""
+    """All stacks of an assembly, in the order of the work. After a failure the rest is not deployed."""
 
     stacks: tuple[StackReport, ...]
 

@@ -152,5 +152,35 @@ def test_doubt_is_found_and_an_entry_answers_it(name: str, text: str):
     assert doubts(name, answered) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "It was not tried on AWS.", "This was never tried.", "It was not run on an instance.", "Not run on AWS.",
+        "SageMaker does not say which one.", "AWS's documentation does not mention it.", "The guide never states it.",
+        "No AWS page mentions it.", "no document says so", "No page of AWS's says it.", "no source confirms the number",
+        "Unknown whether it waits.", "It is not known whether it waits.", "Whether it waits is not documented.",
+        "Written from memory.", "as far as we know", "Presumably it waits.", "We assume that it waits.",
+        "It is assumed that it waits.", "No one has tried it.", "Nobody has verified it.", "It is untested.",
+        "This is stated nowhere.", "nowhere documented", "not proven without an account", "not tested on real hardware",
+    ],
+)  # fmt: skip
+def test_ordinary_words_of_doubt_are_found(words: str):
+    assert doubts("a.md", f"# Title\n\n{words}\n") == [words]
+    assert doubts("a.py", f"# {words}\n") == [words]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "`None` where no source tells it.", "A file of another system is never tried.",
+        "The file does not say whether.", "Commands, in order; nobody ran them.",
+        "an image that does not run on the instance", "The node refuses to guess.", "It documents its own limits.",
+        "Quotas are not tried by the emulation.", "not known to boot on",
+    ],
+)  # fmt: skip
+def test_plain_statements_are_no_doubt(words: str):
+    assert doubts("a.md", words) == []
+
+
 def test_citations_are_read_over_the_end_of_a_line():
     assert cited_in("# Source: assumption\n#   a-b and assumption: c-d, assumptions in general") == ["a-b", "c-d"]

@@ -78,7 +78,8 @@ class SlurmDatabase(Construct):
 
         - `subnets`: in two AZs or more. Default: subnets of the network's own for databases.
         - `require_tls`: refuse clients that do not encrypt. Default: they are refused, as in AWS's own template for
-          ParallelCluster. Whether HyperPod's slurmdbd encrypts is nowhere documented.
+          ParallelCluster. Whether HyperPod's slurmdbd encrypts is nowhere documented:
+          assumption: hyperpod-slurmdbd-connects-with-tls
         - `encryption_key`: of storage and secrets. Default: the keys `aws/rds` and `aws/secretsmanager`.
         - `deletion_protection`: default, as long as it is retained.
         """

@@ -42,7 +42,8 @@ def detector_container(
     """Return the node problem detector, which reads the kernel's log.
 
     Neuron's own task definition makes it privileged. Reading /dev/kmsg takes the device and, where `dmesg_restrict` is
-    set, the capability SYSLOG (Linux, kernel/printk), so it gets these two and no more. Not run on AWS.
+    set, the capability SYSLOG (Linux, kernel/printk), so it gets these two and no more. Not run on AWS:
+    assumption: neuron-health-without-privilege
     """
     facts = neuron_health_facts()
     rules = shlex.quote(json.dumps(detector_rules(), separators=(",", ":")))

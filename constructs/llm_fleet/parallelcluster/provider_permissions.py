@@ -120,13 +120,14 @@ def _scripts(configuration: Mapping[str, Any], place: Place) -> tuple[Permission
 def _existing_fsx(configuration: Mapping[str, Any]) -> tuple[Permission, ...]:
     if not has_existing_fsx(configuration):
         return ()
+    # assumption: parallelcluster-provider-reads-fsx-on-any-resource
     return (
         Permission(
             sid="ExistingFsx",
             actions=_FSX_READS,
             resources=("*",),
             reason="its validators look existing file systems up; these actions know no resource in the service "
-            "authorization reference, and the provider's own statement names ARNs; whether those suffice was not tried",
+            "authorization reference, and the provider's own statement names ARNs",
         ),
     )
 

@@ -109,7 +109,7 @@ def _check_repeated_types(group: GroupLike) -> list[Problem]:
 def _check_mixed_types(group: GroupLike) -> list[Problem]:
     """One image serves the whole group, so its types share an architecture; and a job finds one kind of accelerator.
 
-    The first follows from `ImageId` being the group's; the second is our own rule: AWS does not state it.
+    The first follows from `ImageId` being the group's; the second is our own rule.
     """
     known = {name: facts for name in group.instance_types if (facts := facts_of(name))}
     kinds = {

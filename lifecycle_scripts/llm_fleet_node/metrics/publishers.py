@@ -70,6 +70,7 @@ class ToPrometheus:
     """Remote write to a workspace of Amazon Managed Service for Prometheus.
 
     docs.aws.amazon.com/prometheus/latest/userguide/AMP-APIReference-RemoteWrite.html
+    assumption: prometheus-workspace-takes-remote-write
     """
 
     def __init__(self, settings: Settings, aws: Aws) -> None:

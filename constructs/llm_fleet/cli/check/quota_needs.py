@@ -33,6 +33,7 @@ def quota_needs(fleet: Fleet) -> list[QuotaNeed]:
 
 
 def _machines(machines: Iterable[Machines]) -> Iterator[QuotaNeed]:
+    """A training plan itself takes none: assumption: training-plans-need-no-quota."""
     for one in machines:
         if not one.instance_type or not one.count:
             continue

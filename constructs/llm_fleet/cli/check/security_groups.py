@@ -20,7 +20,7 @@ _ALL: _Range = ("-1", None)
 
 
 def security_group(account: Account, group_id: str) -> SecurityGroup | None:
-    """Return a security group; `None` when there is none. Raises `AwsRefusal` when EC2 does not say."""
+    """Return a security group; `None` when there is none. Raises `AwsRefusal` when EC2 refuses to answer."""
     try:
         found = account.ask("ec2", "describe_security_groups", GroupIds=[group_id])["SecurityGroups"]
     except AwsRefusal as refusal:

@@ -1,4 +1,7 @@
-"""The commands of AWS that open a session, as words: no shell reads them on this machine."""
+"""The commands of AWS that open a session, as words: no shell reads them on this machine.
+
+assumption: hyperpod-takes-session-documents
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""A page of a package index (PEP 503, 658, 691): the files of one package, with the checksums that it vouches for."""
+"""A page of a package index (PEP 503, 658, 691): the files of one package, with the checksums that it vouches for.
+
+assumption: neuron-package-index-as-pep-503
+"""
 
 import json
 import re

@@ -28,6 +28,7 @@ from llm_fleet.cli.session.target import Target
 from llm_fleet.rules.codes import Code
 
 _DOCUMENT = "AWS-StartNonInteractiveCommand"
+"""assumption: hyperpod-takes-session-documents"""
 _LONGEST = 65_535
 _PAUSES = (1.0, 3.0, 9.0)
 """Seconds before a session that was cut off or throttled is started again."""

@@ -49,7 +49,9 @@ def _metric(metric: MetricLike, earlier: list[str]) -> Iterator[Problem]:
 
 
 def _regex(regex: str) -> Iterator[Problem]:
-    """SageMaker does not say which dialect it reads; what Python's `re` cannot read is hardly one of any."""
+    """SageMaker does not say which dialect it reads; what Python's `re` cannot read is hardly one of any:
+    assumption: training-metric-regex-dialect
+    """
     if is_unresolved(regex):
         return
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Regex")
