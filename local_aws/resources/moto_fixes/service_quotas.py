@@ -4,7 +4,7 @@ What an account has is what a test gives it (`LocalAws.give_account`). Other quo
 carries; those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
 accelerators, but for those under `granted`, which every account has. Codes are AWS's where they are known, else worked
 out from the name, and the same each time.
-A request for more is kept as PENDING: nobody answers it here.
+A request for more is kept as PENDING: nobody answers it here. A quota of resources that moto counts is applied too.
 
 Source: model botocore service-quotas RequestServiceQuotaIncrease
 Source: model botocore service-quotas NoSuchResourceException
@@ -20,10 +20,13 @@ from time import time
 from typing import Any
 
 import botocore.session
+from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.models import EC2Backend
 from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
 from moto.servicequotas.responses import ServiceQuotasResponse
 
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation
+from local_aws.resources.moto_fixes.kept_members import once
 
 _SERVICE = "service-quotas"
 _INVALID = "IllegalArgumentException"
@@ -51,6 +54,8 @@ def install() -> None:
     responses: Any = ServiceQuotasResponse
     # moto has a method of its own for this one, under the name that it makes of `AWS`.
     responses.list_aws_default_service_quotas = responses.list_a_w_s_default_service_quotas
+    if once(EC2Backend, "address_quota"):
+        EC2Backend.allocate_address = _within_quota(EC2Backend.allocate_address)
 
 
 def give_quotas(account: str, region: str, quotas: dict[str, dict[str, float]]) -> None:
@@ -58,6 +63,23 @@ def give_quotas(account: str, region: str, quotas: dict[str, dict[str, float]]) 
     granted = _granted.setdefault((account, region), {})
     for service, values in quotas.items():
         granted.update({(service, name): float(value) for name, value in values.items()})
+
+
+def _within_quota(as_moto_does: Any) -> Any:
+    """Refuse an Elastic IP address above the quota of the account and Region.
+
+    Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-11)
+    Source: recorded aws/aws-parallelcluster#1734, text of the error (2020-04-12)
+    """
+
+    def allocate_address(self: Any, *args: Any, **named: Any) -> Any:
+        name = "EC2-VPC Elastic IPs"
+        granted = _granted.get((self.account_id, self.region_name), {})
+        if len(self.addresses) >= granted.get(("ec2", name), _defaults("ec2")[name]):
+            raise EC2ClientError("AddressLimitExceeded", "The maximum number of addresses has been reached.")
+        return as_moto_does(self, *args, **named)
+
+    return allocate_address
 
 
 def _list_granted(response: Any, asked: dict[str, Any]) -> dict[str, Any]:

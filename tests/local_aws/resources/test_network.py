@@ -6,7 +6,8 @@ import pytest
 
 from local_aws.resource_provider import Created, ResourceFailed
 from local_aws.resources.moto_fixes.endpoint_services import take_endpoint_services
-from tests.local_aws.resources.support import Deployer, Network, trust
+from local_aws.resources.moto_fixes.service_quotas import give_quotas
+from tests.local_aws.resources.support import ACCOUNT, REGION, Deployer, Network, trust
 
 
 def one(found: dict[str, Any]) -> Any:
@@ -258,3 +259,19 @@ def test_a_rule_outward_takes_away_that_everything_may_go_out(deployer: Deployer
     rule |= {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2}
     deployer.create(kind, **rule, CidrIp="10.0.0.0/8")
     assert addresses() == ["0.0.0.0/1", "10.0.0.0/8", "128.0.0.0/1"]
+
+
+def test_elastic_ip_addresses_end_at_the_quota(deployer: Deployer) -> None:
+    """AWS's default is five in a Region; what is released may be allocated again, and more may be granted."""
+    made, name = Made(deployer), "EC2-VPC Elastic IPs"
+    for _ in range(5 - len(deployer.client("ec2").describe_addresses()["Addresses"])):
+        made.make("AWS::EC2::EIP", Domain="vpc")
+    with pytest.raises(
+        ResourceFailed, match=r"AddressLimitExceeded.*The maximum number of addresses has been reached\."
+    ):
+        deployer.create("AWS::EC2::EIP", Domain="vpc")
+    give_quotas(ACCOUNT, REGION, {"ec2": {name: 6}})
+    made.make("AWS::EC2::EIP", Domain="vpc")
+    give_quotas(ACCOUNT, REGION, {"ec2": {name: 5}})
+    made.take_down()
+    deployer.delete("AWS::EC2::EIP", deployer.create("AWS::EC2::EIP", Domain="vpc"), Domain="vpc")
