@@ -107,20 +107,16 @@ class Assembly:
         strong = value.get("Fn::ImportValue")
         return self._exports.get(strong) if isinstance(strong, str) else None
 
-    def taken(self, value: Any, *, strong: bool = True) -> Iterator[tuple[str, Any]]:
-        """Give the producer and the output's value of every reference across stacks within `value`.
-
-        `strong`: default, strong references too; `False`, weak ones alone.
-        """
+    def taken(self, value: Any) -> Iterator[tuple[str, Any]]:
+        """Give the producer and the output's value of every reference across stacks within `value`."""
         if isinstance(value, dict):
             if (output := self.output(cast(Json, value))) is not None:
-                if strong or "Fn::ImportValue" not in value:
-                    yield output
+                yield output
                 return
             value = list(cast(Json, value).values())
         if isinstance(value, list):
             for one in cast("list[Any]", value):
-                yield from self.taken(one, strong=strong)
+                yield from self.taken(one)
 
     def used_by(self, resource: Resource) -> list[Resource]:
         """Return the resources that `resource` refers to or is said to depend on, in whichever stack, each once."""

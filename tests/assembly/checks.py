@@ -1,6 +1,6 @@
 """What no single template shows: mistakes between the stacks of one assembly. Each check returns its findings.
 
-The last one compares two assemblies, of a fleet before and after a change.
+`replaced` compares two assemblies, of a fleet before and after a change.
 """
 
 import json
@@ -152,7 +152,25 @@ def undeletable(assembly: Assembly) -> list[str]:
     return [*dict.fromkeys(late), *held]
 
 
-EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable, *SILENT_CHECKS)
+def weak_references(assembly: Assembly) -> list[str]:
+    """Return what takes a value of another stack by `Fn::GetStackOutput`, and goes on with an old one.
+
+    The CDK's command line skips a stack whose template is the same, and this is the same text whatever the output's
+    value is. With `Fn::ImportValue` CloudFormation refuses to change an export in use: the update fails instead.
+    Source: document
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
+    (2026-07)
+    """
+    return [
+        f"{stack}.{name} takes a value by a weak reference"
+        for stack, template in assembly.templates.items()
+        for part in ("Resources", "Outputs")
+        for name, body in template.get(part, {}).items()
+        if '"Fn::GetStackOutput"' in json.dumps(body)
+    ]
+
+
+EVERY_CHECK = (rules_twice, ways_out_lost, names_twice, undeletable, weak_references, *SILENT_CHECKS)
 """What is asked of every assembly."""
 
 
@@ -177,26 +195,6 @@ def replaced(before: Assembly, after: Assembly) -> set[str]:
         if not more:
             return changed
         changed |= more
-
-
-def consumers_skipped(before: Assembly, after: Assembly) -> list[str]:
-    """Return each stack that goes on with the value of a resource which an update replaces, because it is not updated.
-
-    The CDK's command line skips a stack whose template is the same, and `Fn::GetStackOutput` is the same text whatever
-    the output's value is. A strong reference (`Fn::ImportValue`) is no finding: CloudFormation refuses to change an
-    export that is in use, so that the update fails instead.
-    Source: document
-    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-getstackoutput.html
-    (2026-07)
-    """
-    gone = replaced(before, after)
-    return [
-        f"{stack} keeps the value that {producer} had of {', '.join(sorted(lost))}"
-        for stack, template in after.templates.items()
-        if template == before.templates.get(stack)
-        for producer, value in after.taken(template.get("Resources", {}), strong=False)
-        if (lost := {f"{producer}.{name}" for name in _names_in(value)} & gone)
-    ]
 
 
 def _create_only(resource: Resource) -> list[Any]:

@@ -19,7 +19,7 @@ from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
 from local_aws.client import LocalAws
 from tests.assembly.assembly import Assembly
-from tests.assembly.checks import consumers_skipped, replaced
+from tests.assembly.checks import replaced, weak_references
 from tests.assembly.fleets import merge, synthesize
 from tests.day_two.deployed import REGION, DeployedFleet, Done, Place
 from tests.deployment.inference_on_aws import BUCKET, PREFIX, lay_model
@@ -154,7 +154,7 @@ def _as_told(done: Done, paths: Mapping[Place, tuple[str, str]], told: Mapping[s
 def _disagreements(plan: Section, done: Done, before: Path, after: Path) -> list[str]:
     """Compare with the schemas, and with the plan."""
     old, new = (Assembly.read(one, account="123456789012") for one in (before, after))
-    found = consumers_skipped(old, new)
+    found = weak_references(new)
     gone = replaced(old, new)
     kinds = {(one["stack"], one["logical_id"]): one["what"] for one in plan.data["resources"]}
     certain = {one["stack"] for one in plan.data["refused_updates"] if one["certain"]}
