@@ -25,7 +25,14 @@ from tests.day_two.deployed import REGION, DeployedFleet, Done, Place
 from tests.deployment.inference_on_aws import BUCKET, PREFIX, lay_model
 
 DATA, JOBS, REFUSED, ADDRESS = "LF1086", "LF1087", "LF1088", "LF1089"
-_HOLDS_DATA = ("AWS::DynamoDB::Table", "AWS::FSx::FileSystem", "AWS::FSx::Volume", "AWS::KMS::Key", "AWS::S3::Bucket")
+_HOLDS_DATA = (
+    "AWS::DynamoDB::Table",
+    "AWS::FSx::FileSystem",
+    "AWS::FSx::Volume",
+    "AWS::KMS::Key",
+    "AWS::RDS::DBCluster",
+    "AWS::S3::Bucket",
+)
 _ALLOWED: Mapping[str | None, set[str | None]] = {
     "add": {"added"},
     "update": {"changed", "unknown", "maybe_replaced"},
@@ -191,14 +198,25 @@ def _codes(plan: Section) -> set[str]:
 
 
 def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
-    """Return data that was lost or that no stack has any more, and nodes that went, without a word of the plan."""
-    codes = _codes(plan)
-    types = {(one.stack, one.logical_id): one.type for one in Assembly.read(before, account="123456789012").resources}
+    """Return data that was lost or left without a stack, and nodes that went, where the plan does not name them."""
+    stacks = {stack.name: stack for stack in synthesized_stacks(before)}
+    told = {(one["code"], one["stack"], one["where"]) for one in plan.data["losses"]}
+    groups = {(one["stack"], one["group"]) for one in plan.data["hyperpod_groups"] if one["code"] == JOBS}
+
+    def is_told(code: str, place: Place | None) -> bool:
+        return place is not None and (code, place[0], stacks[place[0]].where(place[1])) in told
+
     left = [
-        f"{place} ({outcome})"
+        f"{place} is left behind ({outcome})"
         for place, outcome in done.outcomes.items()
-        if outcome in ("replace", "remove", "keep") and types[place] in _HOLDS_DATA
+        if outcome in ("replace", "remove", "keep")
+        and stacks[place[0]].resources[place[1]]["Type"] in _HOLDS_DATA
+        and not is_told(DATA, place)
     ]
-    found = [f"{one} is lost" for one in done.lost] + [f"{one} is left behind" for one in left]
-    ended = [f"node {one} went" for one in done.ended]
-    return [*(found if DATA not in codes else []), *(ended if JOBS not in codes else [])]
+    lost = [f"{one} ({place}) is lost" for one, place in done.lost.items() if not is_told(DATA, place)]
+    ended = [
+        f"node {one} of {group} in {cluster} went"
+        for one, (cluster, group) in done.ended.items()
+        if not is_told(JOBS, cluster) and (cluster is None or (cluster[0], group) not in groups)
+    ]
+    return [*left, *lost, *ended]

@@ -31,10 +31,10 @@ class Done:
 
     Of stacks that were there before. What a failed update undid is not among them.
     """
-    lost: frozenset[str]
-    """The data that was there before, and is gone."""
-    ended: frozenset[str]
-    """The HyperPod nodes that were there before, and are gone."""
+    lost: Mapping[str, Place | None]
+    """The data that was there before, and is gone: by its id the resource that it was, `None` where no stack had it."""
+    ended: Mapping[str, tuple[Place | None, str]]
+    """The HyperPod nodes that were there before, and are gone: by their ids the cluster, and the group's name."""
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -82,7 +82,10 @@ class DeployedFleet:
                 outcomes[place] = "replace"
             elif place in touched:
                 outcomes[place] = "update"
-        lost, ended = frozenset(data - self._data()), frozenset(nodes - self._nodes())
+        places = {physical_id: place for place, (_, physical_id) in before.items()}
+        lost = {one: places.get(one) for one in data - self._data()}
+        gone = nodes.keys() - self._nodes().keys()
+        ended = {one: (places.get(nodes[one][0]), nodes[one][1]) for one in gone}
         return Done(report=report, outcomes=outcomes, lost=lost, ended=ended)
 
     def restore(self, assembly: Path) -> bool:
@@ -113,23 +116,27 @@ class DeployedFleet:
         }
 
     def _data(self) -> set[str]:
-        """Return the ids of all that holds what cannot be made again."""
+        """Return the ids of all that holds what cannot be made again; a root volume is its file system's."""
         client = self._aws.client
         keys = client("kms").get_paginator("list_keys").paginate()
         return {
             *(one["FileSystemId"] for one in client("fsx").describe_file_systems()["FileSystems"]),
-            *(one["VolumeId"] for one in client("fsx").describe_volumes()["Volumes"]),
+            *(
+                one["VolumeId"]
+                for one in client("fsx").describe_volumes()["Volumes"]
+                if one["OpenZFSConfiguration"].get("ParentVolumeId")
+            ),
             *(one["Name"] for one in client("s3").list_buckets()["Buckets"]),
             *(one["DBClusterIdentifier"] for one in client("rds").describe_db_clusters()["DBClusters"]),
             *client("dynamodb").list_tables()["TableNames"],
             *self._living_keys(one["KeyId"] for page in keys for one in page["Keys"]),
         }
 
-    def _nodes(self) -> set[str]:
-        """Return the ids of the nodes of all HyperPod clusters."""
+    def _nodes(self) -> dict[str, tuple[str, str]]:
+        """Return the nodes of all HyperPod clusters by their ids: the ARN of the cluster, the name of the group."""
         client = self._aws.client("sagemaker")
         return {
-            node["InstanceId"]
+            node["InstanceId"]: (cluster["ClusterArn"], node["InstanceGroupName"])
             for cluster in client.list_clusters()["ClusterSummaries"]
             for node in client.list_cluster_nodes(ClusterName=cluster["ClusterName"])["ClusterNodeSummaries"]
         }

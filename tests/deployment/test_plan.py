@@ -59,14 +59,17 @@ def test_two_more_workers_and_nothing_else(
     assert code == 0
     difference = plan["difference"]
     assert difference["hyperpod_groups"] == [
-        {"group": "worker-group", "what": "from 4 nodes to 6 nodes", "refused": False, "code": None}
+        {
+            **{"stack": "launch-post-ml-cluster", "group": "worker-group", "what": "from 4 nodes to 6 nodes"},
+            **{"refused": False, "code": None},
+        }
     ]
     (cluster,) = [one for one in difference["resources"] if one["type"] == "AWS::SageMaker::Cluster"]
     assert cluster["what"] == "changed"
     assert "InstanceGroups[1].InstanceCount" in cluster["properties"]
     assert {one["what"] for one in difference["resources"]} <= {"changed", "unknown"}
     assert main(["plan", str(file), "--assembly", str(assembly)]) == 0
-    assert "worker-group: from 4 nodes to 6 nodes" in capsys.readouterr().out
+    assert "launch-post-ml-cluster: worker-group: from 4 nodes to 6 nodes" in capsys.readouterr().out
 
 
 def test_a_stack_that_is_not_deployed_yet_is_new(

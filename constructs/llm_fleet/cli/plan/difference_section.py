@@ -124,7 +124,10 @@ def _lost(one: Loss) -> Toned:
 
 def _group(change: GroupChange) -> Toned:
     code = f" [{change.code}]" if change.code else ""
-    return Toned(f"{change.group}: {change.what}{code}", Tone.BAD if change.refused or change.code else Tone.PLAIN)
+    return Toned(
+        f"{change.stack}: {change.group}: {change.what}{code}",
+        Tone.BAD if change.refused or change.code else Tone.PLAIN,
+    )
 
 
 def _row(change: ResourceChange) -> dict[str, Any]:
@@ -170,7 +173,13 @@ def _data(
             for change in changes
         ],
         "hyperpod_groups": [
-            {"group": change.group, "what": change.what, "refused": change.refused, "code": change.code}
+            {
+                "stack": change.stack,
+                "group": change.group,
+                "what": change.what,
+                "refused": change.refused,
+                "code": change.code,
+            }
             for change in groups
         ],
         "parallelclusters": [

@@ -20,8 +20,8 @@ _OF_RUNNING_NODES = ("ImageId", "InstanceRequirements", "InstanceStorageConfigs"
 class GroupChange:
     """What an update does to one instance group."""
 
-    cluster: str
-    """The logical id of the cluster."""
+    stack: str
+    """The stack that has the cluster."""
     group: str
     what: str
     """In words."""
@@ -38,51 +38,51 @@ def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChang
         for logical_id, resource in new.resources.items()
         if resource.get("Type") == _TYPE and logical_id in old.resources
         for change in (
-            *_provisioning(logical_id, old.resources[logical_id], resource),
-            *_of_cluster(logical_id, _groups(old.resources[logical_id]), _groups(resource)),
+            *_provisioning(new.name, old.resources[logical_id], resource),
+            *_of_cluster(new.name, _groups(old.resources[logical_id]), _groups(resource)),
         )
     )
 
 
-def _provisioning(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+def _provisioning(stack: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
     """Warn of another mode of a cluster that runs; assumption: hyperpod-changes-provisioning-mode"""
     before, after = (_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
     if before != after:
         what = f"NodeProvisioningMode from {before} to {after}: HyperPod may refuse it on a running cluster; another "
         what += "cluster name is safe"
-        yield GroupChange(cluster=cluster, group="all groups", what=what, code=PlanCode.REFUSED.value)
+        yield GroupChange(stack=stack, group="all groups", what=what, code=PlanCode.REFUSED.value)
 
 
-def _of_cluster(cluster: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+def _of_cluster(stack: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
     for name, group in new.items():
         if name not in old:
-            yield GroupChange(cluster=cluster, group=name, what=f"added, with {_count(group)}")
+            yield GroupChange(stack=stack, group=name, what=f"added, with {_count(group)}")
             continue
-        yield from _resized(cluster, name, old[name], group)
+        yield from _resized(stack, name, old[name], group)
         for key in _FIXED:
             if _at(old[name], key) != _at(group, key):
                 what = f"{key} cannot change in place: give the group another name, and it is made anew"
                 code = PlanCode.REFUSED.value
-                yield GroupChange(cluster=cluster, group=name, what=what, refused=True, code=code)
+                yield GroupChange(stack=stack, group=name, what=what, refused=True, code=code)
         changed = [key for key in _OF_RUNNING_NODES if _at(old[name], key) != _at(group, key)]
         if changed:
             what = f"{', '.join(changed)} changes: HyperPod may refuse it, leave running nodes as they are, or replace "
             what += "them, with their jobs and what lies on their disks; another group name is safe"
-            yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
+            yield GroupChange(stack=stack, group=name, what=what, code=PlanCode.JOBS.value)
         if _at(old[name], "InstanceType") != _at(group, "InstanceType"):
             one, two = _at(old[name], "InstanceType"), _at(group, "InstanceType")
             what = (
                 f"type from {one} to {two}: HyperPod may refuse it in place, or replace nodes that run jobs; another "
             )
             what += "name is safe"
-            yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
+            yield GroupChange(stack=stack, group=name, what=what, code=PlanCode.JOBS.value)
     for name in old:
         if name not in new:
             what = "removed, with its nodes, the jobs on them and what lies on their disks"
-            yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
+            yield GroupChange(stack=stack, group=name, what=what, code=PlanCode.JOBS.value)
 
 
-def _resized(cluster: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+def _resized(stack: str, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
     before, after = old.get(_COUNT), new.get(_COUNT)
     if before == after:
         return
@@ -92,9 +92,9 @@ def _resized(cluster: str, name: str, old: Mapping[str, Any], new: Mapping[str, 
             ": HyperPod chooses the nodes that go, and jobs on them end; `aws sagemaker batch-delete-cluster-nodes` "
             "lets you choose"
         )
-        yield GroupChange(cluster=cluster, group=name, what=what, code=PlanCode.JOBS.value)
+        yield GroupChange(stack=stack, group=name, what=what, code=PlanCode.JOBS.value)
     else:
-        yield GroupChange(cluster=cluster, group=name, what=what)
+        yield GroupChange(stack=stack, group=name, what=what)
 
 
 def _groups(resource: Mapping[str, Any]) -> dict[str, Any]:
