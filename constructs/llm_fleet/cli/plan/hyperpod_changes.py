@@ -89,8 +89,8 @@ def _resized(stack: str, name: str, old: Mapping[str, Any], new: Mapping[str, An
     what = f"from {_count(old)} to {_count(new)}"
     if isinstance(before, int) and isinstance(after, int) and after < before:
         what += (
-            ": HyperPod chooses the nodes that go, and jobs on them end; `aws sagemaker batch-delete-cluster-nodes` "
-            "lets you choose"
+            ": HyperPod chooses the nodes that go, and jobs on them end; to choose them yourself, call "
+            "BatchDeleteClusterNodes first"
         )
         yield GroupChange(stack=stack, group=name, what=what, code=PlanCode.JOBS.value)
     else:
