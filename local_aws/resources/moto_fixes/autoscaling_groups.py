@@ -4,8 +4,6 @@ moto forgets the lifetime of instances, warm-up, maintenance policy and lifecycl
 all instances in its first subnet, and gives them no security groups of the template's network interfaces.
 
 Source: model botocore autoscaling CreateAutoScalingGroup
-Source: model botocore autoscaling DeleteAutoScalingGroup
-Source: assumption autoscaling-checks-launch-templates
 """
 
 from typing import Any
@@ -68,11 +66,16 @@ def _check(response: Any, given: dict[str, Any]) -> None:
     least, most = int(given.get("MinSize", 0)), int(given.get("MaxSize", 1 << 30))
     wanted = int(given.get("DesiredCapacity", least))
     if not least <= wanted <= most:
-        raise ValidationError(f"Desired capacity:{wanted} must be between the specified min size:{least} and {most}")
+        # Source: model botocore autoscaling CreateAutoScalingGroupType (DesiredCapacity)
+        # Source: recorded banzaicloud/pipeline#3017, text of the error (2020-07-17)
+        raise ValidationError(
+            f"Desired capacity:{wanted} must be between the specified min size:{least} and max size:{most}"
+        )
     template = given.get("LaunchTemplate")
     if not template:
         return
     backend = response.autoscaling_backend.ec2_backend
+    # Source: assumption autoscaling-checks-launch-templates
     try:
         found = (
             backend.get_launch_template(template["LaunchTemplateId"])
@@ -85,9 +88,17 @@ def _check(response: Any, given: dict[str, Any]) -> None:
             f"You must use a valid fully-formed launch template. The specified launch template {template} does not "
             "exist, or not in that version."
         ) from error
+    # Source: assumption autoscaling-checks-launch-templates
     missing = [name for name in ("ImageId", "InstanceType") if name not in version.data]
     if missing:
         raise ValidationError(f"You must use a valid fully-formed launch template. It lacks {', '.join(missing)}")
+    if version.data.get("NetworkInterfaces") and version.data.get("SecurityGroupIds"):
+        # Source: model botocore ec2 RequestLaunchTemplateData (SecurityGroupIds)
+        # Source: recorded traveloka/terraform-aws-autoscaling#38, text of the error (2020-06-30)
+        raise AutoscalingClientError(
+            "InvalidQueryParameter",
+            "Invalid launch template: When a network interface is provided, the security groups must be a part of it.",
+        )
 
 
 def _add_hooks(response: Any, given: dict[str, Any]) -> None:
@@ -112,6 +123,8 @@ def _all_metrics(response: Any, given: dict[str, Any]) -> None:
 
 def _check_hook(response: Any, given: dict[str, Any]) -> None:
     if given["AutoScalingGroupName"] not in response.autoscaling_backend.autoscaling_groups:
+        # Source: model botocore autoscaling PutLifecycleHookType (AutoScalingGroupName)
+        # Source: assumption service-error-texts
         raise ValidationError(f"AutoScalingGroup name not found - null: {given['AutoScalingGroupName']}")
 
 
@@ -126,10 +139,14 @@ def _check_deletion(response: Any, given: dict[str, Any]) -> None:
     if group is None:
         return
     protection = getattr(group, "DeletionProtection", "none")
+    # Source: model botocore autoscaling CreateAutoScalingGroupType (DeletionProtection)
+    # Source: assumption service-error-texts
     if protection == "prevent-all-deletion" or (protection == "prevent-force-deletion" and given.get("ForceDelete")):
         raise AutoscalingClientError(
             "ResourceInUse", f"AutoScalingGroup {group.name} has deletion protection {protection}"
         )
+    # Source: model botocore autoscaling DeleteAutoScalingGroup
+    # Source: recorded ansible/ansible#8503, text of the error (2014-08-07)
     if group.instance_states and not given.get("ForceDelete"):
         raise AutoscalingClientError(
             "ResourceInUse",

@@ -1,10 +1,6 @@
 """Actions of AWS Budgets, of which moto has none: kept, and refused where the budget, the role or the policy is not.
 
 Nothing costs here, so that none is ever carried out.
-
-Source: model botocore budgets CreateBudgetAction
-Source: model botocore budgets NotFoundException
-Source: assumption budget-actions-name-what-exists
 """
 
 import uuid
@@ -37,6 +33,8 @@ def install() -> None:
 def _create(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     account, budget = asked["AccountId"], asked["BudgetName"]
     if budget not in _backend(response, account).budgets[account]:
+        # Source: model botocore budgets CreateBudgetAction (NotFoundException)
+        # Source: assumption service-error-texts
         raise Refused(_MISSING, f"The budget {budget} doesn't exist.")
     _check(response, account, asked)
     action_id = str(uuid.uuid4())
@@ -70,7 +68,10 @@ def _delete(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(response: Any, account: str, action: dict[str, Any]) -> None:
-    """Refuse what names a role or a policy that is not there; the roles of the definition are asked when it acts."""
+    """Refuse what names a role or a policy that is not there; the roles of the definition are asked when it acts.
+
+    Source: assumption budget-actions-name-what-exists
+    """
     iam: Any = iam_backends[account][response.partition]
     if not any(role.arn == action["ExecutionRoleArn"] for role in iam.roles.values()):
         raise Refused(_INVALID, f"The execution role {action['ExecutionRoleArn']} does not exist")
@@ -82,6 +83,8 @@ def _check(response: Any, account: str, action: dict[str, Any]) -> None:
 def _one(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     found = _actions(response, asked["AccountId"]).get((asked["BudgetName"], asked["ActionId"]))
     if found is None:
+        # Source: model botocore budgets DescribeBudgetAction (NotFoundException)
+        # Source: assumption service-error-texts
         raise Refused(_MISSING, f"The action {asked['ActionId']} doesn't exist.")
     return found
 

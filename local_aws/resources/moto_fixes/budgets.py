@@ -1,6 +1,5 @@
 """Budgets can be changed, and two of a name are refused; moto has no `UpdateBudget`, and no subscribers to read.
 
-Source: model botocore budgets UpdateBudget
 Source: model botocore budgets DuplicateRecordException
 """
 
@@ -31,11 +30,15 @@ def _subscribers(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     for notification in budget.notifications:
         if notification.details == asked["Notification"]:
             return {"Subscribers": notification.subscribers}
+    # Source: model botocore budgets DescribeSubscribersForNotification (NotFoundException)
+    # Source: assumption service-error-texts
     raise Refused("NotFoundException", "The notification does not exist")
 
 
 def _found(response: Any, account: str, name: str) -> Any:
     budgets = budgets_backends[account][response.partition].budgets[account]
     if name not in budgets:
+        # Source: model botocore budgets UpdateBudget (NotFoundException)
+        # Source: assumption service-error-texts
         raise Refused("NotFoundException", f"The budget {name} doesn't exist.")
     return budgets[name]

@@ -1,19 +1,16 @@
 """CloudWatch: composite alarms, which moto tells of but cannot make, and dashboards with widgets and tags.
 
-The rule of a composite alarm must name alarms that exist (CloudWatch API reference, PutCompositeAlarm). An alarm that
-is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left unchanged").
+An alarm that is put again keeps its state (PutMetricAlarm: "when you update an existing alarm, its state is left
+unchanged").
 
-Source: model botocore cloudwatch PutCompositeAlarm
 Source: model botocore cloudwatch PutMetricAlarm
-Source: model botocore cloudwatch PutDashboard
-Source: assumption composite-alarm-names-existing-alarms
 """
 
 import json
 import re
 from typing import Any, cast
 
-from moto.cloudwatch.exceptions import InvalidParameterValue, ValidationError
+from moto.cloudwatch.exceptions import CloudWatchException, ValidationError
 from moto.cloudwatch.models import CloudWatchBackend
 from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core.responses import ActionResult, EmptyResult
@@ -56,7 +53,11 @@ def _with_dashboards(as_moto_does: Any) -> Any:
 
 
 def put_composite_alarm(self: Any) -> ActionResult:
-    """Serve `PutCompositeAlarm`."""
+    """Serve `PutCompositeAlarm`.
+
+    Source: assumption composite-alarm-names-existing-alarms
+    Source: assumption service-error-texts
+    """
     given: dict[str, Any] = self._get_params()
     alarms: dict[str, Any] = self.cloudwatch_backend.alarms
     names = [name.rsplit(":alarm:", 1)[-1] for name in _NAMED.findall(given["AlarmRule"])]
@@ -87,13 +88,26 @@ def put_composite_alarm(self: Any) -> ActionResult:
     return EmptyResult()
 
 
+class _InvalidDashboard(CloudWatchException):
+    """The code that the model has for a dashboard's body."""
+
+    code = "InvalidParameterInput"
+
+
 def _check_body(_: Any, given: dict[str, Any]) -> None:
+    """Refuse a body without a list of widgets that have type and properties.
+
+    Source: model botocore cloudwatch DashboardInvalidInputError
+    Source: document
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html (2026-11)
+    Source: assumption service-error-texts
+    """
     try:
         body: Any = json.loads(given["DashboardBody"])
     except ValueError as error:
-        raise InvalidParameterValue(f"The dashboard's body is no JSON: {error}") from error
+        raise _InvalidDashboard(f"The dashboard's body is no JSON: {error}") from error
     if not isinstance(body, dict) or not isinstance(body.get("widgets"), list):  # pyright: ignore[reportUnknownMemberType]
-        raise InvalidParameterValue("The dashboard's body has no list of widgets")
+        raise _InvalidDashboard("The dashboard's body has no list of widgets")
     for number, widget in enumerate(cast(list[Any], body["widgets"])):
         if "type" not in widget or "properties" not in widget:
-            raise InvalidParameterValue(f"/widgets/{number} needs type and properties")
+            raise _InvalidDashboard(f"/widgets/{number} needs type and properties")

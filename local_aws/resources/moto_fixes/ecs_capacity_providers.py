@@ -1,12 +1,6 @@
 """ECS capacity providers: those of Managed Instances, every setting, and what is in use.
 
-moto knows auto scaling groups only, forgets managed draining, and lets anything be deleted. Texts and codes are those
-of the ECS API reference and of errors that users report of it.
-
-Source: model botocore ecs CreateCapacityProviderRequest
-Source: model botocore ecs AutoScalingGroupProvider
-Source: model botocore ecs DeleteCapacityProvider
-Source: assumption ecs-refuses-what-is-in-use
+moto knows auto scaling groups only, forgets managed draining, and lets anything be deleted.
 """
 
 from types import SimpleNamespace
@@ -59,13 +53,17 @@ def create_capacity_provider(self: Any) -> ActionResult:
     """Serve `CreateCapacityProvider`."""
     given: dict[str, Any] = self._get_params()
     name = given["name"]
+    # Source: model botocore ecs CreateCapacityProviderRequest (name)
+    # Source: assumption service-error-texts
     if name.lower().startswith(_RESERVED):
         raise EcsClientException(
             f"The specified capacity provider name is invalid: {name}. No name begins with {', '.join(_RESERVED)}"
         )
+    # Source: assumption ecs-capacity-provider-refusals
     if self.ecs_backend._get_provider(name):
         raise EcsClientException(f"A capacity provider with the name {name} already exists")
     kinds = [kind for kind in ("autoScalingGroupProvider", "managedInstancesProvider") if kind in given]
+    # Source: assumption ecs-capacity-provider-refusals
     if len(kinds) != 1:
         raise EcsClientException("exactly one of autoScalingGroupProvider and managedInstancesProvider must be given")
     arn = f"arn:aws:ecs:{self.region}:{self.current_account}:capacity-provider/{name}"
@@ -100,7 +98,11 @@ def update_capacity_provider(self: Any) -> ActionResult:
 
 
 def delete_capacity_provider(self: Any) -> ActionResult:
-    """Serve `DeleteCapacityProvider`: not while a cluster or a service has it."""
+    """Serve `DeleteCapacityProvider`: not while a cluster or a service has it.
+
+    Source: model botocore ecs DeleteCapacityProvider
+    Source: assumption ecs-refuses-what-is-in-use
+    """
     found = _provider(self, self._get_param("capacityProvider"))
     users = users_of(self.ecs_backend, found.name)
     if not hasattr(found, "cluster"):
@@ -118,6 +120,9 @@ def delete_capacity_provider(self: Any) -> ActionResult:
 def _provider(response: Any, name: str) -> Any:
     found = response.ecs_backend._get_provider(name)
     if found is None:
+        # Source: recorded terraform-aws-modules/terraform-aws-ecs#53, a provider that is not there is refused
+        # (2022-02-09)
+        # Source: assumption service-error-texts
         raise EcsClientException(f"The specified capacity provider does not exist: NotFound: {name}")
     return found
 
@@ -133,6 +138,8 @@ def _managed(response: Any, made: Any, given: dict[str, Any]) -> None:
     made.managedInstancesProvider = given["managedInstancesProvider"]
     cluster = response.ecs_backend._get_cluster(made.cluster)
     if cluster.status != "ACTIVE":
+        # Source: model botocore ecs ClusterNotFoundException
+        # Source: assumption service-error-texts
         raise ECSException("ClusterNotFoundException", "Cluster not found.")
     cluster.capacity_providers = [*(cluster.capacity_providers or ()), made.name]
 
@@ -142,10 +149,13 @@ def _group_provider(response: Any, asked: dict[str, Any], name: str) -> dict[str
     wanted = asked["autoScalingGroupArn"]
     group = next((one for one in groups.values() if wanted in (one.name, one.arn)), None)
     if group is None:
+        # Source: model botocore ecs AutoScalingGroupProvider (autoScalingGroupArn)
+        # Source: assumption service-error-texts
         raise EcsClientException(f"The specified Auto Scaling group ARN is not valid: {wanted}")
     for other in response.ecs_backend.capacity_providers.values():
         provider: dict[str, Any] = getattr(other, "autoScalingGroupProvider", {})
         if other.name != name and provider.get("autoScalingGroupArn") == group.arn:
+            # Source: recorded aws/containers-roadmap#632, text of the error (2019-12-06)
             raise EcsClientException(
                 "The specified Auto Scaling group ARN is already being used by another capacity provider. "
                 f"Specify a unique Auto Scaling group ARN and try again: {other.name} uses {group.name}"
@@ -154,10 +164,15 @@ def _group_provider(response: Any, asked: dict[str, Any], name: str) -> dict[str
     told = {"managedTerminationProtection": "DISABLED", "managedDraining": "ENABLED"} | asked
     if told["managedTerminationProtection"] == "ENABLED":
         if scaling["status"] != "ENABLED":
+            # Source: model botocore ecs AutoScalingGroupProvider (managedTerminationProtection)
+            # Source: assumption service-error-texts
             raise InvalidParameterException(
                 "To enable managed termination protection for a capacity provider, managed scaling must be enabled."
             )
         if not group.new_instances_protected_from_scale_in:
+            # Source: document
+            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-termination-protection.html (2026-11)
+            # Source: recorded aws/containers-roadmap#653, text of the error (2020-04-14)
             raise InvalidParameterException(
                 "The managed termination protection setting for the capacity provider is invalid. To enable managed "
                 "termination protection for a capacity provider, the Auto Scaling group must have instance protection "
@@ -177,6 +192,8 @@ def _check_association(response: Any, given: dict[str, Any]) -> None:
         if hasattr(provider, "cluster"):  # of Managed Instances: its association is its own and stays
             given["capacityProviders"] = wanted = [*wanted, name]
         elif users := users_of(response.ecs_backend, name):
+            # Source: model botocore ecs PutClusterCapacityProviders (ResourceInUseException)
+            # Source: recorded pahud/cdk-fargate-patterns#71, text of the error (2021-07-16)
             raise ECSException(
                 "ResourceInUseException",
                 f"The specified capacity provider is in use and cannot be removed: {name} by {', '.join(users)}",
@@ -193,6 +210,8 @@ def _check_names(response: Any, wanted: list[str], strategy: list[dict[str, Any]
             _provider(response, name)
     for one in strategy:
         if one["capacityProvider"] not in wanted:
+            # Source: model botocore ecs PutClusterCapacityProvidersRequest (defaultCapacityProviderStrategy)
+            # Source: assumption service-error-texts
             raise InvalidParameterException(
                 f"The default capacity provider strategy names {one['capacityProvider']}, which is not associated "
                 "with the cluster."

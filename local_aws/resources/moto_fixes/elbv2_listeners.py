@@ -2,11 +2,6 @@
 
 moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
 group, and goes on telling of a balancer that forwards to a group no longer.
-
-Source: model botocore elbv2 CreateListener
-Source: model botocore elbv2 DuplicateListenerException
-Source: model botocore elbv2 Action
-Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
 """
 
 from collections.abc import Iterator
@@ -78,10 +73,17 @@ def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
     balancer = response.elbv2_backend.load_balancers.get(given["LoadBalancerArn"])
     ports = [int(one.port) for one in balancer.listeners.values()] if balancer else []
     if int(given.get("Port", 0)) in ports:
+        # Source: model botocore elbv2 DuplicateListenerException
+        # Source: assumption service-error-texts
         raise ELBClientError("DuplicateListener", f"A listener already exists on this port: {given['Port']}")
     _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol", "")))
+    # Source: model botocore elbv2 CreateListenerInput (Certificates)
+    # Source: recorded pulumi/pulumi-awsx#1242, text of the error (2024-03-16)
     if given.get("Protocol") == "HTTPS" and not given.get("Certificates"):
         raise ELBClientError("ValidationError", "A certificate must be specified for HTTPS listeners")
+    # Source: model botocore elbv2 CreateListenerInput (Certificates, SslPolicy)
+    # Source: recorded aws/aws-cdk#34232, a certificate on an HTTP listener is refused (2025-04-23)
+    # Source: assumption service-error-texts
     if given.get("Protocol") == "HTTP" and (given.get("Certificates") or given.get("SslPolicy")):
         raise ELBClientError("ValidationError", "A certificate or policy cannot be specified for HTTP listeners")
 
@@ -94,6 +96,8 @@ def _check_changed_listener(response: Any, given: dict[str, Any]) -> None:
 def _check_attributes(_: Any, given: dict[str, Any]) -> None:
     unknown = [one["Key"] for one in given["Attributes"] if not one["Key"].startswith(_ATTRIBUTES)]
     if unknown:
+        # Source: model botocore elbv2 ListenerAttribute
+        # Source: assumption service-error-texts
         raise ELBClientError("InvalidConfigurationRequest", f"Listener attribute keys not recognized: {unknown}")
 
 
@@ -109,6 +113,11 @@ def _check_changed_rule(response: Any, given: dict[str, Any]) -> None:
 
 
 def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:
+    """Return what is wrong with actions: their order, and the protocol and addresses that some of them need.
+
+    Source: model botocore elbv2 Action
+    Source: model botocore elbv2 JwtValidationActionConfig
+    """
     ordered = sorted(actions, key=lambda one: int(one.get("Order", 1)))
     kinds = [one["Type"] for one in ordered]
     if actions and (kinds[-1] not in _LAST or sum(kind in _LAST for kind in kinds) != 1):
@@ -121,7 +130,11 @@ def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:
 
 
 def _conditions(conditions: list[dict[str, Any]]) -> Iterator[str]:
-    """Five condition values and five wildcards a rule: quotas of the service (a page of it has six wildcards)."""
+    """Five condition values and five wildcards a rule: quotas of the service (a page of it has six wildcards).
+
+    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+    (2026-11)
+    """
     values: list[str] = []
     for one in conditions:
         values += one.get("Values", [])
@@ -136,6 +149,10 @@ def _conditions(conditions: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _refuse(problems: Any) -> None:
-    told = list(problems)
-    if told:
-        raise ELBClientError("ValidationError", "; ".join(told))
+    """Refuse a listener or a rule for what `_actions` and `_conditions` found.
+
+    Source: assumption service-error-texts
+    """
+    found = list(problems)
+    if found:
+        raise ELBClientError("ValidationError", "; ".join(found))

@@ -3,10 +3,7 @@
 moto takes one subnet and any security group, needs a scheme, tells no attribute that was not set, deletes protected
 ones, and leaves nothing in the subnets. The defaults of attributes are those of the ELB API reference.
 
-Source: model botocore elbv2 CreateLoadBalancerInput
 Source: model botocore elbv2 LoadBalancerAttribute
-Source: model botocore elbv2 DeleteLoadBalancer
-Source: assumption load-balancer-checks-surroundings
 """
 
 import json
@@ -65,16 +62,26 @@ def _check_new(response: Any, given: dict[str, Any]) -> None:
     network = NetworkOf(response.current_account, response.region)
     problems = network.problems(subnets, given.get("SecurityGroups", []))
     if problems:
+        # Source: model botocore elbv2 SubnetNotFoundException
+        # Source: model botocore elbv2 InvalidSecurityGroupException
+        # Source: assumption service-error-texts
         raise ELBClientError("InvalidConfigurationRequest", "; ".join(problems))
     zones = [network.subnet(one).availability_zone for one in subnets]
+    # Source: model botocore elbv2 CreateLoadBalancerInput (Subnets)
+    # Source: recorded aws-cloudformation/cfn-lint#638, text of the error (2019-02-05)
     if given["Type"] == "application" and len(set(zones)) < 2:
         raise ELBClientError(
             "ValidationError", "At least two subnets in two different Availability Zones must be specified"
         )
+    # Source: model botocore elbv2 CreateLoadBalancerInput (Subnets)
+    # Source: recorded robertdebock/terraform-aws-vault#5, text of the error (2022-02-17)
     if len(set(zones)) < len(zones):
         raise ELBClientError(
-            "InvalidConfigurationRequest", "A load balancer cannot be attached to multiple subnets in the same AZ"
+            "InvalidConfigurationRequest",
+            "A load balancer cannot be attached to multiple subnets in the same Availability Zone",
         )
+    # Source: assumption load-balancer-checks-surroundings
+    # Source: recorded aws-samples/aws-multi-region-bc-dr-workshop#23, text of the error (2019-12-20)
     if given["Scheme"] == "internet-facing":
         closed = [one for one in subnets if not network.has_way_out(one)]
         if closed:
@@ -108,6 +115,8 @@ def _check_attributes(response: Any, given: dict[str, Any]) -> None:
     attributes = {one["Key"]: one.get("Value", "") for one in given["Attributes"]}
     for name, (least, most) in _LIMITS.items():
         if name in attributes and not least <= int(attributes[name]) <= most:
+            # Source: model botocore elbv2 LoadBalancerAttribute
+            # Source: assumption service-error-texts
             raise ELBClientError("ValidationError", f"'{name}' value '{attributes[name]}' must be {least}-{most}")
     for kind in ("access_logs", "connection_logs"):
         if attributes.get(f"{kind}.s3.enabled") == "true":
@@ -115,7 +124,14 @@ def _check_attributes(response: Any, given: dict[str, Any]) -> None:
 
 
 def _check_log_bucket(response: Any, attributes: Mapping[str, str], kind: str) -> None:
-    """ELB writes a test file when logs are switched on, so bucket and policy must be there by then."""
+    """ELB writes a test file when logs are switched on, so bucket and policy must be there by then.
+
+    Source: model botocore elbv2 LoadBalancerAttribute
+    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/enable-access-logging.html
+    (2026-11)
+    Source: recorded terraform-aws-modules/terraform-aws-s3-bucket#185, text of the error (2022-09-21)
+    Source: assumption load-balancer-checks-surroundings
+    """
     name = attributes.get(f"{kind}.s3.bucket", "")
     bucket = s3_backends[response.current_account][_PARTITION].buckets.get(name)
     if bucket is None:
@@ -142,6 +158,8 @@ def _delete(self: Any, arn: str) -> None:
     balancer = self.load_balancers.get(arn)
     if balancer is None:
         return
+    # Source: model botocore elbv2 DeleteLoadBalancer
+    # Source: recorded rebuy-de/aws-nuke#1240, text of the error (2024-06-28)
     if balancer.attrs.get("deletion_protection.enabled") == "true":
         raise ELBClientError(
             "OperationNotPermitted", f"Load balancer '{arn}' cannot be deleted because deletion protection is enabled"

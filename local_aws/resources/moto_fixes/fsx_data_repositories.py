@@ -1,8 +1,4 @@
-"""FSx data repository associations: moto has none. Kept, checked against the file system and S3; no data moves.
-
-Source: model botocore fsx CreateDataRepositoryAssociation
-Source: assumption fsx-refusals
-"""
+"""FSx data repository associations: moto has none. Kept, checked against the file system and S3; no data moves."""
 
 import secrets
 import time
@@ -16,7 +12,7 @@ from local_aws.resources.moto_fixes.json_api import Refused, install_operation, 
 
 _WITHOUT = ("SCRATCH_1",)
 _MOST = 8
-"""Associations a file system may have, by the FSx user guide."""
+"""Associations that a file system may have."""
 
 
 def install() -> None:
@@ -53,6 +49,12 @@ def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_target(response: Any, target: Any, params: dict[str, Any]) -> None:
+    """Refuse a file system without associations or with too many, and a path that another one has.
+
+    Source: model botocore fsx CreateDataRepositoryAssociation
+    Source: model botocore fsx CreateDataRepositoryAssociationRequest (FileSystemPath)
+    Source: assumption service-error-texts
+    """
     lustre = target.record.get("LustreConfiguration")
     if lustre is None or lustre.get("DeploymentType") in _WITHOUT:
         raise Refused("UnsupportedOperation", f"{target.file_system_id} does not support data repository associations")
@@ -70,6 +72,7 @@ def _check_bucket(response: Any, path: str) -> None:
     bucket = path.removeprefix("s3://").split("/", 1)[0]
     partition = "aws"
     if bucket not in s3_backends[response.current_account][partition].buckets:
+        # Source: assumption fsx-refusals
         raise Refused("BadRequest", f"the bucket of {path} does not exist")
 
 
@@ -96,6 +99,8 @@ def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 def _one(response: Any, association_id: str) -> dict[str, Any]:
     if association_id not in _all(response):
+        # Source: model botocore fsx DataRepositoryAssociationNotFound
+        # Source: assumption service-error-texts
         raise Refused("DataRepositoryAssociationNotFound", f"'{association_id}' does not exist.")
     return _all(response)[association_id]
 

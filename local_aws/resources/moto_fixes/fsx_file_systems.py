@@ -2,10 +2,6 @@
 
 moto keeps neither version, network, mount name nor root volume, has no `UpdateFileSystem`, checks no subnet and no
 security group, and its Lustre has no name to mount.
-
-Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
-Source: model botocore fsx InvalidNetworkSettings
-Source: assumption fsx-refusals
 """
 
 import secrets
@@ -34,7 +30,11 @@ def install() -> None:
 
 
 def file_system(response: Any, file_system_id: str) -> Any:
-    """Return a file system, or refuse as FSx does."""
+    """Return a file system, or refuse as FSx does.
+
+    Source: model botocore fsx FileSystemNotFound
+    Source: assumption service-error-texts
+    """
     found = response.fsx_backend.file_systems.get(file_system_id)
     if found is None:
         raise Refused("FileSystemNotFound", f"File system '{file_system_id}' does not exist.")
@@ -100,7 +100,11 @@ def _complete(record: dict[str, Any], response: Any) -> None:
 
 
 def _checked_network(network: NetworkOf, params: dict[str, Any]) -> list[str]:
-    """Return the security groups in force, or refuse as FSx does when it cannot put its interfaces there."""
+    """Return the security groups in force, or refuse as FSx does when it cannot put its interfaces there.
+
+    Source: model botocore fsx InvalidNetworkSettings
+    Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
+    """
     subnets = params["SubnetIds"]
     problems = network.problems(subnets, params.get("SecurityGroupIds", []))
     if problems:
@@ -129,6 +133,7 @@ def _check_key(response: Any, key: str | None) -> None:
     keys = kms_backends[response.current_account][response.region]
     alias = keys.get_key_id_from_alias(key.rsplit(":", 1)[-1]) if "alias/" in key else None
     if (alias or keys.get_key_id(key)) not in keys.keys:
+        # Source: assumption fsx-refusals
         raise Refused("BadRequest", f"The KMS key '{key}' does not exist")
 
 

@@ -1,9 +1,4 @@
-"""FSx volumes: moto has none. An OpenZFS file system has a root volume, and more can be put under it.
-
-Source: model botocore fsx CreateVolume
-Source: model botocore fsx DeleteVolumeOpenZFSConfiguration
-Source: assumption fsx-refusals
-"""
+"""FSx volumes: moto has none. An OpenZFS file system has a root volume, and more can be put under it."""
 
 import secrets
 import time
@@ -54,9 +49,12 @@ def _record(response: Any, file_system_id: str, name: str, configuration: dict[s
 
 def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if params["VolumeType"] != "OPENZFS":
+        # Source: emulation, it makes volumes of OpenZFS alone
         raise Refused("UnsupportedOperation", f"this emulation makes OPENZFS volumes only, not {params['VolumeType']}")
     asked = params.get("OpenZFSConfiguration")
     if asked is None:
+        # Source: model botocore fsx MissingVolumeConfiguration
+        # Source: assumption service-error-texts
         raise Refused("MissingVolumeConfiguration", "OpenZFSConfiguration is required")
     parent = _volume(response, asked["ParentVolumeId"])
     path = f"{parent['OpenZFSConfiguration']['VolumePath']}/{params['Name']}"
@@ -87,6 +85,8 @@ def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     if children and "DELETE_CHILD_VOLUMES_AND_SNAPSHOTS" not in params.get("OpenZFSConfiguration", {}).get(
         "Options", ()
     ):
+        # Source: model botocore fsx DeleteVolumeOpenZFSConfiguration
+        # Source: assumption fsx-refusals
         raise Refused("BadRequest", f"volume {volume_id} has child volumes")
     del _volumes(response)[volume_id]
     return {"VolumeId": volume_id, "Lifecycle": "DELETING"}
@@ -94,6 +94,8 @@ def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 def _volume(response: Any, volume_id: str) -> dict[str, Any]:
     if volume_id not in _volumes(response):
+        # Source: model botocore fsx VolumeNotFound
+        # Source: assumption service-error-texts
         raise Refused("VolumeNotFound", f"Volume '{volume_id}' does not exist.")
     return _volumes(response)[volume_id]
 

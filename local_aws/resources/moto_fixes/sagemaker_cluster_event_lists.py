@@ -3,7 +3,6 @@
 What is listed is what a test let happen (`LocalAws.tell_cluster_event`). As the API reference has it, only clusters
 with continuous provisioning have events.
 
-Source: model botocore sagemaker ListClusterEvents
 Source: model botocore sagemaker DescribeClusterEvent
 """
 
@@ -27,6 +26,8 @@ def install() -> None:
 def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     cluster = _cluster(response, params["ClusterName"])
     if cluster.asked.get("NodeProvisioningMode") != "Continuous":
+        # Source: model botocore sagemaker ListClusterEvents
+        # Source: assumption service-error-texts
         raise Refused(_INVALID, "ListClusterEvents is supported only for clusters with NodeProvisioningMode Continuous")
     found = [one for one in events_of(response.current_account, response.region) if _asked_for(one, cluster, params)]
     found.sort(key=lambda one: one["EventTime"], reverse=params.get("SortOrder", "Descending") == "Descending")
@@ -49,4 +50,6 @@ def _cluster(response: Any, name_or_arn: str) -> Any:
     for one in response.sagemaker_backend.clusters.values():
         if name_or_arn in (one.cluster_name, one.arn):
             return one
+    # Source: model botocore sagemaker ListClusterEvents (ResourceNotFound)
+    # Source: assumption service-error-texts
     raise Refused(_MISSING, f"Cluster with name {name_or_arn} not found")

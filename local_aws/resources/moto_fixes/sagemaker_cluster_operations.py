@@ -44,6 +44,8 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     for one in _of_account(response):
         if (one["OperationId"], one["ClusterArn"]) == (params["OperationId"], arn):
             return one
+    # Source: model botocore sagemaker DescribeClusterOperation (ResourceNotFound)
+    # Source: assumption service-error-texts
     raise Refused(_MISSING, f"Operation {params['OperationId']} of cluster {params['ClusterName']} not found.")
 
 
@@ -63,4 +65,6 @@ def _cluster_arn(response: Any, name_or_arn: str) -> str:
     for one in response.sagemaker_backend.clusters.values():
         if name_or_arn in (one.cluster_name, one.arn):
             return str(one.arn)
+    # Source: model botocore sagemaker ListClusterOperations (ResourceNotFound)
+    # Source: assumption service-error-texts
     raise Refused(_MISSING, f"Cluster with name {name_or_arn} not found")

@@ -3,10 +3,7 @@
 moto's knows 38 instance types of 209, fails without `ThreadsPerCore` or `LifeCycleConfig`, tells of six fields only,
 has no `UpdateCluster`, and looks at neither network, role nor script. Ids, ARNs and addresses have the forms of AWS.
 
-Source: model botocore sagemaker CreateCluster
 Source: model botocore sagemaker UpdateCluster
-Source: model botocore sagemaker DescribeClusterNode
-Source: model botocore sagemaker ResourceInUse
 """
 
 from typing import Any
@@ -41,6 +38,10 @@ def _clusters(response: Any) -> dict[str, Any]:
 
 
 def _refuse(response: Any, asked: dict[str, Any]) -> None:
+    """Refuse what cluster_rules.py and cluster_surroundings.py find; they name the source of each finding.
+
+    Source: assumption service-error-texts
+    """
     problems = rule_problems(asked) + surrounding_problems(asked, response.current_account, response.region)
     if problems:
         raise Refused(_INVALID, "Validation Error: " + "; ".join(problems))
@@ -49,6 +50,8 @@ def _refuse(response: Any, asked: dict[str, Any]) -> None:
 def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     name = params["ClusterName"]
     if any(one.cluster_name == name for one in _clusters(response).values()):
+        # Source: model botocore sagemaker CreateCluster (ResourceInUse)
+        # Source: assumption service-error-texts
         raise Refused("ResourceInUse", f"Resource Already Exists: Cluster with name {name} already exists.")
     _refuse(response, params)
     made = ClusterRecord(params, response.region, response.current_account)
@@ -61,6 +64,7 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     names = {group["InstanceGroupName"] for group in found.groups}
     unknown = sorted(set(params.get("InstanceGroupsToDelete", ())) - names)
     if unknown:
+        # Source: assumption hyperpod-rules-across-fields
         raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
     asked = found.after(params)
     _refuse(response, asked)
@@ -115,6 +119,8 @@ def _describe_node(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     for node in found.nodes.values():
         if wanted & {node["InstanceId"], node.get("NodeLogicalId")}:
             return {"NodeDetails": known_members("sagemaker", "ClusterNodeDetails", node)}
+    # Source: model botocore sagemaker DescribeClusterNode (ResourceNotFound)
+    # Source: assumption service-error-texts
     raise Refused("ResourceNotFound", f"There is no node {', '.join(map(str, wanted))} in {found.cluster_name}")
 
 
@@ -122,6 +128,8 @@ def _cluster(response: Any, name_or_arn: str) -> Any:
     for one in _clusters(response).values():
         if name_or_arn in (one.cluster_name, one.arn):
             return one
+    # Source: model botocore sagemaker DescribeCluster (ResourceNotFound)
+    # Source: assumption service-error-texts
     raise Refused("ResourceNotFound", f"Cluster with name {name_or_arn} not found")
 
 

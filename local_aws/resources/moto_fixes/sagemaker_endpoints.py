@@ -5,8 +5,6 @@ model nor network, delete what is in use, and have no `UpdateEndpoint`. Nothing 
 
 Source: model botocore sagemaker CreateEndpoint
 Source: model botocore sagemaker UpdateEndpoint
-Source: model botocore sagemaker DeleteEndpointConfig
-Source: assumption service-error-texts
 """
 
 from collections.abc import Callable
@@ -79,7 +77,7 @@ def _listed(records: dict[str, Any], asked: dict[str, Any]) -> list[dict[str, An
 
 def _create_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     name, models = asked["ModelName"], _models(response)
-    _refuse([f"Cannot create already existing model '{name}'"] if name in models else [])
+    _refuse_taken(models, name, "model", response)
     _refuse(model_problems(asked, response.current_account, response.region))
     models[name] = Model(asked, response.region, response.current_account)
     return {"ModelArn": models[name].arn}
@@ -93,7 +91,7 @@ def _delete_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     name, configs = asked["EndpointConfigName"], _configs(response)
-    _refuse([f"Cannot create already existing endpoint configuration '{name}'"] if name in configs else [])
+    _refuse_taken(configs, name, "endpoint-config", response)
     for variant in asked["ProductionVariants"]:
         _model(response, variant.get("ModelName", ""))
     _refuse(config_problems(asked))
@@ -102,7 +100,11 @@ def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """The guide: you must not delete a configuration in use by a live endpoint. Here nobody can."""
+    """Refuse to delete the configuration of a live endpoint; the API reference says only that one must not do so.
+
+    Source: emulation, stricter than SageMaker so that such an order shows (model botocore sagemaker
+    DeleteEndpointConfig)
+    """
     found = _config(response, asked["EndpointConfigName"])
     users = [one.name for one in _endpoints(response).values() if one.endpoint_config_name == found.name]
     _refuse([f"endpoint configuration {found.name} is in use by {', '.join(users)}"] if users else [])
@@ -112,7 +114,7 @@ def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _create_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     name, endpoints = asked["EndpointName"], _endpoints(response)
-    _refuse([f"Cannot create already existing endpoint '{name}'"] if name in endpoints else [])
+    _refuse_taken(endpoints, name, "endpoint", response)
     config = _config(response, asked["EndpointConfigName"])
     made = endpoints[name] = Endpoint(asked, response.region, response.current_account)
     made.run(config, _images(response, config))
@@ -187,12 +189,36 @@ def _endpoint(response: Any, name: str) -> Endpoint:
 
 
 def _found(records: dict[str, Any], name: str, kind: str, response: Any) -> Any:
+    """Return a model, a configuration or an endpoint by its name, or refuse.
+
+    Source: recorded aws/amazon-sagemaker-examples#2339 and #2402, text of the error (2021-05-14)
+    """
     if name not in records:
-        arn = f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
-        raise Refused(_INVALID, f'Could not find {kind.replace("-config", " configuration")} "{arn}".')
+        raise Refused(_INVALID, f"Could not find {_named(kind, name, response)}.")
     return records[name]
 
 
+def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) -> None:
+    """Refuse a name that is there already.
+
+    Source: recorded astronomer/astronomer-providers#1055, text of the error for models (2023-05-07)
+    Source: recorded awslabs/spot-tagging-bot-for-digital-assets#2, text for configurations (2020-09-21)
+    Source: recorded ministryofjustice/modernisation-platform-environments#9383, text for endpoints (2025-01-17)
+    """
+    if name in records:
+        raise Refused(_INVALID, f"Cannot create already existing {_named(kind, name, response)}.")
+
+
+def _named(kind: str, name: str, response: Any) -> str:
+    """Return how SageMaker names a thing in its errors."""
+    arn = f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
+    return f'{kind.replace("-config", " configuration")} "{arn}"'
+
+
 def _refuse(problems: list[str]) -> None:
+    """Refuse for these problems; who calls it names the source of each.
+
+    Source: assumption service-error-texts
+    """
     if problems:
         raise Refused(_INVALID, "; ".join(problems))

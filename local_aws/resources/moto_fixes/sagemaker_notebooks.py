@@ -6,7 +6,6 @@ nor script, and has no update of either and no code repositories. Nothing boots 
 Source: model botocore sagemaker CreateNotebookInstance
 Source: model botocore sagemaker UpdateNotebookInstance
 Source: model botocore sagemaker DescribeNotebookInstance (NetworkInterfaceId: made with the instance)
-Source: assumption service-error-texts
 """
 
 import time
@@ -102,6 +101,10 @@ def _arn(response: Any, kind: str, name: str) -> str:
 
 
 def _refuse(problems: list[str]) -> None:
+    """Refuse for these problems; who calls it, or notebook_rules.py, names the source of each.
+
+    Source: assumption service-error-texts
+    """
     if problems:
         raise Refused(_INVALID, "; ".join(problems))
 
@@ -109,6 +112,7 @@ def _refuse(problems: list[str]) -> None:
 def _instance(response: Any, asked: dict[str, Any]) -> Record:
     found = _instances(response).get(asked["NotebookInstanceName"])
     if found is None:
+        # Source: assumption service-error-texts
         raise Refused(_INVALID, "RecordNotFound")
     return found
 
@@ -117,6 +121,7 @@ def _part(response: Any, kind: str, name: str) -> Record:
     arn = _arn(response, kind, name)
     found = _parts(response).get(arn)
     if found is None:
+        # Source: assumption service-error-texts
         raise Refused(_INVALID, f"Could not find {arn}")
     return found
 
@@ -189,6 +194,10 @@ def _move(response: Any, asked: dict[str, Any], begin: set[str], end: str) -> di
 
 
 def _cannot(found: Record, into: str, allowed: str) -> str:
+    """Return the text of a refused change of state.
+
+    Source: recorded aws/amazon-sagemaker-examples#1094, text of the error (2020-03-18)
+    """
     return (
         f"Status ({found.status}) not in ([{allowed}]). Unable to transition to ({into}) for Notebook Instance "
         f"({found.arn})"

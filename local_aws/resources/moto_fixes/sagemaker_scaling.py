@@ -2,12 +2,6 @@
 
 moto registers what is not there, makes no alarms for endpoints, leaves the policies of a deregistered target and their
 alarms behind, and has another error code than the service for a target that is gone.
-
-Rules: docs.aws.amazon.com/sagemaker/latest/dg/endpoint-scaling.html and endpoint-delete-with-scaling.html,
-API_DeregisterScalableTarget of Application Auto Scaling.
-
-Source: assumption endpoint-scaling-targets-go-along
-Source: model botocore application-autoscaling DeregisterScalableTarget
 """
 
 from typing import Any
@@ -43,6 +37,7 @@ def install() -> None:
 def _checked(as_moto_does: Any) -> Any:
     def register_scalable_target(self: Any, namespace: str, r_id: str, *others: Any, **named: Any) -> Any:
         if namespace == "sagemaker" and not _variant(self.account_id, self.region_name, r_id):
+            # Source: assumption endpoint-scaling-targets-need-their-variant
             raise AWSValidationException(f"There is no endpoint with a variant of this name: {r_id}")
         return as_moto_does(self, namespace, r_id, *others, **named)
 
@@ -57,6 +52,12 @@ def _variant(account: str, region: str, resource: str) -> Any:
 
 
 def _deregister(self: Any, namespace: str, r_id: str, dimension: str) -> None:
+    """Serve `DeregisterScalableTarget`: the policies of a target go with it.
+
+    Source: model botocore application-autoscaling DeregisterScalableTarget
+    Source: model botocore application-autoscaling ObjectNotFoundException
+    Source: assumption service-error-texts
+    """
     if r_id not in self.targets.get(dimension, {}):
         raise Refused(
             "ObjectNotFoundException",
@@ -84,7 +85,11 @@ def _targets(account: str, region: str) -> dict[str, Any]:
 
 
 def _refuse_another_type(response: Any, asked: dict[str, Any]) -> None:
-    """An update that changes the instance type of a variant that scales fails."""
+    """An update that changes the instance type of a variant that scales fails.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-scaling-update.html (2026-11)
+    Source: assumption service-error-texts
+    """
     backend = sagemaker_backends[response.current_account][response.region]
     endpoint = backend.endpoints.get(asked["EndpointName"])
     config: Any = backend.endpoint_configs.get(asked["EndpointConfigName"])
@@ -106,7 +111,10 @@ def _refuse_another_type(response: Any, asked: dict[str, Any]) -> None:
 
 
 def _forget_targets(response: Any, asked: dict[str, Any]) -> None:
-    """Application Auto Scaling deregisters the variants of an endpoint that is deleted, without a word."""
+    """Application Auto Scaling deregisters the variants of an endpoint that is deleted, without a word.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-delete-with-scaling.html (2026-11)
+    """
     backend = applicationautoscaling_backends[response.current_account][response.region]
     prefix = f"endpoint/{asked['EndpointName']}/variant/"
     for resource in [one for one in _targets(response.current_account, response.region) if one.startswith(prefix)]:

@@ -4,8 +4,6 @@ moto knows domains alone, with ids of its own form, updates none, deletes one wi
 network, role nor file system.
 
 Source: model botocore sagemaker CreateDomain
-Source: model botocore sagemaker ResourceNotFound
-Source: assumption sagemaker-studio-refusals
 """
 
 import secrets
@@ -99,11 +97,18 @@ def _arn(response: Any, kind: str, name: str) -> str:
 def _find(response: Any, kind: str, name: str) -> Record:
     found = _kept(response).get(_arn(response, kind, name))
     if found is None:
+        # Source: model botocore sagemaker DescribeDomain (ResourceNotFound)
+        # Source: model botocore sagemaker DescribeUserProfile (ResourceNotFound)
+        # Source: assumption service-error-texts
         raise Refused("ResourceNotFound", f"{kind} [{name}] does not exist.")
     return found
 
 
 def _refuse(problems: list[str], code: str = _INVALID) -> None:
+    """Refuse for these problems; who calls it, or studio_rules.py, names the source of each.
+
+    Source: assumption service-error-texts
+    """
     if problems:
         raise Refused(code, "; ".join(problems))
 
@@ -115,6 +120,7 @@ def _domain(response: Any, asked: dict[str, Any]) -> Record:
 def _create_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     name = asked["DomainName"]
     taken = [one for one in _of_kind(response, "domain") if one.asked["DomainName"] == name]
+    # Source: model botocore sagemaker CreateDomain (ResourceInUse)
     _refuse([f"Domain with name {name} already exists. Choose a different name."] if taken else [], "ResourceInUse")
     _check_domain(response, asked)
     domain_id = f"d-{secrets.token_hex(6)}"
@@ -129,7 +135,10 @@ def _create_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_home(response: Any, domain: Record) -> None:
-    """Put a mount target into each subnet. They stay when the domain goes: the file system is retained."""
+    """Put a mount target into each subnet. They stay when the domain goes: the file system is retained.
+
+    Source: assumption sagemaker-studio-refusals
+    """
     domain.own["HomeEfsFileSystemId"] = f"fs-0{secrets.token_hex(8)}"
     network = NetworkOf(response.current_account, response.region)
     groups = domain.asked["DefaultUserSettings"].get("SecurityGroups", [])
@@ -164,6 +173,7 @@ def _delete_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     found = _domain(response, asked)
     people = [one.asked["UserProfileName"] for one in _profiles_of(response, asked["DomainId"])]
     told = f"Unable to delete Domain {asked['DomainId']} because UserProfile(s) are associated with it: "
+    # Source: model botocore sagemaker DeleteDomain (ResourceInUse)
     _refuse([told + ", ".join(people)] if people else [], "ResourceInUse")
     del _kept(response)[found.arn]
     return {}
@@ -181,6 +191,7 @@ def _create_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     domain, name = _domain(response, asked), asked["UserProfileName"]
     arn = _arn(response, "user-profile", f"{asked['DomainId']}/{name.lower()}")
     taken = f"UserProfile {name} of Domain {asked['DomainId']} already exists"
+    # Source: model botocore sagemaker CreateUserProfile (ResourceInUse)
     _refuse([taken] if arn in _kept(response) else [], "ResourceInUse")
     _refuse(profile_problems(asked, domain.asked, response.current_account))
     _kept(response)[arn] = Record("user-profile", asked, arn, UserProfileArn=arn)
@@ -209,6 +220,7 @@ def _list_profiles(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _create_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     arn = _arn(response, "studio-lifecycle-config", asked["StudioLifecycleConfigName"])
+    # Source: model botocore sagemaker CreateStudioLifecycleConfig (ResourceInUse)
     _refuse([f"{arn} already exists"] if arn in _kept(response) else [], "ResourceInUse")
     _kept(response)[arn] = Record("studio-lifecycle-config", asked, arn, StudioLifecycleConfigArn=arn)
     return {"StudioLifecycleConfigArn": arn}
@@ -225,6 +237,7 @@ def _describe_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 def _delete_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     found = _script(response, asked)
     users = [one.own["DomainId"] for one in _of_kind(response, "domain") if found.arn in scripts_of(one.asked)]
+    # Source: model botocore sagemaker DeleteStudioLifecycleConfig (ResourceInUse)
     _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [], "ResourceInUse")
     del _kept(response)[found.arn]
     return {}

@@ -3,10 +3,7 @@
 moto's are completed as they are made, keep a third of what they were asked for, and one replaces another of its name.
 Nothing trains here: a test moves a job on, by `LocalAws.move_training_job`.
 
-Source: model botocore sagemaker CreateTrainingJob
 Source: model botocore sagemaker StopTrainingJob
-Source: model botocore sagemaker ResourceInUse
-Source: assumption sagemaker-training-job-refusals
 """
 
 import re
@@ -97,15 +94,21 @@ def _jobs(response: Any) -> dict[str, Any]:
 
 def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     name, account, region = params["TrainingJobName"], response.current_account, response.region
+    # Source: model botocore sagemaker CreateTrainingJobRequest (TrainingJobName)
+    # Source: model botocore sagemaker CreateTrainingJob (ResourceInUse)
+    # Source: assumption service-error-texts
     if name in _jobs(response):
         raise Refused("ResourceInUse", f"Training job names must be unique within an AWS account and region: {name}")
     roles = iam_backends[account][get_partition(region)].roles.values()
     found = next((role for role in roles if role.arn == params["RoleArn"]), None)
+    # Source: assumption sagemaker-training-job-refusals
+    # Source: recorded awslabs/predictive-maintenance-using-machine-learning#3, text of the error (2019-10-06)
     if found is None or "sagemaker.amazonaws.com" not in str(found.assume_role_policy_document):
         raise Refused(_INVALID, f"Could not assume role {params['RoleArn']}. Please ensure that the role exists and "
                       "allows principal 'sagemaker.amazonaws.com' to assume the role.")  # fmt: skip
     _check_image(params, region)
     refusal = _refusals.pop(0) if _refusals else None
+    # Source: emulation, a test asks for this refusal and the next one
     if refusal and not refusal["made"]:
         raise Refused(refusal["code"], f"{name} was not made: a test wants it so")
     job = TrainingJob(params, FakeTrainingJob.arn_formatter(name, account, region))
@@ -134,6 +137,7 @@ def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 def _stop(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     job = _job(response, params["TrainingJobName"])
     if job.told["TrainingJobStatus"] in _OVER:
+        # Source: assumption sagemaker-training-job-refusals
         raise Refused(_INVALID, "The request was rejected because the training job is in status "
                       f"{job.told['TrainingJobStatus']}.")  # fmt: skip
     job.move("Stopping", "Stopping", "")
@@ -155,5 +159,7 @@ def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
 def _job(response: Any, name: str) -> Any:
     found = _jobs(response).get(name)
     if found is None:
+        # Source: recorded aws/aws-sdk#165, the code of the error (2022-01-07)
+        # Source: recorded aws/amazon-sagemaker-examples#2360, text of the error (2021-05-13)
         raise Refused(_INVALID, "Requested resource not found.")
     return found

@@ -4,7 +4,6 @@ moto makes alarms of CPU whatever is tracked, takes a policy of nothing, and has
 thresholds of the real alarms are the service's own affair; those here are the target and nine tenths of it.
 
 Source: model botocore application-autoscaling PutScalingPolicy
-Source: assumption service-error-texts
 """
 
 from typing import Any
@@ -60,6 +59,8 @@ def _tags_of(response: Any, params: dict[str, Any]) -> dict[str, str]:
         for target in targets.values():
             if target.arn == wanted:
                 return target.__dict__.setdefault("tags", {})
+    # Source: model botocore application-autoscaling ResourceNotFoundException
+    # Source: assumption service-error-texts
     raise Refused("ResourceNotFoundException", f"No scalable target {wanted}")
 
 
@@ -67,9 +68,12 @@ def _checked(as_moto_does: Any) -> Any:
     def put_scaling_policy(self: Any, **named: Any) -> Any:
         resource, dimension = named["resource_id"], named["scalable_dimension"]
         if resource not in self.targets.get(dimension, {}):
-            raise AWSValidationException(
+            # Source: model botocore application-autoscaling ObjectNotFoundException
+            # Source: recorded cloudposse/terraform-aws-ecs-cloudwatch-autoscaling#36, text of the error (2024-07-02)
+            raise Refused(
+                "ObjectNotFoundException",
                 f"No scalable target registered for service namespace: {named['service_namespace']}, resource ID: "
-                f"{resource}, scalable dimension: {dimension}"
+                f"{resource}, scalable dimension: {dimension}",
             )
         label = named["policy_body"].get("PredefinedMetricSpecification", {}).get("ResourceLabel")
         if label is not None:
@@ -80,7 +84,11 @@ def _checked(as_moto_does: Any) -> Any:
 
 
 def _check_label(label: str, account: str, region: str) -> None:
-    """`app/<balancer>/<id>/targetgroup/<group>/<id>`, and the two belong together."""
+    """`app/<balancer>/<id>/targetgroup/<group>/<id>`, and the two belong together.
+
+    Source: model botocore application-autoscaling PredefinedMetricSpecification (ResourceLabel)
+    Source: assumption service-error-texts
+    """
     backend = elbv2_backends[account][region]
     balancer, mark, group = label.partition("/targetgroup/")
     balancers = [one for one in backend.load_balancers if one.endswith(f":loadbalancer/{balancer}")]

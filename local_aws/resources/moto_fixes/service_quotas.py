@@ -7,8 +7,6 @@ out from the name, and the same each time.
 A request for more is kept as PENDING: nobody answers it here. A quota of resources that moto counts is applied too.
 
 Source: model botocore service-quotas RequestServiceQuotaIncrease
-Source: model botocore service-quotas NoSuchResourceException
-Source: assumption quota-requests-refused
 """
 
 import hashlib
@@ -101,11 +99,15 @@ def _get(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _request(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
     quota = _found(response, asked["ServiceCode"], asked["QuotaCode"])
+    # Source: recorded cloud-custodian/cloud-custodian#8939, code and text of the error (2023-09-12)
     if asked["DesiredValue"] <= quota["Value"]:
         raise Refused(_INVALID, "You must provide a quota value greater than the current quota value")
     requests = _requests.setdefault((response.current_account, response.region), [])
+    # Source: recorded hashicorp/terraform-provider-aws#19657, code and text of the error (2021-06-03)
     if any(one["QuotaCode"] == quota["QuotaCode"] for one in requests):
-        raise Refused("ResourceAlreadyExistsException", "Only one open service quota increase request is allowed")
+        raise Refused(
+            "ResourceAlreadyExistsException", "Only one open service quota increase request is allowed per quota."
+        )
     request = {
         "Id": hashlib.sha256(quota["QuotaArn"].encode()).hexdigest()[:32],
         **{key: quota[key] for key in ("ServiceCode", "QuotaCode", "QuotaName", "QuotaArn")},
@@ -127,6 +129,8 @@ def _defaults(service: str) -> dict[str, float]:
     if service == "vpc":
         return {str(quota["QuotaName"]): float(quota["Value"]) for quota in VPC_DEFAULT_QUOTAS}
     if service not in _SERVICES:
+        # Source: model botocore service-quotas NoSuchResourceException
+        # Source: assumption service-error-texts
         raise Refused(_MISSING, f"The request failed because the specified service does not exist: {service}")
     return dict.fromkeys(_names(service), 0.0) | _known()["granted"].get(service, {})
 
@@ -197,6 +201,8 @@ def _found(response: Any, service: str, code: str) -> dict[str, Any]:
         quota = _told(response, service, name, value)
         if quota["QuotaCode"] == code:
             return quota
+    # Source: model botocore service-quotas NoSuchResourceException
+    # Source: assumption service-error-texts
     raise Refused(_MISSING, "The request failed because the specified quota does not exist")
 
 

@@ -2,10 +2,6 @@
 
 moto associates anything with anything, several at once, deletes what is in use, and forgets what of requests is not to
 be logged.
-
-Source: model botocore wafv2 PutLoggingConfiguration
-Source: model botocore wafv2 WAFAssociatedItemException
-Source: assumption wafv2-refuses-what-is-in-use
 """
 
 import json
@@ -58,6 +54,8 @@ def _associating(as_moto_does: Any) -> Any:
     def associate_web_acl(self: Any, web_acl_arn: str, resource_arn: str) -> None:
         balancers = elbv2_backends[self.account_id][self.region_name].load_balancers
         if ":loadbalancer/" in resource_arn and resource_arn not in balancers:
+            # Source: model botocore wafv2 WAFUnavailableEntityException
+            # Source: assumption wafv2-refuses-what-is-in-use
             raise JsonRESTError("WAFUnavailableEntityException", f"There is no resource {resource_arn}")
         self.disassociate_web_acl(resource_arn)
         as_moto_does(self, web_acl_arn, resource_arn)
@@ -70,6 +68,8 @@ def _deleting(as_moto_does: Any) -> Any:
         acl = self.get_web_acl(None, name, _id)
         balancers = elbv2_backends[self.account_id][self.region_name].load_balancers
         users = [one for one in acl.associated_resources if ":loadbalancer/" not in one or one in balancers]
+        # Source: model botocore wafv2 DeleteWebACL
+        # Source: assumption wafv2-refuses-what-is-in-use
         if users:
             raise JsonRESTError(
                 "WAFAssociatedItemException",
@@ -84,9 +84,13 @@ def _deleting(as_moto_does: Any) -> Any:
 def _logging(as_moto_does: Any) -> Any:
     def put_logging_configuration(self: Any, arn: str, destinations: list[str], *rest: Any) -> Any:
         if arn not in self.wacls:
+            # Source: model botocore wafv2 WAFNonexistentItemException
+            # Source: assumption service-error-texts
             raise JsonRESTError("WAFNonexistentItemException", f"There is no web ACL {arn}")
         for one in destinations:
             wanted = _NAMES.get(one.split(":")[2], ":aws-waf-logs-")
+            # Source: model botocore wafv2 PutLoggingConfiguration
+            # Source: recorded aws/aws-cdk#35311, code of the error, whose text names no cause (2025-08-22)
             if wanted not in one:
                 raise JsonRESTError(
                     "WAFInvalidParameterException",

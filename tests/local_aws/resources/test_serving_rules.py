@@ -186,18 +186,34 @@ def test_hosts_that_are_refused(deployer: Deployer) -> None:
     for changes, told in (
         ({"LaunchTemplate": {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": "1"}}, "valid fully-formed"),
         ({"LaunchTemplate": {"LaunchTemplateId": serving.template.physical_id, "Version": "7"}}, "in that version"),
-        ({"DesiredCapacity": "4"}, "Desired capacity:4 must be between"),
+        ({"DesiredCapacity": "4"}, "Desired capacity:4 must be between the specified min size:0 and max size:3"),
     ):
         with pytest.raises(ResourceFailed, match=told):
             serving.create("AutoScaling::AutoScalingGroup", **properties | changes)
     data = serving.template_properties["LaunchTemplateData"]
     for changes, told in (
-        ({"UserData": BIG}, "limited to 16384 bytes; given are 16385"),
+        ({"UserData": BIG}, "InvalidUserData.Malformed.*limited to 16384 bytes"),
         ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, "InvalidGroup"),
         ({"IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/none"}}, "NoSuchEntity|not found"),
     ):
         with pytest.raises(ResourceFailed, match=told):
             serving.create("EC2::LaunchTemplate", LaunchTemplateData=data | changes)
+
+
+def test_a_group_refuses_a_template_with_security_groups_beside_its_interfaces(deployer: Deployer) -> None:
+    """EC2 takes the template, and Auto Scaling refuses it."""
+    serving = Serving(deployer)
+    interfaces = [{"DeviceIndex": 0, "Groups": [serving.group]}]
+    serving.template_properties["LaunchTemplateData"] |= {"NetworkInterfaces": interfaces}
+    template = {"LaunchTemplateId": serving.template.physical_id, "Version": "1"}
+    with pytest.raises(ResourceFailed, match="InvalidQueryParameter.*the security groups must be a part of it"):
+        serving.create("AutoScaling::AutoScalingGroup", **serving.hosts_properties | {"LaunchTemplate": template})
+
+
+def test_dashboards_that_are_refused(deployer: Deployer) -> None:
+    for body in ("no JSON", "{}", '{"widgets": [{"type": "text"}]}'):
+        with pytest.raises(ResourceFailed, match="InvalidParameterInput"):
+            deployer.create("AWS::CloudWatch::Dashboard", DashboardBody=body)
 
 
 def test_fronts_that_are_refused(deployer: Deployer) -> None:
