@@ -2,7 +2,11 @@
 
 Source: model cfn-lint schemas/other/functions/getatt.json
 Source: model cfn-lint schemas/other/functions/ref.json
-Source: assumption cloudformation-refuses-as-emulated
+Source: recorded localstack/localstack engine/test_references test_useful_error_when_invalid_ref (2024-05-28),
+test_depends_on_with_missing_reference (2023-07-10)
+Source: recorded localstack/localstack test_change_set_conditions test_missing_condition (2025-10-08)
+Source: recorded localstack/localstack api/test_validations test_invalid_output_structure (2024-05-31)
+Source: emulation, each wrong name is reported, where CloudFormation stops at the first
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,10 +1,4 @@
-"""A template's text as sections: JSON or YAML in, declarations out.
-
-Source: model cfn-lint schemas/other/template/configuration.json
-Source: model cfn-lint schemas/other/resources/configuration.json
-Source: model cfn-lint schemas/other/parameters/configuration.json
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""A template's text as sections: JSON or YAML in, declarations out."""
 
 import json
 import re
@@ -100,6 +94,10 @@ def parse_template(body: str) -> Template:
 
     Raises `TemplateError` for text that is neither JSON nor YAML, unknown sections, transforms and resource
     attributes that this engine does not have (the `Snapshot` deletion policy).
+
+    Source: model cfn-lint schemas/other/template/configuration.json
+    Source: recorded localstack/localstack api/test_validations test_missing_resources_block (2024-05-31)
+    Source: emulation, there are no macros here
     """
     document = _load(body)
     if "Transform" in document:
@@ -126,6 +124,7 @@ def parse_template(body: str) -> Template:
 
 
 def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    # Source: recorded localstack/localstack api/test_stacks test_linting_error_during_creation (2022-11-11)
     section: Any = document.get(name) or {}
     if not isinstance(section, Mapping):
         raise TemplateError(f"Template format error: {name} must be a mapping")
@@ -133,6 +132,11 @@ def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _check_members(section: str, members: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Refuse members and their keys that the section has not.
+
+    Source: model cfn-lint schemas/other/parameters/configuration.json
+    Source: model cfn-lint schemas/other/outputs/configuration.json
+    """
     for name, body in members.items():
         _check_logical_id(section, name)
         if not isinstance(body, Mapping):
@@ -146,11 +150,18 @@ def _check_members(section: str, members: Mapping[str, Any], known: frozenset[st
 
 
 def _check_logical_id(section: str, name: str) -> None:
+    # Source: recorded localstack/localstack api/test_resources test_invalid_logical_resource_id (2025-07-25)
     if not _LOGICAL_ID.fullmatch(name):
         raise TemplateError(f"Template format error: {section} name '{name}' is non alphanumeric.")
 
 
 def _declaration(logical_id: str, body: Any) -> Declaration:
+    """Read one resource.
+
+    Source: model cfn-lint schemas/other/resources/configuration.json
+    Source: recorded localstack/localstack api/test_validations test_resources_blocks (2024-05-31)
+    Source: emulation, nothing here makes the snapshot of the `Snapshot` deletion policy
+    """
     _check_logical_id("Resources", logical_id)
     if not isinstance(body, Mapping) or not isinstance(body.get("Type"), str):  # pyright: ignore[reportUnknownMemberType]
         raise TemplateError(f"Template format error: [/Resources/{logical_id}] must have a Type")
@@ -180,6 +191,13 @@ def _declaration(logical_id: str, body: Any) -> Declaration:
 
 
 def _load(body: str) -> Mapping[str, Any]:
+    """Read JSON or YAML.
+
+    Source: recorded localstack/localstack api/test_templates
+    test_validate_invalid_json_template_should_fail (2024-06-18), test_create_stack_invalid_yaml_template_should_fail
+    (2025-11-13)
+    Source: recorded localstack/localstack api/test_stacks test_create_stack_url_as_template (2025-10-23)
+    """
     try:
         document = json.loads(body) if body.lstrip().startswith("{") else yaml.load(body, Loader=_loader())  # noqa: S506
     except (ValueError, yaml.YAMLError) as error:
@@ -210,8 +228,7 @@ def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[s
         value = loader.construct_scalar(node)
     elif isinstance(node, yaml.SequenceNode):
         value = cast("Sequence[Any]", loader.construct_sequence(node, deep=True))
-    elif isinstance(node, yaml.MappingNode):
-        value = loader.construct_mapping(node, deep=True)
     else:
-        raise TemplateError(f"Template format error: !{suffix} has no value")
+        assert isinstance(node, yaml.MappingNode)
+        value = loader.construct_mapping(node, deep=True)
     return {suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}": value}

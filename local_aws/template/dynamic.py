@@ -1,7 +1,4 @@
-"""Dynamic references: `{{resolve:ssm:…}}` and `{{resolve:secretsmanager:…}}` inside property values.
-
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""Dynamic references: `{{resolve:ssm:…}}` and `{{resolve:secretsmanager:…}}` inside property values."""
 
 import json
 import re
@@ -27,6 +24,8 @@ def resolve_dynamic(value: Any, *, region: str, lookups: Lookups) -> Any:
 
 
 def _look_up(service: str, key: str, region: str, lookups: Lookups) -> str:
+    # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html:
+    # "CloudFormation currently supports the following dynamic reference patterns": ssm, ssm-secure, secretsmanager
     if service in ("ssm", "ssm-secure"):
         name, _, version = key.partition(":")
         return lookups.ssm_parameter(region, name, version or None)
@@ -36,7 +35,12 @@ def _look_up(service: str, key: str, region: str, lookups: Lookups) -> str:
 
 
 def _secret(key: str, region: str, lookups: Lookups) -> str:
-    """`secret-id:SecretString:json-key:version-stage:version-id`, where the id may be an ARN with colons of its own."""
+    """`secret-id:SecretString:json-key:version-stage:version-id`, where the id may be an ARN with colons of its own.
+
+    Source: document https://docs.aws.amazon.com/secretsmanager/latest/userguide/cfn-example_reference-secret.html
+    (2026-11)
+    Source: recorded aws/aws-sam-cli#2153, "Could not find a value associated with JSONKey in SecretString" (2020-08-04)
+    """
     secret_id, marker, rest = key.partition(":SecretString")
     json_key, stage, version_id = (*rest.removeprefix(":").split(":"), "", "", "")[:3] if marker else ("", "", "")
     text = lookups.secret(region, secret_id, stage or None, version_id or None)

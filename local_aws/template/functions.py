@@ -1,12 +1,7 @@
 """CloudFormation's intrinsic functions, as the CDK emits them.
 
-Source: model cfn-lint schemas/other/functions/if.json
-Source: model cfn-lint schemas/other/functions/getatt.json
-Source: model cfn-lint schemas/other/functions/findinmap.json
-Source: model cfn-lint schemas/other/functions/cidr.json
-Source: model cfn-lint schemas/other/functions/select.json
-Source: model cfn-lint schemas/other/functions/getstackoutput.json
-Source: assumption cloudformation-refuses-as-emulated
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
+(2026-11)
 """
 
 import base64
@@ -17,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from local_aws.template.values import NO_VALUE, UNKNOWN, TemplateError, as_text, contains_unknown, function_of
 
+_MOST_BLOCKS = 256
 SUB_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -69,6 +65,8 @@ def evaluate(value: Any, scope: Scope) -> Any:
 def _call(name: str, argument: Any, scope: Scope) -> Any:
     if name in _LAZY:
         return _LAZY[name](argument, scope)
+    # Source: model cfn-lint schemas/other/functions
+    # Source: emulation, functions of transforms are not there
     if name not in _EAGER:
         raise TemplateError(f"Template error: function {name} is not supported; known are {', '.join(FUNCTIONS)}")
     arguments = evaluate(argument, scope)
@@ -81,6 +79,7 @@ def _call(name: str, argument: Any, scope: Scope) -> Any:
 
 
 def _if(argument: Any, scope: Scope) -> Any:
+    # Source: model cfn-lint schemas/other/functions/if.json
     if not isinstance(argument, list) or len(cast("list[Any]", argument)) != 3:
         raise TemplateError("Template error: Fn::If requires a list argument with three elements")
     condition, holds, otherwise = cast("list[Any]", argument)
@@ -109,7 +108,11 @@ def _named(name: str, scope: Scope) -> Any:
 
 
 def split_get_att(argument: Any) -> tuple[str, Any]:
-    """Return logical id and attribute of either form of `Fn::GetAtt`; the attribute may still be a function."""
+    """Return logical id and attribute of either form of `Fn::GetAtt`; the attribute may still be a function.
+
+    Source: model cfn-lint schemas/other/functions/getatt.json
+    Source: recorded localstack/localstack test_change_set_fn_get_attr test_invalid_structure (2025-10-08)
+    """
     if isinstance(argument, str) and "." in argument:
         logical_id, _, attribute = argument.partition(".")
         return logical_id, attribute
@@ -125,17 +128,35 @@ def _get_att(argument: Any, scope: Scope) -> Any:
 
 
 def _find_in_map(argument: Any, scope: Scope) -> Any:
-    name, first, second, *rest = argument
+    """Return a value of the Mappings section; a default needs a transform, and there are none here.
+
+    Source: document
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-findinmap-enhancements.html:
+    "Default value support" is one of the "enhancements" of the AWS::LanguageExtensions transform
+    Source: recorded aws/aws-cdk#27987, text of the error about three parameters (2023-11-14)
+    Source: recorded localstack/localstack engine/test_mappings test_mapping_with_nonexisting_key (2023-06-12)
+    """
+    if not isinstance(argument, list) or len(cast("list[Any]", argument)) != 3:
+        raise TemplateError(
+            "Template error: every Fn::FindInMap object requires three parameters, the map name, map key and the "
+            f"attribute for return value, not {argument!r}"
+        )
+    name, first, second = cast("list[Any]", argument)
     try:
         return scope.in_mapping(name, as_text(first), as_text(second))
     except KeyError:
-        if rest:
-            return rest[0]["DefaultValue"]
         raise TemplateError(f"Template error: Unable to get mapping for {name}::{first}::{second}") from None
 
 
 def _cidr(argument: Any, _: Scope) -> list[str]:
+    """Cut blocks of addresses out of one.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-cidr.html:
+    count is "the number of CIDRs to generate. Valid range is between 1 and 256."
+    """
     block, count, *bits = argument
+    if not 1 <= int(count) <= _MOST_BLOCKS:
+        raise TemplateError(f"Template error: Fn::Cidr makes 1 to {_MOST_BLOCKS} blocks, not {count}")
     network = ipaddress.ip_network(block, strict=False)
     prefix = network.max_prefixlen - int(bits[0] if bits else 8)
     subnets = network.subnets(new_prefix=prefix)
@@ -146,6 +167,10 @@ def _cidr(argument: Any, _: Scope) -> list[str]:
 
 
 def _select(argument: Any, _: Scope) -> Any:
+    # Source: document
+    # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-select.html:
+    # an index "out of bounds of the array" will "result in a stack error"
+    # Source: recorded aws-samples/1click-hpc#1, text of the error (2021-04-01)
     index, items = argument
     if not 0 <= int(index) < len(items):
         raise TemplateError(f"Template error: Fn::Select cannot select nonexistent value at index {index}")
@@ -153,6 +178,7 @@ def _select(argument: Any, _: Scope) -> Any:
 
 
 def _stack_output(argument: Any, scope: Scope) -> Any:
+    # Source: emulation, there is one account here
     if argument.get("RoleArn"):
         raise TemplateError("Template error: Fn::GetStackOutput with a RoleArn (another account) is not supported")
     return scope.stack_output(argument["StackName"], argument["OutputName"], argument.get("Region"))

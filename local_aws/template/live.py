@@ -1,7 +1,4 @@
-"""A template with its conditions decided: only what will exist, and only the chosen branches.
-
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""A template with its conditions decided: only what will exist, and only the chosen branches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -66,6 +63,11 @@ def _is_no_value(value: Any) -> bool:
 def _refuse_dead(
     template: Template, resources: Mapping[str, Declaration], outputs: Mapping[str, Mapping[str, Any]]
 ) -> None:
+    """Refuse references to what a condition leaves out.
+
+    Source: recorded localstack/localstack engine/test_conditions test_dependent_ref (2023-06-26),
+    test_output_reference_to_skipped_resource (2023-06-27)
+    """
     for section, members in (
         ("Resources", {name: r.properties for name, r in resources.items()}),
         ("Outputs", outputs),

@@ -1,7 +1,6 @@
 """Template parameters: given values, defaults and constraints in; resolved values out.
 
 Source: model cfn-lint schemas/other/parameters/configuration.json
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 import re
@@ -37,6 +36,9 @@ def resolve_parameters(
     """Return every declared parameter with its value.
 
     Raises `TemplateError` for values without declaration, without value, or outside their constraints.
+
+    Source: recorded aws-samples/amazon-ec2-image-builder-samples#18, text for an undeclared one (2021-05-11)
+    Source: recorded localstack/localstack api/test_stacks test_no_parameters_given (2025-07-31)
     """
     undeclared = sorted(set(given) - set(declared))
     if undeclared:
@@ -68,6 +70,11 @@ def _resolve(name: str, text: str, spec: Mapping[str, Any], region: str, lookups
 
 
 def _check(name: str, text: str, spec: Mapping[str, Any]) -> None:
+    """Refuse a value that its declaration does not allow.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html:
+    "AllowedPattern", "AllowedValues", "ConstraintDescription"
+    """
     allowed = [as_text(value) for value in spec.get("AllowedValues", [])]
     items = [item.strip() for item in text.split(",")] if "List" in spec.get("Type", "String") else [text]
     if allowed and not set(items) <= set(allowed):
@@ -84,6 +91,8 @@ def _check(name: str, text: str, spec: Mapping[str, Any]) -> None:
 
 
 def _number(name: str, text: str) -> float:
+    # Source: recorded localstack/localstack test_change_set_parameters test_invalid_parameter_type
+    # (2025-10-06)
     try:
         return float(text)
     except ValueError:
@@ -91,6 +100,8 @@ def _number(name: str, text: str) -> float:
 
 
 def _check_range(name: str, amount: float, what: str, least: Any, most: Any) -> None:
+    # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html:
+    # "MaxLength", "MaxValue", "MinLength", "MinValue"
     if least is not None and amount < float(least):
         raise TemplateError(f"Parameter '{name}' must have a {what} of at least {least}")
     if most is not None and amount > float(most):

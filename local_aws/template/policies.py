@@ -41,7 +41,13 @@ _LONGEST_SECONDS = 12 * 3600
 
 
 def check_policies(logical_id: str, resource_type: str, declared: Mapping[str, Any]) -> None:
-    """Raise `TemplateError` for a policy that CloudFormation has not, or not for this type."""
+    """Raise `TemplateError` for a policy that CloudFormation has not, or not for this type.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html
+    (2026-11)
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatepolicy.html
+    (2026-11)
+    """
     where = f"[/Resources/{logical_id}"
     creation, update = declared.get("CreationPolicy", {}), declared.get("UpdatePolicy", {})
     for name, known, given in (("CreationPolicy", _CREATION, creation), ("UpdatePolicy", _UPDATE, update)):

@@ -1,7 +1,4 @@
-"""What a piece of template refers to, and the order in which resources can be created.
-
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""What a piece of template refers to, and the order in which resources can be created."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +58,10 @@ def dependencies(resources: Mapping[str, Declaration]) -> dict[str, tuple[str, .
 
 
 def creation_order(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the resources so that each comes after those that it needs. Raises `TemplateError` for a cycle."""
+    """Return the resources so that each comes after those that it needs. Raises `TemplateError` for a cycle.
+
+    Source: recorded aws/serverless-application-model#1044, text of the error (2019-07-26)
+    """
     try:
         return tuple(TopologicalSorter(needs).static_order())
     except CycleError as error:

@@ -45,7 +45,6 @@ def output_of(bench: Bench, value: Any) -> str:
         ({"Fn::Select": [2, {"Fn::GetAZs": ""}]}, "us-west-2c"),
         ({"Fn::Select": [1, {"Fn::Cidr": ["10.0.0.0/16", 4, 8]}]}, "10.0.1.0/24"),
         ({"Fn::FindInMap": ["Map", {"Ref": "AWS::Region"}, "ami"]}, "ami-1"),
-        ({"Fn::FindInMap": ["Map", "eu-west-1", "ami", {"DefaultValue": "none"}]}, "none"),
         ({"Fn::Base64": "hello"}, "aGVsbG8="),
         ({"Fn::If": ["Yes", "y", {"Ref": "AWS::NoValue"}]}, "y"),
         ({"Fn::If": ["No", "y", "n"]}, "n"),
@@ -87,7 +86,10 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
         ({"Fn::Transform": {"Name": "AWS::Include"}}, "function Fn::Transform is not supported"),
         ({"Fn::Select": [3, ["a"]]}, "cannot select nonexistent value at index 3"),
         ({"Fn::FindInMap": ["Map", "eu-west-1", "ami"]}, "Unable to get mapping for Map::eu-west-1::ami"),
+        ({"Fn::FindInMap": ["Map", "eu-west-1", "ami", {"DefaultValue": "none"}]}, "requires three parameters"),
+        ({"Fn::FindInMap": "Map"}, "requires three parameters"),
         ({"Fn::Cidr": ["10.0.0.0/24", 4, 8]}, "cannot cut 4 blocks of /24"),
+        ({"Fn::Cidr": ["10.0.0.0/8", 257, 8]}, "makes 1 to 256 blocks, not 257"),
     ],
 )
 def test_a_mistake_is_told_before_anything_is_created(bench: Bench, value: Any, said: str) -> None:
