@@ -1,7 +1,4 @@
-"""The AWS query protocol: form in, XML out, both driven by botocore's model of CloudFormation.
-
-Source: emulation, requests are read by botocore's model of CloudFormation
-"""
+"""The AWS query protocol: form in, XML out, both driven by botocore's model of CloudFormation."""
 
 import uuid
 from collections.abc import Mapping
@@ -27,7 +24,10 @@ def service_model() -> ServiceModel:
 
 
 def operation_of(form: Mapping[str, str]) -> OperationModel:
-    """Return the operation that a request names. Raises `RequestRefused`."""
+    """Return the operation that a request names. Raises `RequestRefused`.
+
+    Source: recorded ansible/ansible#44505, code of the error (2018-08-22)
+    """
     name = form.get("Action", "")
     if name not in service_model().operation_names:
         raise RequestRefused("InvalidAction", f"Could not find operation {name} for version {VERSION}")
@@ -35,7 +35,10 @@ def operation_of(form: Mapping[str, str]) -> OperationModel:
 
 
 def read_request(form: Mapping[str, str], operation: OperationModel) -> dict[str, Any]:
-    """Return the members of a request, typed as the model says. Raises `RequestRefused` for what it forbids."""
+    """Return the members of a request, typed as the model says. Raises `RequestRefused` for what it forbids.
+
+    Source: emulation, the request is held to botocore's model by botocore
+    """
     shape = operation.input_shape
     if shape is None:
         return {}
@@ -59,6 +62,7 @@ def _read(form: Mapping[str, str], prefix: str, shape: Shape) -> Any:
     text = form.get(prefix)
     if text is None:
         return None
+    # Source: emulation, the type is that of botocore's model
     try:
         return {"boolean": lambda: text.lower() == "true", "integer": lambda: int(text)}[shape.type_name]()
     except KeyError:

@@ -1,7 +1,4 @@
-"""What the members of a request mean: the template, its parameters, tags.
-
-Source: model botocore cloudformation CreateStackInput
-"""
+"""What the members of a request mean: the template, its parameters, tags."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +14,10 @@ _MAX_OBJECT_BYTES = 1_048_576
 
 
 def template_body(engine: CloudFormation, region: str, params: Mapping[str, Any], stack: Stack | None = None) -> str:
-    """Return the template's text, from wherever the request has it. Raises `RequestRefused` or `TemplateError`."""
+    """Return the template's text, from wherever the request has it. Raises `RequestRefused` or `TemplateError`.
+
+    Source: recorded localstack/localstack api/test_update_stack test_no_template_error (2022-11-21)
+    """
     body: str | None = params.get("TemplateBody")
     if body is not None:
         return _at_most(body, _MAX_BODY_BYTES, "templateBody")
@@ -47,6 +47,9 @@ def proposal(engine: CloudFormation, region: str, params: Mapping[str, Any], sta
 
 
 def _at_most(body: str, limit: int, what: str) -> str:
+    # Source: model botocore cloudformation TemplateBody
+    # Source: model botocore cloudformation TemplateURL
+    # Source: recorded localstack/localstack test_template_engine test_to_validate_template_limit_for_macro (2023-01-30)
     size = len(body.encode())
     if size > limit:
         raise invalid(f"{what}: {size} bytes; at most {limit} are allowed")

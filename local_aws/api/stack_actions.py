@@ -1,10 +1,4 @@
-"""The API's operations on stacks, their resources and events.
-
-Source: model botocore cloudformation UpdateStack
-Source: model botocore cloudformation DescribeStackResource
-Source: model botocore cloudformation ListImports
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""The API's operations on stacks, their resources and events."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +16,7 @@ from local_aws.api.views import (
 )
 from local_aws.stacks.change_set_work import find_change_set
 from local_aws.stacks.engine import CloudFormation
-from local_aws.stacks.errors import invalid
+from local_aws.stacks.errors import invalid, no_stack_called, no_stack_quoted
 from local_aws.stacks.stack import Stack
 
 Params = Mapping[str, Any]
@@ -43,7 +37,11 @@ def create_stack(engine: CloudFormation, region: str, params: Params) -> dict[st
 
 
 def update_stack(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """UpdateStack."""
+    """UpdateStack.
+
+    Source: recorded localstack/localstack api/test_stacks test_update_stack_with_same_template_withoutchange
+    (2024-05-07)
+    """
     stack = engine.get(region, params["StackName"])
     engine.check_updatable(stack)
     started = engine.update_stack(
@@ -88,13 +86,17 @@ def list_stacks(engine: CloudFormation, region: str, params: Params) -> dict[str
 
 def describe_stack_events(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
     """DescribeStackEvents: newest first."""
-    stack = engine.get(region, params["StackName"])
+    stack = engine.get(region, params["StackName"], absent=no_stack_called)
     events, token = page(list(reversed(stack.events)), params.get("NextToken"), key=lambda event: event.event_id)
     return with_token({"StackEvents": [event_view(stack, event) for event in events]}, token)
 
 
 def describe_events(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """DescribeEvents: of a change set, why it was refused; of a stack, its history."""
+    """DescribeEvents: of a change set, why it was refused; of a stack, its history.
+
+    Source: model botocore cloudformation DescribeEvents ("One of ChangeSetName, OperationId or StackName")
+    Source: emulation, an operation is looked for in its stack
+    """
     if params.get("ChangeSetName"):
         stack, change_set = find_change_set(engine, region, params["ChangeSetName"], params.get("StackName"))
         views = [
@@ -129,8 +131,13 @@ def describe_events(engine: CloudFormation, region: str, params: Params) -> dict
 
 
 def describe_stack_resources(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """DescribeStackResources: of one stack, or of the stack that owns a physical id."""
+    """DescribeStackResources: of one stack, or of the stack that owns a physical id.
+
+    Source: model botocore cloudformation DescribeStackResources ("A ValidationError is returned if you specify both")
+    """
     wanted = params.get("LogicalResourceId")
+    if params.get("StackName") and params.get("PhysicalResourceId"):
+        raise invalid("You must specify either StackName or PhysicalResourceId, but not both")
     if params.get("StackName"):
         stack = engine.get(region, params["StackName"])
     else:
@@ -145,8 +152,11 @@ def describe_stack_resources(engine: CloudFormation, region: str, params: Params
 
 
 def describe_stack_resource(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """DescribeStackResource."""
-    stack = engine.get(region, params["StackName"])
+    """DescribeStackResource.
+
+    Source: recorded localstack/localstack api/test_stacks test_stack_resource_not_found (2025-01-29)
+    """
+    stack = engine.get(region, params["StackName"], absent=no_stack_quoted)
     resource = stack.resources.get(params["LogicalResourceId"])
     if resource is None:
         raise invalid(f"Resource {params['LogicalResourceId']} does not exist for stack {stack.name}")
@@ -178,7 +188,10 @@ def list_exports(engine: CloudFormation, region: str, params: Params) -> dict[st
 
 
 def list_imports(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """ListImports."""
+    """ListImports.
+
+    Source: assumption service-error-texts
+    """
     importers = engine.registry.importers(region, params["ExportName"])
     if not importers:
         raise invalid(f"Export '{params['ExportName']}' is not imported by any stack.")
@@ -186,6 +199,7 @@ def list_imports(engine: CloudFormation, region: str, params: Params) -> dict[st
 
 
 def _owner(engine: CloudFormation, region: str, physical_id: str) -> Stack:
+    # Source: assumption service-error-texts
     for stack in engine.registry.living(region):
         if any(resource.physical_id == physical_id for resource in list(stack.resources.values())):
             return stack

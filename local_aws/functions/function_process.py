@@ -1,8 +1,4 @@
-"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else.
-
-Source: emulation, Python without layers is what runs here
-Source: assumption services-ask-who-trusts-a-role
-"""
+"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else."""
 
 import io
 import json
@@ -103,7 +99,10 @@ class FunctionProcess:
         }
 
     def _credentials(self, role_arn: str, session: str, region: str) -> dict[str, str]:
-        """Assume the execution role, after asking IAM whether Lambda may."""
+        """Assume the execution role, after asking IAM whether Lambda may.
+
+        Source: assumption services-ask-who-trusts-a-role
+        """
         role = self._services.call("iam", region, "GetRole", {"RoleName": role_arn.rsplit("/", 1)[-1]})["Role"]
         trusted = json.dumps(role["AssumeRolePolicyDocument"])
         if "lambda.amazonaws.com" not in trusted:
@@ -118,6 +117,7 @@ class FunctionProcess:
 
 
 def _refuse_unserved(function: Mapping[str, Any]) -> None:
+    # Source: emulation, Python without layers is what runs here
     runtime = str(function.get("Runtime"))
     if not runtime.startswith("python"):
         raise ResourceFailed(f"{function['FunctionName']}: this emulation runs Python functions only, not {runtime}")

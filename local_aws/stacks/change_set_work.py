@@ -1,17 +1,11 @@
-"""Creating, finding, deleting and executing change sets.
-
-Source: model botocore cloudformation CreateChangeSet
-Source: model botocore cloudformation ExecuteChangeSet
-Source: model botocore cloudformation InvalidChangeSetStatusException
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""Creating, finding, deleting and executing change sets."""
 
 from typing import Any
 
 from local_aws.stacks.change_set import NO_CHANGES, ChangeSet
 from local_aws.stacks.definition import NOTHING
 from local_aws.stacks.engine import CloudFormation
-from local_aws.stacks.errors import RequestRefused, invalid, no_change_set, no_stack
+from local_aws.stacks.errors import RequestRefused, invalid, no_change_set, no_stack, no_stack_called
 from local_aws.stacks.proposal import Proposal
 from local_aws.stacks.stack import Stack
 from local_aws.template.finding import TemplateRejected
@@ -33,6 +27,9 @@ def create_change_set(
     """Plan an operation. A template that is refused makes a FAILED change set whose findings tell why.
 
     Raises `RequestRefused`, or `TemplateError` for a template that cannot be read at all.
+
+    Source: model botocore cloudformation CreateChangeSet
+    Source: model botocore cloudformation AlreadyExistsException
     """
     stack = engine.registry.find(region, stack_name)
     _check_kind(engine, stack, stack_name, name, kind)
@@ -63,8 +60,14 @@ def create_change_set(
 def find_change_set(
     engine: CloudFormation, region: str, name_or_id: str, stack_name: str | None
 ) -> tuple[Stack, ChangeSet]:
-    """Return a change set by name and stack, or by id alone. Raises `RequestRefused`."""
-    stacks = [engine.get(region, stack_name)] if stack_name else engine.registry.all(region)
+    """Return a change set by name and stack, or by id alone. Raises `RequestRefused`.
+
+    Source: recorded localstack/localstack api/test_changesets test_delete_change_set_exception (2025-07-21),
+    test_describe_change_set_nonexisting (2025-03-11), test_deleted_changeset (2022-08-11)
+    """
+    if not stack_name and not name_or_id.startswith("arn:"):
+        raise invalid("StackName must be specified if ChangeSetName is not specified as an ARN.")
+    stacks = [engine.get(region, stack_name, absent=no_stack_called)] if stack_name else engine.registry.all(region)
     for stack in stacks:
         for change_set in list(stack.change_sets.values()):
             if name_or_id in (change_set.name, change_set.change_set_id):
@@ -73,7 +76,11 @@ def find_change_set(
 
 
 def delete_change_set(engine: CloudFormation, region: str, name_or_id: str, stack_name: str | None) -> None:
-    """Drop a change set; one that is gone already is no error, as at AWS."""
+    """Drop a change set; one that is gone already is no error, as at AWS.
+
+    Source: model botocore cloudformation DeleteChangeSet
+    Source: model botocore cloudformation InvalidChangeSetStatusException
+    """
     try:
         stack, change_set = find_change_set(engine, region, name_or_id, stack_name)
     except RequestRefused as refused:
@@ -94,7 +101,12 @@ def execute_change_set(
     disable_rollback: bool = False,
     token: str | None = None,
 ) -> None:
-    """Start what a change set planned. All other change sets of its stack are dropped, because they are outdated."""
+    """Start what a change set planned. All other change sets of its stack are dropped, because they are outdated.
+
+    Source: model botocore cloudformation InvalidChangeSetStatusException ("the stack status might be
+    UPDATE_IN_PROGRESS")
+    Source: recorded localstack/localstack api/test_changesets test_empty_changeset (2022-08-10)
+    """
     stack, change_set = find_change_set(engine, region, name_or_id, stack_name)
     with engine.registry.lock:
         if change_set.execution_status != "AVAILABLE":
@@ -104,7 +116,7 @@ def execute_change_set(
                 f"[{change_set.status}] and execution status of [{change_set.execution_status}]",
             )
         if change_set.kind == "UPDATE":
-            engine.check_updatable(stack)
+            engine.check_updatable(stack, code="InvalidChangeSetStatus")
         stack.change_sets = {change_set.name: change_set}
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.begin(f"{change_set.kind}_IN_PROGRESS", token=token, reason="User Initiated")
@@ -116,6 +128,12 @@ def execute_change_set(
 
 
 def _check_kind(engine: CloudFormation, stack: Stack | None, stack_name: str, name: str, kind: str) -> None:
+    """Refuse a kind of change set that does not fit the stack.
+
+    Source: model botocore cloudformation ChangeSetType
+    Source: recorded localstack/localstack api/test_changesets test_name_conflicts (2023-11-22)
+    Source: emulation, nothing is imported here
+    """
     if kind not in ("CREATE", "UPDATE"):
         raise invalid(f"ChangeSetType {kind} is not supported by this emulation; known are CREATE, UPDATE")
     if kind == "CREATE":

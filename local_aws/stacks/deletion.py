@@ -1,7 +1,6 @@
 """Deleting a stack.
 
 Source: model botocore cloudformation DeleteStack
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 from collections.abc import Collection

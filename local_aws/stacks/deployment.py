@@ -2,7 +2,7 @@
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
-Source: assumption cloudformation-refuses-as-emulated
+Source: assumption cloudformation-deletes-what-it-can
 """
 
 import logging
@@ -155,7 +155,8 @@ class Deployment:
 
     def _replace(self, existing: StackResource, properties: Mapping[str, Any]) -> None:
         if not self._rollback:
-            # As AWS words it. What is replaced goes only when the update is over, and this one may never be.
+            # What is replaced goes only when the update is over, and this one may never be.
+            # Source: recorded anomalyco/sst#977, text of the error (2021-10-30)
             refusal = "Replacement type updates not supported on stack with disable-rollback."
             self._stack.tell(
                 existing.logical_id, existing.physical_id, existing.resource_type, "UPDATE_FAILED", refusal

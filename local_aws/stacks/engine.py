@@ -1,10 +1,6 @@
 """The engine's front: requests on stacks in, operations in worker threads out.
 
-Source: model botocore cloudformation CreateStack
-Source: model botocore cloudformation DeleteStack
 Source: model botocore cloudformation UpdateTerminationProtection
-Source: model botocore cloudformation AlreadyExistsException
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 import logging
@@ -43,15 +39,22 @@ class CloudFormation:
         self.registry = Registry()
         self._workers: dict[str, Thread] = {}
 
-    def get(self, region: str, name_or_id: str) -> Stack:
-        """Return a stack. Raises `RequestRefused` when there is none."""
+    def get(self, region: str, name_or_id: str, *, absent: Callable[[str], RequestRefused] = no_stack) -> Stack:
+        """Return a stack. Raises what `absent` makes when there is none: operations word it differently.
+
+        Source: recorded localstack/localstack api/test_stacks test_non_existing_stack_message (2025-07-21)
+        """
         stack = self.registry.find(region, name_or_id)
         if stack is None:
-            raise no_stack(name_or_id)
+            raise absent(name_or_id)
         return stack
 
     def new_stack(self, region: str, name: str) -> Stack:
-        """Return a stack that nothing was decided about yet; it is not registered."""
+        """Return a stack that nothing was decided about yet; it is not registered.
+
+        Source: model botocore cloudformation CreateStackInput (128 characters)
+        Source: recorded localstack/localstack api/test_stacks test_stack_name_creation (2023-04-19)
+        """
         if not _STACK_NAME.fullmatch(name):
             raise invalid(
                 f"1 validation error detected: Value '{name}' at 'stackName' failed to satisfy constraint: Member must "
@@ -102,7 +105,11 @@ class CloudFormation:
         parent: Stack | None = None,
         in_background: bool = True,
     ) -> Stack:
-        """Start creating a stack. Raises `TemplateError` or `RequestRefused` before anything is created."""
+        """Start creating a stack. Raises `TemplateError` or `RequestRefused` before anything is created.
+
+        Source: model botocore cloudformation AlreadyExistsException
+        Source: recorded localstack/localstack api/test_stacks test_name_conflicts (2024-03-26)
+        """
         stack = self.new_stack(region, name)
         target = self.define(stack, proposal)
         self.changes(stack, target)  # what cannot be evaluated is told now, not half-way
@@ -154,6 +161,8 @@ class CloudFormation:
 
         Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-protect-stacks.html:
         with termination protection "the deletion fails and the stack, including its status, remains unchanged"
+        Source: model botocore cloudformation DeletionMode (for a stack in DELETE_FAILED)
+        Source: model botocore cloudformation RetainResources (for a stack in DELETE_FAILED)
         """
         stack = self.registry.find(region, name_or_id)
         if stack is None or stack.status == "DELETE_COMPLETE":
@@ -180,10 +189,15 @@ class CloudFormation:
             in_background=in_background,
         )
 
-    def check_updatable(self, stack: Stack) -> None:
-        """Raise `RequestRefused` when no update may start now."""
+    def check_updatable(self, stack: Stack, *, code: str = "ValidationError") -> None:
+        """Raise `RequestRefused` when no update may start now.
+
+        Source: recorded localstack/localstack api/test_changesets test_changeset_for_deleted_stack (2025-10-10)
+        Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stack-failure-options.html:
+        one can "troubleshoot resources in a CREATE_FAILED or UPDATE_FAILED status, and then resume provisioning"
+        """
         if stack.status not in _UPDATABLE:
-            raise invalid(f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.")
+            raise RequestRefused(code, f"Stack:{stack.stack_id} is in {stack.status} state and can not be updated.")
 
     def start_creation(
         self, stack: Stack, target: Definition, *, on_failure: str = "ROLLBACK", in_background: bool = True

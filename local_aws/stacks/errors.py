@@ -24,6 +24,22 @@ def no_stack(name_or_id: str) -> RequestRefused:
     return invalid(f"Stack with id {name_or_id} does not exist")
 
 
+def no_stack_called(name_or_id: str) -> RequestRefused:
+    """Return what DescribeStackEvents and the operations on change sets say instead.
+
+    Source: recorded localstack/localstack api/test_stacks test_describe_stack_events_errors (2024-03-26)
+    """
+    return invalid(f"Stack [{name_or_id}] does not exist")
+
+
+def no_stack_quoted(name_or_id: str) -> RequestRefused:
+    """Return what DescribeStackResource says instead.
+
+    Source: recorded localstack/localstack api/test_resources test_describe_non_existent_stack (2025-07-25)
+    """
+    return invalid(f"Stack '{name_or_id}' does not exist")
+
+
 def no_change_set(name_or_id: str) -> RequestRefused:
     """Return the refusal for an unknown change set."""
     return RequestRefused("ChangeSetNotFound", f"ChangeSet [{name_or_id}] does not exist")

@@ -1,8 +1,4 @@
-"""Nested stacks as a resource type: wraps the provider of all other types.
-
-Source: model CloudFormation AWS::CloudFormation::Stack
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""Nested stacks as a resource type: wraps the provider of all other types."""
 
 import secrets
 from collections.abc import Mapping
@@ -29,7 +25,11 @@ _CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPA
 
 
 class WithNestedStacks:
-    """A `ResourceProvider` that adds `AWS::CloudFormation::Stack` to those of another."""
+    """A `ResourceProvider` that adds `AWS::CloudFormation::Stack` to those of another.
+
+    Source: model CloudFormation AWS::CloudFormation::Stack
+    Source: recorded serverless/serverless#7593, text for a nested stack that could not be created (2020-04-20)
+    """
 
     def __init__(self, others: ResourceProvider, engine: "CloudFormation") -> None:
         """Take the provider of all other types, and the engine that runs the nested stacks."""
@@ -137,6 +137,10 @@ class WithNestedStacks:
 
 
 def _refuse_unacknowledged(request: Request, parent: Stack) -> None:
-    """Refuse a template with a transform that whoever deploys the parent did not acknowledge."""
+    """Refuse a template with a transform that the deployment of the parent did not acknowledge.
+
+    Source: model botocore cloudformation InsufficientCapabilitiesException
+    Source: recorded localstack/localstack test_template_engine test_capabilities_requirements (2023-01-30)
+    """
     if is_provider_url(str(request.properties["TemplateURL"])) and NEEDED_CAPABILITY not in parent.acknowledged:
         raise ResourceFailed(f"Requires capabilities : [{NEEDED_CAPABILITY}]")

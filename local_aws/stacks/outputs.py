@@ -2,7 +2,6 @@
 
 Source: model botocore cloudformation ListExports
 Source: model botocore cloudformation ListImports
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 from local_aws.stacks.definition import Definition
@@ -14,7 +13,10 @@ from local_aws.template.values import TemplateError, as_text
 
 
 def evaluate_outputs(target: Definition, scope: StackScope) -> tuple[Output, ...]:
-    """Return the outputs of a stack whose resources exist. Raises `TemplateError`."""
+    """Return the outputs of a stack whose resources exist. Raises `TemplateError`.
+
+    Source: model botocore cloudformation OutputValue (a string)
+    """
     outputs: list[Output] = []
     for key, body in target.live.outputs.items():
         value = evaluate(body["Value"], scope)

@@ -2,7 +2,6 @@
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 from collections.abc import Mapping
@@ -83,6 +82,7 @@ def _modified(
     target: Definition,
     provider: ResourceProvider,
 ) -> Change | None:
+    # Source: recorded aws/aws-sam-cli#6786, text of the error (2024-03-06)
     if existing.resource_type != declaration.resource_type:
         raise TemplateError(
             f"Update of resource type is not permitted. The new template modifies resource type of the following "

@@ -1,8 +1,6 @@
 """From what a client submits to a checked definition; nothing is created here.
 
 Source: model botocore cloudformation CreateChangeSetInput
-Source: model botocore cloudformation InsufficientCapabilitiesException
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 from collections.abc import Mapping
@@ -55,6 +53,9 @@ def define(
     """Check a proposal for `stack` and return what the stack shall be.
 
     Raises `TemplateRejected` with everything that is wrong, or `TemplateError` for what cannot even be read.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/rules-section-structure.html
+    (2026-11)
     """
     template = parse_template(proposal.body)
     _refuse(check_names(template, provider))
@@ -96,7 +97,10 @@ def decide_conditions(template: Template, scope: StackScope) -> dict[str, bool]:
 
 
 class _Lazy(dict[str, bool]):
-    """Conditions by name, each evaluated when first asked for."""
+    """Conditions by name, each evaluated when first asked for.
+
+    Source: assumption cloudformation-refuses-circular-conditions
+    """
 
     def __init__(self, template: Template, scope: StackScope, decided: dict[str, bool]) -> None:
         super().__init__(dict.fromkeys(template.conditions, False))
@@ -116,6 +120,7 @@ class _Lazy(dict[str, bool]):
 
 
 def _given(proposal: Proposal, stack: Stack) -> dict[str, str]:
+    # Source: model botocore cloudformation UsePreviousValue
     previous = stack.definition.parameters
     unknown = [name for name, value in proposal.parameters.items() if value is None and name not in previous]
     if unknown:
@@ -132,11 +137,14 @@ def needed_capabilities(template: Template) -> tuple[str, ...]:
 
 
 def _check_capabilities(template: Template, given: tuple[str, ...]) -> None:
+    # Source: model botocore cloudformation Capabilities
+    # Source: model botocore cloudformation InsufficientCapabilitiesException
     missing = [name for name in needed_capabilities(template) if not {name, "CAPABILITY_NAMED_IAM"} & set(given)]
     if missing:
         raise CapabilityMissing(f"Requires capabilities : [{', '.join(missing)}]")
 
 
 def _refuse(findings: list[Finding]) -> None:
+    # Source: emulation, all findings are reported at once and in the place of CloudFormation's early validation
     if findings:
         raise TemplateRejected(findings)

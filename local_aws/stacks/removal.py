@@ -1,6 +1,6 @@
 """Deleting many resources: users before what they use, and what must stay stays.
 
-Source: assumption cloudformation-refuses-as-emulated
+Source: assumption cloudformation-deletes-what-it-can
 """
 
 from collections.abc import Callable, Collection, Iterable

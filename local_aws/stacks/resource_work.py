@@ -2,7 +2,6 @@
 
 Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html
 (2026-11)
-Source: assumption cloudformation-refuses-as-emulated
 """
 
 import logging
@@ -68,7 +67,10 @@ class ResourceWork:
         return self._apply(resource, "UPDATE", self._provider.update, before=existing, notes=notes)
 
     def restore(self, before: StackResource, after: StackResource) -> StackResource:
-        """Undo an update in place: from `after` back to `before`. Raises `ResourceFailed`."""
+        """Undo an update in place: from `after` back to `before`. Raises `ResourceFailed`.
+
+        Source: emulation, a change in place has no replacement as its way back; if it had, the emulation is at fault
+        """
         self._tell(after, "UPDATE_IN_PROGRESS")
         try:
             created = self._call(self._provider.update, self._request(before, before=after, restoring=True))
@@ -79,7 +81,10 @@ class ResourceWork:
         return before
 
     def delete(self, resource: StackResource) -> None:
-        """Delete a resource. Raises `ResourceFailed`."""
+        """Delete a resource. Raises `ResourceFailed`.
+
+        Source: recorded localstack/localstack api/test_stacks test_blocked_stack_deletion (2023-09-06)
+        """
         self._tell(resource, "DELETE_IN_PROGRESS")
         try:
             self._call(self._provider.delete, self._request(resource))
@@ -101,6 +106,11 @@ class ResourceWork:
         before: StackResource | None = None,
         notes: tuple[str, ...] = (),
     ) -> StackResource:
+        """Ask the provider for one resource and report how it ended.
+
+        Source: recorded localstack/localstack test_change_set_ref
+        test_immutable_property_update_causes_resource_replacement (2025-04-08)
+        """
         self._tell(resource, f"{verb}_IN_PROGRESS")
         try:
             resource.given = resolve_dynamic(resource.properties, region=self._stack.region, lookups=self._lookups)
@@ -121,7 +131,10 @@ class ResourceWork:
         return resource
 
     def _call(self, act: Callable[[Request], _Result], request: Request) -> _Result:
-        """Ask the provider; a mistake in it fails the resource like any refusal, with its last lines as the reason."""
+        """Ask the provider; a mistake in it fails the resource like any refusal, with its last lines as the reason.
+
+        Source: emulation, a mistake of the emulation's own
+        """
         try:
             return act(request)
         except (ResourceFailed, ReplacementNeeded):

@@ -1,9 +1,4 @@
-"""What names mean inside one stack: parameters, pseudo parameters, resources, other stacks.
-
-Source: model cfn-lint schemas/other/functions/importvalue.json
-Source: model cfn-lint schemas/other/functions/getstackoutput.json
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""What names mean inside one stack: parameters, pseudo parameters, resources, other stacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,7 +49,10 @@ class StackScope:
         return self._resource(name).physical_id
 
     def attribute(self, logical_id: str, name: str) -> Any:
-        """Return an attribute of a resource that exists."""
+        """Return an attribute of a resource that exists.
+
+        Source: recorded localstack/localstack engine/test_attributes test_invalid_getatt_fails (2023-08-01)
+        """
         if logical_id in self.new or logical_id in self.changed:
             return UNKNOWN
         resource = self._resource(logical_id)
@@ -65,6 +63,7 @@ class StackScope:
 
     def condition(self, name: str) -> bool:
         """Tell whether a condition of the template holds."""
+        # Source: recorded localstack/localstack test_change_set_conditions test_missing_condition (2025-10-08)
         if name not in self.conditions:
             raise TemplateError(f"Template error: condition {name} is not declared")
         return self.conditions[name]
@@ -74,7 +73,12 @@ class StackScope:
         return self.template.mappings[name][first][second]
 
     def imported(self, export_name: str) -> Any:
-        """Return another stack's export, and note that it is in use."""
+        """Return another stack's export, and note that it is in use.
+
+        Source: recorded aws-cloudformation/aws-cloudformation-templates#263, text of the error (2020-04-27)
+        Source: emulation, an export that is missing is reported by the change set and not only when it is executed, as
+        localstack/localstack test_change_set_exports_imports recorded it of AWS (2025-08-05)
+        """
         export = self.registry.exports(self.stack.region).get(export_name)
         if export is None:
             raise TemplateError(f"No export named {export_name} found.")
@@ -101,11 +105,14 @@ class StackScope:
         return self.lookups.availability_zones(region or self.stack.region)
 
     def _resource(self, logical_id: str) -> StackResource:
+        # Source: recorded localstack/localstack engine/test_references test_useful_error_when_invalid_ref (2024-05-28)
         if logical_id not in self.resources:
             raise TemplateError(f"Template error: {logical_id} is neither a parameter nor a resource that exists here")
         return self.resources[logical_id]
 
     def _pseudo(self, name: str) -> Any:
+        # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html:
+        # "Available pseudo parameters"
         partition, suffix = partition_of(self.stack.region)
         values = {
             "AWS::AccountId": self.stack.account,

@@ -106,6 +106,46 @@ def test_what_does_not_exist_is_refused_in_the_words_that_the_cdk_waits_for(clou
     cloudformation.delete_stack(StackName="Gone")
 
 
+def test_each_operation_has_its_own_words_for_a_stack_that_does_not_exist(cloudformation: Any) -> None:
+    bracketed = ("ValidationError", "Stack [Gone] does not exist")
+    assert refused(cloudformation.describe_stack_events, StackName="Gone") == bracketed
+    assert refused(cloudformation.describe_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
+    assert refused(cloudformation.delete_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
+    assert refused(cloudformation.describe_stack_resource, StackName="Gone", LogicalResourceId="A") == (
+        "ValidationError",
+        "Stack 'Gone' does not exist",
+    )
+
+
+def test_a_change_set_is_named_with_its_stack_or_by_its_arn(cloudformation: Any) -> None:
+    deploy(cloudformation, TEMPLATE)
+    assert refused(cloudformation.delete_change_set, ChangeSetName="cs") == (
+        "ValidationError",
+        "StackName must be specified if ChangeSetName is not specified as an ARN.",
+    )
+
+
+def test_a_stack_or_a_physical_id_names_the_resources_but_not_both(cloudformation: Any) -> None:
+    deploy(cloudformation, TEMPLATE)
+    code, text = refused(cloudformation.describe_stack_resources, StackName="S", PhysicalResourceId="thing-1")
+    assert (code, "not both" in text) == ("ValidationError", True)
+    assert cloudformation.describe_stack_resources(PhysicalResourceId="thing-1")["StackResources"]
+
+
+def test_a_change_set_is_not_executed_while_its_stack_is_changing(bench: Bench, cloudformation: Any) -> None:
+    deploy(cloudformation, TEMPLATE)
+    more = {**TEMPLATE, "Resources": {**TEMPLATE["Resources"], "C": {"Type": "Test::Thing"}}}
+    for name in ("one", "two"):
+        cloudformation.create_change_set(StackName="S", ChangeSetName=name, TemplateBody=json.dumps(more))
+    bench.provider.delay = 0.5
+    cloudformation.update_stack(StackName="S", TemplateBody=json.dumps(more))
+    code, text = refused(cloudformation.execute_change_set, StackName="S", ChangeSetName="two")
+    assert code == "InvalidChangeSetStatus"
+    assert "UPDATE_IN_PROGRESS" in text
+    bench.provider.delay = 0
+    settled(cloudformation, "S")
+
+
 def test_a_change_set_without_changes_says_so(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     cloudformation.create_change_set(StackName="S", ChangeSetName="again", TemplateBody=json.dumps(TEMPLATE))
