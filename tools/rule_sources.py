@@ -27,7 +27,16 @@ _FORMS = {
     "emulation": re.compile(r"emulation, \S.{9,}", re.DOTALL),
 }
 """What may stand there. A document has its date, its version or its words; `code` of AWS or a vendor its version;
-`emulation` is a limit of the emulator's own, which AWS does not have."""
+`recorded localstack/localstack <file> <test> (<date>)` is an answer of AWS that this project recorded below
+tests/aws/services/cloudformation/<file>.snapshot.json; `emulation` is a limit of the emulator's own, which AWS does not
+have."""
+_NAMED_EACH = (
+    "local_aws/api/",
+    "local_aws/functions/",
+    "local_aws/stacks/",
+    "local_aws/template/",
+)
+"""Where a function that refuses something must name the source itself, or its class must; elsewhere the module may."""
 _EVERY_MODULE = (
     "local_aws/functions/",
     "local_aws/resources/custom/",
@@ -61,7 +70,8 @@ class Rule:
     place: str
     """`<path>:<line> <name>`."""
     said: str
-    """What is said about its source: own docstring and comments, those of the class, and the module's docstring."""
+    """What is said about its source: its own docstring and comments, and the docstring of its class. The docstring of
+    the module belongs to it as well where it is the only one there that refuses something."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -73,7 +83,7 @@ def rules() -> Iterator[Rule]:
     """Yield every place that applies a rule."""
     for path, text in texts().items():
         if path.startswith(("local_aws/", "local_serving/")) and path.endswith(".py"):
-            yield from _rules_of_module(path, text)
+            yield from rules_of_module(path, text)
         elif path.startswith("local_aws/resources/types/") and path.endswith(".yaml"):
             yield from _tables(path, text)
         elif path.startswith(_WHOLE_FILES) and path not in _HELPERS and not path.endswith("__init__.py"):
@@ -92,18 +102,24 @@ def wrong_with(source: str) -> str:
     return ""
 
 
-def _rules_of_module(path: str, text: str) -> Iterator[Rule]:
+def rules_of_module(path: str, text: str) -> Iterator[Rule]:
+    """Yield what a module of the emulator refuses."""
     tree = ast.parse(text)
-    whole = ast.get_docstring(tree) or ""
     if path.startswith(_EVERY_MODULE) and path not in _HELPERS and not path.endswith("__init__.py"):
         yield Rule(f"{path}:1", text)
     lines = text.splitlines()
-    for holder in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]:
-        around = whole if holder is tree else f"{whole}\n\n{ast.get_docstring(holder) or ''}"
-        for one in holder.body:
-            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and _refuses(one):
-                own = "\n".join(lines[one.lineno - 1 : one.end_lineno])
-                yield Rule(f"{path}:{one.lineno} {one.name}", f"{around}\n\n{own}")
+    refusing = [
+        (holder, one)
+        for holder in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]
+        for one in holder.body
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and _refuses(one)
+    ]
+    alone = len(refusing) == 1 or not path.startswith(_NAMED_EACH)
+    for holder, one in refusing:
+        around = {holder, tree} if alone else {holder} - {tree}
+        own = "\n".join(lines[one.lineno - 1 : one.end_lineno])
+        said = [*(ast.get_docstring(each) or "" for each in around), own]
+        yield Rule(f"{path}:{one.lineno} {one.name}", "\n\n".join(said))
 
 
 def _refuses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -132,7 +148,9 @@ def _comments(text: str) -> str:
 
 
 def _uncommented(text: str) -> str:
-    return re.sub(r"^[ \t]*(#|//)[ \t]?", "", text, flags=re.MULTILINE)
+    """Return the text without the marks of comments, and with an empty line where a comment ends."""
+    ended = re.sub(r"^([ \t]*(?:#|//).*)\n(?![ \t]*(?:#|//))", r"\1\n\n", text, flags=re.MULTILINE)
+    return re.sub(r"^[ \t]*(#|//)[ \t]?", "", ended, flags=re.MULTILINE)
 
 
 def _is_in_model(kind: str, name: str, member: str | None) -> bool:

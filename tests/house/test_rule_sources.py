@@ -3,7 +3,7 @@
 import pytest
 
 from tools.assumption_citations import texts
-from tools.rule_sources import SOURCE, Rule, rules, wrong_with
+from tools.rule_sources import SOURCE, Rule, rules, rules_of_module, wrong_with
 
 IMITATIONS = ("local_aws/", "local_serving/", "drill/")
 LONG_AGO_ENOUGH = 250
@@ -14,6 +14,42 @@ def test_every_rule_names_its_source():
     found = list(rules())
     assert len(found) >= LONG_AGO_ENOUGH
     assert [one.place for one in found if not one.sources] == []
+
+
+MODULE = """'''Does much.
+
+Source: assumption a-b
+'''
+
+class Thing:
+    '''Is one.{of_class}'''
+
+    def refuse(self):
+        # Why.{of_method}
+        raise Refused("no")
+
+{second}
+"""
+SECOND = "def refuse():\n    # Source: emulation, nothing runs here\n    raise Refused('never')\n"
+
+
+@pytest.mark.parametrize(
+    ("of_class", "of_method", "second", "sources"),
+    [
+        ("", "", "", [1]),
+        ("", "", SECOND, [0, 1]),
+        ("\n\n    Source: assumption c-d\n    ", "", SECOND, [1, 1]),
+        ("", "\n        # Source: assumption c-d", SECOND, [1, 1]),
+    ],
+)
+def test_the_docstring_of_a_module_counts_for_one_function_only(
+    of_class: str, of_method: str, second: str, sources: list[int]
+):
+    text = MODULE.format(of_class=of_class, of_method=of_method, second=second)
+    found = [
+        one for one in rules_of_module("local_aws/api/made_up.py", text) if one.place != "local_aws/api/made_up.py:1"
+    ]
+    assert sorted(len(one.sources) for one in found) == sources
 
 
 def test_every_source_has_a_form_and_what_it_names_is_in_the_model():
@@ -67,6 +103,12 @@ def test_sources_that_nobody_can_follow_are_found(source: str):
 
 def test_sources_are_read_from_docstrings_and_comments():
     text = '"""Refuse.\n\nSource: document https://a.b/c\n(2026-07)\nSource: assumption a-b\n"""\n'
-    text += "    # Source: assumption\n    # c-d\n\nx"
-    assert Rule("a.py:1", text).sources == ("document https://a.b/c (2026-07)", "assumption a-b", "assumption c-d")
+    text += "    # Source: assumption\n    # c-d\n\nx\n"
+    text += "    # Source: assumption e-f\n    raise Refused\n"
+    assert Rule("a.py:1", text).sources == (
+        "document https://a.b/c (2026-07)",
+        "assumption a-b",
+        "assumption c-d",
+        "assumption e-f",
+    )
     assert SOURCE.findall("Sources: many") == []
