@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from local_aws.client import LocalAws
+from local_aws.server import DEFAULT_ACCOUNT, client_environment
 from tools.synth_environment import ROOT
 
 pytestmark = pytest.mark.cli
@@ -52,10 +54,21 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
     assert "…" not in first.stdout, "a narrow terminal cuts off what is there to be copied"
 
 
-def test_the_second_demo_changes_nothing(demo: Demo):
+def test_the_second_demo_changes_nothing_and_plan_says_so(demo: Demo):
+    """The CLI adds a note on itself (`AWS::CDK::Metadata`) to each template, which synth alone does not."""
     second = demo("up", "examples/hyperpod-trn1.yaml")
     assert second.returncode == 0, second.stdout + second.stderr
     assert second.stdout.count("(no changes)") == 4, second.stdout  # the bootstrap stack and three of the fleet
+    endpoint = re.search(r"embedded AWS found at (\S+) ", second.stdout)
+    assert endpoint
+    client = LocalAws(endpoint=endpoint[1], region="us-west-2").client("cloudformation")
+    deployed = client.get_template(StackName="launch-post-network")["TemplateBody"]
+    assert "AWS::CDK::Metadata" in str(deployed), "the CLI no longer adds its note: the plan below shows nothing"
+    environment = {**os.environ, **client_environment(endpoint[1], account=DEFAULT_ACCOUNT, region="us-west-2")}
+    command = [str(Path(sys.executable).with_name("llm-fleet")), "plan", "examples/hyperpod-trn1.yaml"]
+    plan = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert plan.returncode == 0, plan.stdout + plan.stderr
+    assert "nothing changes in the stacks that are deployed" in plan.stdout
 
 
 def test_a_mistake_is_told_before_anything_is_deployed(demo: Demo, tmp_path: Path):
