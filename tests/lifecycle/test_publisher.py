@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -232,13 +233,29 @@ def test_a_policy_that_is_still_on_its_way_to_the_key_is_waited_for(
     put, refusals = s3.put_object, [denied, denied]
 
     def refuse_at_first(**params: Any) -> Any:
-        if refusals:
+        if refusals and params["Key"].endswith("/SHA256SUMS"):
             raise refusals.pop()
         return put(**params)
 
     monkeypatch.setattr(s3, "put_object", refuse_at_first)
     publish(s3, _request())
     assert waited == [1, 2]
+
+
+def test_objects_after_one_that_cannot_be_written_are_not_tried(s3: S3Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {f"scripts/{number}.sh": b"echo" for number in range(100)}
+    s3.put_object(Bucket=ASSETS, Key="scripts.zip", Body=_zip(files))
+    tried: list[str] = []
+
+    def deny(**params: Any) -> Any:
+        tried.append(params["Key"])
+        time.sleep(0.01)
+        raise ClientError({"Error": {"Code": "NoSuchBucket", "Message": "gone"}}, "PutObject")
+
+    monkeypatch.setattr(s3, "put_object", deny)
+    with pytest.raises(PublishError, match=r"cannot write s3://.*: NoSuchBucket: gone"):
+        publish(s3, Request.read(_properties(ChecksumsSha256=_sums_hash(files))))
+    assert len(tried) < 30
 
 
 def test_access_that_stays_denied_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

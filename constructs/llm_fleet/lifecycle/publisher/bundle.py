@@ -7,7 +7,9 @@ import json
 import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from botocore.exceptions import ClientError
@@ -23,6 +25,8 @@ _DIGEST_LENGTH = 16
 _DENIED = ("AccessDenied", "403")
 _POLICY_DELAYS = (1, 2, 4, 8, 15)
 """Seconds to wait for a changed policy to reach all of S3."""
+_AT_ONCE = 8
+"""Objects written at the same time: a bundle has some hundred small ones. A client of boto3 keeps 10 connections."""
 
 
 class PublishError(Exception):
@@ -106,8 +110,8 @@ def publish(s3: "S3Client", request: Request) -> Published:
     files[CHECKSUMS] = sums + f"{_sha256(manifest)}  {MANIFEST}\n".encode()
     if request.entry is not None and request.entry not in files:
         raise PublishError(f"the scripts lack {request.entry}, which nodes are told to start with")
-    for path, data in files.items():
-        _put(s3, request, f"{request.prefix}/{path}", data)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # the first failure cancels what has not begun
+        list(pool.map(partial(_put, s3, request), [f"{request.prefix}/{path}" for path in files], files.values()))
     _put(s3, request, f"{request.prefix}/{MANIFEST}", manifest)
     published = Published(request.prefix, _sha256(files[CHECKSUMS]))
     if request.entry is not None:
