@@ -35,12 +35,18 @@ class Bundle:
 
     @property
     def folder(self) -> str:
-        """Where HyperPod stages it on a node (seen by the lifecycle scripts of awslabs/awsome-distributed-ai)."""
+        """Where HyperPod stages it on a node.
+
+        Source: assumption hyperpod-agent-files
+        """
         return f"/tmp/{self.bucket}/{self.prefix}"  # noqa: S108 - the platform's place, not ours
 
 
 def fetch(s3: Any, source_s3_uri: str) -> Bundle:
-    """Copy what lies below `source_s3_uri`, as HyperPod does before it runs a script."""
+    """Copy what lies below `source_s3_uri`, as HyperPod does before it runs a script.
+
+    Source: model botocore sagemaker ClusterLifeCycleConfig
+    """
     place = urlparse(source_s3_uri)
     prefix = place.path.strip("/")
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=place.netloc, Prefix=f"{prefix}/")

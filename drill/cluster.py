@@ -58,7 +58,10 @@ class DrillCluster:
         self._interpreter = interpreter.wanted_by(self.bundle.manifest, image_folder())
 
     def boot(self) -> None:
-        """Make and boot all nodes, and do the platform's part up to the scripts."""
+        """Make and boot all nodes, and do the platform's part up to the scripts.
+
+        Source: assumption hyperpod-agent-files
+        """
         lay_out(self.shared, self.aws.file_systems())
         if fill(self.aws, self.bundle.manifest):
             self.journal.note("mirror", "the wheels that the fleet pins are in its mirror")
@@ -74,7 +77,11 @@ class DrillCluster:
         self.journal.note("prepared", "the platform's files and the bundle are on all nodes")
 
     def prepare(self, instance: Instance, listed: Collection[str] | None = None) -> None:
-        """Do the platform's part on one node, up to its script."""
+        """Do the platform's part on one node, up to its script; with OnInitComplete the AMI's comes before that.
+
+        Source: model botocore sagemaker OnInitComplete ("after the AMI-based initialization is complete")
+        Source: assumption hyperpod-agent-files
+        """
         node = self.nodes[instance.name]
         install(node)
         if self._interpreter:
@@ -120,6 +127,8 @@ class DrillCluster:
         return Starts({name: self._start(name, env) for name in chosen}, self._note_end)
 
     def _start(self, name: str, env: Mapping[str, str] | None) -> Start:
+        # Source: model botocore sagemaker OnCreate
+        # Source: model botocore sagemaker OnInitComplete
         node = self.nodes[name]
         old, now = report_stamp(node), time.time()
         log = self.backend.folder / f"{name}.script.log"
@@ -137,6 +146,7 @@ class DrillCluster:
         self.journal.note("script-ended", said, name)
 
     def _finish(self, starts: Starts, *, seconds: float, check: bool) -> dict[str, int]:
+        # Source: assumption hyperpod-agent-files
         codes = starts.wait(seconds=seconds)
         self.journal.note("scripts-ended", f"the scripts of {len(codes)} nodes have ended")
         for name, code in codes.items():
@@ -216,12 +226,18 @@ class DrillCluster:
         return answered
 
     def lose(self, name: str) -> None:
-        """Lose the machine, as by a fault of its hardware."""
+        """Lose the machine, as by a fault of its hardware.
+
+        Source: emulation, its network goes silent and its processes are killed
+        """
         self.journal.note("lost", "the machine is gone", self.instance(name).name)
         self.node(name).power_off()
 
     def reboot(self, name: str) -> None:
-        """Reboot a node: the same root, instance id and address, and no lifecycle script; see `platforms.recovery`."""
+        """Reboot a node: the same root, instance id and address, and no lifecycle script; see `platforms.recovery`.
+
+        Source: model botocore sagemaker BatchRebootClusterNodes (EC2's RebootInstances)
+        """
         self.journal.note("reboot", "rebooting", self.instance(name).name)
         self.node(name).reboot()
         self.journal.note("rebooted", "rebooted", self.instance(name).name)
@@ -231,6 +247,9 @@ class DrillCluster:
 
         Only the controller and the new node are told at once: the list on the others is old from now on.
         Raises `ScriptsFailed`.
+
+        Source: model botocore sagemaker BatchReplaceClusterNodes ("destroys all instance volumes")
+        Source: assumption hyperpod-replacement-keeps-name-and-address
         """
         old = self.instance(name)
         fresh = replace(old, instance_id=f"i-{token_hex(8)}1")
@@ -245,7 +264,10 @@ class DrillCluster:
         self.journal.note("replaced", "replaced, its script ended with 0", old.name)
 
     def resume(self, name: str, *, seconds: float = 30) -> None:
-        """Wait until the node has registered with Slurm, and give it back to jobs. Raises `NotInTime`."""
+        """Wait until the node has registered with Slurm, and give it back to jobs. Raises `NotInTime`.
+
+        Source: assumption hyperpod-recovery-by-slurm-reason
+        """
         host = self.instance(name).host_name
         self.slurm.wait_until_registered(host, seconds=seconds)
         if self.slurm.states()[host] != "idle":

@@ -23,7 +23,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Instance:
-    """One node."""
+    """One node.
+
+    Source: assumption hyperpod-agent-files
+    """
 
     name: str
     """`<group>-<n>`."""

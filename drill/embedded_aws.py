@@ -176,7 +176,10 @@ def _group(told: dict[str, Any]) -> Group:
 
 
 def _instances(details: list[dict[str, Any]]) -> list[Instance]:
-    """The nodes, each with the name `<group>-<n>` that HyperPod gives it."""
+    """The nodes, each with the name `<group>-<n>` that HyperPod gives it.
+
+    Source: assumption hyperpod-agent-files
+    """
     counts: dict[str, int] = {}
     found: list[Instance] = []
     for told in details:

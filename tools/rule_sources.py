@@ -1,4 +1,8 @@
-"""Finds the rules that emulator, drill and local serving apply, and the source that each names."""
+"""Finds the rules that emulator, drill and local serving apply, and the source that each names.
+
+In emulator and serving a rule is what refuses something; in the drill also what is done on a node in the place of
+HyperPod or ParallelCluster.
+"""
 
 import ast
 import gzip
@@ -31,8 +35,11 @@ _FORMS = {
 tests/aws/services/cloudformation/<file>.snapshot.json; `emulation` is a limit of the emulator's own, which AWS does not
 have."""
 _NAMED_EACH = (
+    "drill/",
     "local_aws/api/",
     "local_aws/functions/",
+    "local_aws/parallelcluster/",
+    "local_aws/resources/moto_fixes/",
     "local_aws/stacks/",
     "local_aws/template/",
 )
@@ -47,18 +54,31 @@ _EVERY_MODULE = (
     "local_serving/proxy/",
 )
 """Each module of these folders imitates something."""
-_WHOLE_FILES = ("drill/stand_ins/programs/", "drill/platforms/", "drill/image/recipe/auto_resume.c")
+_WHOLE_FILES = re.compile(r"drill/(stand_ins/programs/.*|platforms/.*\.sh|image/recipe/.*\.(c|sh))")
+_DRILL_ITSELF = re.compile(
+    r"drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
+    r"|(__main__|bench|cli|fingerprint|journal|keeper|live|mirror|relay|services|session|show|slurm|starts|talk|until"
+    r"|variant|work_folder|parallelcluster/show|stand_ins/stand_in)\.py)"
+)
+"""What makes, asks and shows the drill's nodes, and imitates no platform; every other module of the drill does."""
+_ON_NODES = re.compile(
+    r"put|.*(node|platform|controller).*\.(start|write|reboot|replace|power_off|prepare|stage|configure|finalize"
+    r"|start_\w+|update_\w+)"
+)
+"""What is called to do something on a node in the place of a platform."""
 _HELPERS = (
+    "drill/image/recipe/base.sh",
+    "drill/image/recipe/last.sh",
     "drill/platforms/node_files.py",
     "local_aws/stacks/definition.py",
     "local_aws/template/finding.py",
     "local_aws/template/lookups.py",
 )
-"""They hold values, and apply nothing."""
+"""They hold values, and apply nothing; of `base.sh` the source stands in drill/image/image.py."""
 _NO_RULES = frozenset(
     {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
     | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
-    | {"argparse"}
+    | {"argparse", "WrongBundle", "NotDeployed", "NotInTime", "MissingPrerequisite", "ImageError"}
 )
 """What is raised for mistakes of a caller, of a table or of the machine, and to steer: no rule of a service."""
 
@@ -86,8 +106,10 @@ def rules() -> Iterator[Rule]:
             yield from rules_of_module(path, text)
         elif path.startswith("local_aws/resources/types/") and path.endswith(".yaml"):
             yield from _tables(path, text)
-        elif path.startswith(_WHOLE_FILES) and path not in _HELPERS and not path.endswith("__init__.py"):
-            yield Rule(f"{path}:1", _comments(text) if not path.endswith(".py") else text)
+        elif path.startswith("drill/") and path.endswith(".py") and not _DRILL_ITSELF.fullmatch(path):
+            yield from rules_of_module(path, text)
+        elif _WHOLE_FILES.fullmatch(path) and path not in _HELPERS:
+            yield Rule(f"{path}:1", _comments(text))
 
 
 @cache
@@ -103,16 +125,17 @@ def wrong_with(source: str) -> str:
 
 
 def rules_of_module(path: str, text: str) -> Iterator[Rule]:
-    """Yield what a module of the emulator refuses."""
+    """Yield what a module refuses, and what it does on nodes in the place of a platform."""
     tree = ast.parse(text)
-    if path.startswith(_EVERY_MODULE) and path not in _HELPERS and not path.endswith("__init__.py"):
+    is_drill = path.startswith("drill/")
+    if path.startswith((*_EVERY_MODULE, "drill/")) and path not in _HELPERS and not path.endswith("__init__.py"):
         yield Rule(f"{path}:1", text)
     lines = text.splitlines()
     refusing = [
         (holder, one)
         for holder in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]
         for one in holder.body
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and _refuses(one)
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and (_refuses(one) or (is_drill and _acts(one)))
     ]
     alone = len(refusing) == 1 or not path.startswith(_NAMED_EACH)
     for holder, one in refusing:
@@ -127,6 +150,11 @@ def _refuses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         isinstance(one, ast.Raise) and one.exc is not None and not _raised(one.exc) & _NO_RULES
         for one in ast.walk(function)
     )
+
+
+def _acts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    calls = (one for one in ast.walk(function) if isinstance(one, ast.Call))
+    return any(_ON_NODES.fullmatch(ast.unparse(one.func)) for one in calls)
 
 
 def _raised(exception: ast.expr) -> set[str]:

@@ -38,7 +38,10 @@ class ActionFailed(AssertionError):
 
 
 class ParallelClusterDrill:
-    """One cluster. Make it inside its back end's context, which ends its nodes; end it with `stop`."""
+    """One cluster. Make it inside its back end's context, which ends its nodes; end it with `stop`.
+
+    Source: assumption parallelcluster-nodes-as-in-its-code
+    """
 
     def __init__(self, view: ParallelClusterView, backend: Backend, aws: EmbeddedAws) -> None:
         """Take the cluster, what makes nodes, and the embedded AWS that it was deployed to."""

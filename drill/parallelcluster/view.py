@@ -40,7 +40,10 @@ class Machine:
 
     @property
     def scratch(self) -> str:
-        """Where the instance store is mounted, if there is one (default of ParallelCluster: `/scratch`)."""
+        """Where the instance store is mounted, if there is one.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/constants.py, DEFAULT_EPHEMERAL_DIR
+        """
         storage = self.section.get("ComputeSettings", self.section).get("LocalStorage", {})
         return storage.get("EphemeralVolume", {}).get("MountDir", "/scratch")
 
@@ -55,7 +58,10 @@ class Action:
 
 @dataclass(frozen=True)
 class ParallelClusterView:
-    """One cluster."""
+    """One cluster.
+
+    Source: assumption parallelcluster-nodes-as-in-its-code
+    """
 
     name: str
     region: str

@@ -1,9 +1,4 @@
-"""What the HyperPod AMI configures by itself before `OnInitComplete` runs the scripts.
-
-Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html
-(2026-05)
-Source: assumption hyperpod-ami-configures-by-itself
-"""
+"""What the HyperPod AMI configures by itself before `OnInitComplete` runs the scripts."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +10,12 @@ _SCRIPT = Path(__file__).parent / "ami_configures.sh"
 
 
 def configure(node: Node, instance: Instance, view: ClusterView) -> None:
-    """Configure the node as its AMI would. Raises `CommandError`."""
+    """Configure the node as its AMI would. Raises `CommandError`.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html
+    (2026-05)
+    Source: assumption hyperpod-ami-configures-by-itself
+    """
     group = view.group(instance.group)
     mounts = [word for storage in group.storage for word in _mount(storage)]
     text = _SCRIPT.read_text(encoding="utf-8")

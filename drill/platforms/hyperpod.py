@@ -10,8 +10,6 @@ the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
 3. with `OnInitComplete`, the AMI configures the node (`ami.py`)
 4. the script is run as root in that folder, its output goes to `/var/log/provision/provisioning.log`, and any exit code
    but 0 makes the node one that failed
-
-Source: assumption hyperpod-agent-files
 """
 
 import json
@@ -36,7 +34,10 @@ required /opt/slurm/lib/drill/auto_resume.so
 
 
 class HyperPod:
-    """The agents of one cluster."""
+    """The agents of one cluster.
+
+    Source: assumption hyperpod-agent-files
+    """
 
     def __init__(
         self,
@@ -136,7 +137,10 @@ class HyperPod:
 
 
 def aws_settings(region: str, endpoint: str, *, home: str = "/root", owner: str = "root") -> list[NodeFile]:
-    """Return what stands in for a node's role and region: files that the AWS SDKs read, with dummy keys."""
+    """Return what stands in for a node's role and region: files that the AWS SDKs read, with dummy keys.
+
+    Source: emulation, there is no metadata service here
+    """
     keys = "[default]\naws_access_key_id = testing\naws_secret_access_key = testing\n"
     settings = f"[default]\nregion = {region}\nendpoint_url = {endpoint}\ns3 =\n  addressing_style = path\n"
     files = {"credentials": keys, "config": settings}

@@ -11,8 +11,6 @@ package aws-parallelcluster 3.16.1; aws/aws-parallelcluster-cookbook):
 3. munge and Slurm are configured and, on the head node, slurmctld is started; the configuration is ParallelCluster's
 4. the one file of the action is fetched from S3 and run as root with its arguments: see `fetch_and_run.sh`
 5. only then slurmd is started on nodes of queues, and static ones are taken back into service
-
-Source: assumption parallelcluster-nodes-as-in-its-code
 """
 
 from __future__ import annotations
@@ -49,7 +47,10 @@ fi
 
 
 class ParallelCluster:
-    """ParallelCluster's part for one cluster."""
+    """ParallelCluster's part for one cluster.
+
+    Source: assumption parallelcluster-nodes-as-in-its-code
+    """
 
     def __init__(
         self,

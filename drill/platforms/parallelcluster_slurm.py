@@ -4,8 +4,6 @@ Known: the file includes `slurm_parallelcluster.conf`; nodes are in the state CL
 `Epilog` are all files of two folders (AWS ParallelCluster User Guide, "Slurm prolog and epilog"; templates of
 aws/aws-parallelcluster-cookbook). Of static nodes the drill makes ordinary ones: there is no daemon that launches them.
 Timeouts are the drill's own.
-
-Source: assumption parallelcluster-nodes-as-in-its-code
 """
 
 from __future__ import annotations
@@ -40,7 +38,10 @@ _CPUS = 128
 
 
 def conf_files(view: ParallelClusterView) -> dict[str, str]:
-    """Return the files below `ETC` by name."""
+    """Return the files below `ETC` by name.
+
+    Source: assumption parallelcluster-nodes-as-in-its-code
+    """
     machines = view.machines()
     head, computes = machines[0], [one for one in machines if one.kind == COMPUTE]
     return {

@@ -5,8 +5,6 @@ Imitated (SageMaker developer guide, automatic node recovery and manual replacem
 itself (NodeRecovery=Automatic). Not imitated: how long that takes (20 to 30 minutes), and that a replacement that fails
 is not tried again. A lost machine is replaced a little after Slurm called it down, so that what Slurm does about the
 loss is seen first: its job goes on a spare.
-
-Source: assumption hyperpod-recovery-by-slurm-reason
 """
 
 import threading
@@ -55,7 +53,10 @@ class Recoverable(Protocol):
 
 
 class Recovery(AbstractContextManager["Recovery"]):
-    """The watcher, in a thread of its own for as long as its context lasts."""
+    """The watcher, in a thread of its own for as long as its context lasts.
+
+    Source: assumption hyperpod-recovery-by-slurm-reason
+    """
 
     def __init__(self, cluster: Recoverable) -> None:
         """Watch `cluster`."""

@@ -1,9 +1,7 @@
 """`resource_config.json`, as HyperPod writes it on every node.
 
 Shape: as the public lifecycle scripts of awslabs/awsome-distributed-ai (July 2026) read it. Not compared with
-a real node.
-
-Source: assumption hyperpod-agent-files
+a real node (assumption: hyperpod-agent-files).
 """
 
 import json
@@ -20,6 +18,7 @@ def resource_config(view: ClusterView, *, listed: Collection[str] | None = None,
 
     A group none of whose instances is listed has `Instances: null`, as while nodes come up. Not `slurm_config`: without
     the controller's address in a block of its own. When the platform writes that, no document says.
+    Source: assumption hyperpod-agent-files
     Source: assumption hyperpod-controller-address-in-slurm-config
     """
     groups = [_group(view, group, listed) for group in view.groups]

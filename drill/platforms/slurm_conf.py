@@ -5,8 +5,6 @@ changes; `TaskPlugin=task/none` and `permit_job_expansion` (for auto-resume); co
 node names are `ip-A-B-C-D`; all nodes, the login node too, are in the default partition `dev`; each Compute group has
 its partitions (SageMaker developer guide; issues of awslabs/awsome-distributed-ai). Not known: everything else in the
 file. What is not known is Slurm's own default here, with short timeouts.
-
-Source: assumption hyperpod-agent-files
 """
 
 from collections.abc import Mapping
@@ -51,7 +49,10 @@ _FIXED = (
 
 
 def agent_slurm_conf(view: ClusterView, cpus: Mapping[str, int], profile: Mapping[str, str] = DRILL_PROFILE) -> str:
-    """Return the file's text. `cpus`: how many an instance type has; `profile`: the timeouts."""
+    """Return the file's text. `cpus`: how many an instance type has; `profile`: the timeouts.
+
+    Source: assumption hyperpod-agent-files
+    """
     controller = view.controller
     lines = [
         "# Written by the drill in place of HyperPod's cluster agent.",

@@ -1,4 +1,7 @@
-"""The folder of the machine that all nodes of a cluster see: what file servers hold, and what stand-ins record."""
+"""The folder of the machine that all nodes of a cluster see: what file servers hold, and what stand-ins record.
+
+Source: emulation, a folder of this machine in the place of file servers
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
