@@ -1,7 +1,4 @@
-"""The stack that a cluster is, made, changed and deleted through CloudFormation's own API, as ParallelCluster does.
-
-Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/models/cluster.py (2026-11)
-"""
+"""The stack that a cluster is, made, changed and deleted through CloudFormation's own API, as ParallelCluster does."""
 
 import time
 from collections.abc import Mapping
@@ -46,7 +43,10 @@ class ClusterStack:
         return tags.get(VERSION_TAG)
 
     def create(self, configuration: Mapping[str, Any], version: str, *, rolls_back: bool) -> None:
-        """Create it and wait. Raises `Refused` when it cannot be made."""
+        """Create it and wait. Raises `Refused` when it cannot be made.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_no_existing_stack
+        """
         if self.describe():
             raise Refused(f"Cluster {self._name} already exists.")
         body = cluster_template(configuration, version=version, log_group=new_log_group(self._name))
@@ -57,7 +57,11 @@ class ClusterStack:
         self._wait("CREATE_COMPLETE")
 
     def update(self, configuration: Mapping[str, Any], version: str) -> None:
-        """Update it and wait. Raises `Refused` when that fails."""
+        """Update it and wait. Raises `Refused` when that fails.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster.update
+        Source: emulation, a change of what only real clusters have leaves the stand-ins' stack as it is
+        """
         body = cluster_template(configuration, version=version, log_group=self.deployed()["LogGroup"])
         try:
             self._client.update_stack(StackName=self._name, TemplateBody=body, Tags=self._tags(configuration, version))
@@ -67,7 +71,12 @@ class ClusterStack:
         self._wait("UPDATE_COMPLETE")
 
     def delete(self) -> None:
-        """Delete it and wait; one that is gone is no error."""
+        """Delete it and wait; one that is gone is no error.
+
+        Source: document
+        https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml: `poll`
+        raises for "DELETE_FAILED", and a cluster that is not found has been deleted
+        """
         found = self.describe()
         if found is None:
             return
@@ -81,6 +90,12 @@ class ClusterStack:
             time.sleep(_POLL_SECONDS)
 
     def _wait(self, wanted: str) -> None:
+        """Wait until its status says how the operation ended.
+
+        Source: document
+        https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml: `poll`
+        ends at "CREATE_COMPLETE", "UPDATE_COMPLETE" and raises for "CREATE_FAILED", "UPDATE_FAILED"
+        """
         while True:
             found = self.describe()
             status = found["StackStatus"] if found else "gone"

@@ -1,10 +1,4 @@
-"""What the provider's function is handed, and what of it the function itself refuses.
-
-By the function there, and the operations in pcluster/api/controllers/cluster_operations_controller.py, whose keywords
-the other properties become.
-Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
-(2026-11)
-"""
+"""What the provider's function is handed, and what of it the function itself refuses."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +28,13 @@ class HandedOver:
     """The properties of a cluster, as texts: CloudFormation hands numbers and booleans over as such."""
 
     def __init__(self, request: Request, operation: str) -> None:
-        """Read a request. Raises `Refused` for what is no cluster at all."""
+        """Read a request. Raises `Refused` for what is no cluster at all.
+
+        Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
+        (2026-11)
+        Source: code of ParallelCluster 3.16.1, pcluster/api/controllers/cluster_operations_controller.py,
+        "configuration is required and cannot be empty"
+        """
         properties = cast("dict[str, Any]", as_strings(request.properties))
         self.retained = properties.get("DeletionPolicy", "Delete") == "Retain"
         if properties.get("DeletionPolicy", "Delete") not in ("Retain", "Delete"):
@@ -64,6 +64,10 @@ def check_new_name(name: str) -> None:
 
 
 def _refuse_unknown(properties: Mapping[str, Any], operation: str) -> None:
+    """Refuse properties that are no keywords of the operation, which the function calls with them.
+
+    Source: code of ParallelCluster 3.16.1, pcluster/lib/lib.py, `make_func`
+    """
     names = {_snake_case(name): name for name in properties if name not in _OWN}
     unexpected = sorted(set(names) - KEYWORDS[operation])
     if unexpected:

@@ -1,7 +1,4 @@
-"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do.
-
-Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/validators (2026-11)
-"""
+"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do."""
 
 import json
 import re
@@ -16,8 +13,6 @@ from parallelcluster_oracle.answers import Change, Finding
 from parallelcluster_oracle.client import Oracle, OracleFailed, OracleUnavailable
 
 _LEVELS = ("INFO", "WARNING", "ERROR")
-# The condition iam:PolicyARN of DefaultParallelClusterIamAdminPolicy, cloudformation/policies/
-# parallelcluster-policies.yaml of aws/aws-parallelcluster. Other policies the provider may not attach.
 _ATTACHABLE = re.compile(
     r"arn:[^:]+:iam::(\d{12}:policy/parallelcluster.*|aws:policy/("
     r"CloudWatchAgentServerPolicy|AmazonSSMManagedInstanceCore|AWSBatchFullAccess|AmazonS3ReadOnlyAccess|"
@@ -35,7 +30,10 @@ class Judgement:
         self._oracle = Oracle()
 
     def validate(self, handed: HandedOver, region: str) -> list[Finding]:
-        """Return what is said of a configuration below its failure level. Raises `Refused` for what is at it."""
+        """Return what is said of a configuration below its failure level. Raises `Refused` for what is at it.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_and_parse_config
+        """
         around = surroundings(self._services, region, handed.configuration)
         findings = self._ask(lambda: self._oracle.validate(handed.configuration, handed.name, around=around))
         findings = [one for one in findings if not _suppressed(one, handed.suppressed)]
@@ -47,7 +45,10 @@ class Judgement:
         return findings
 
     def changes(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-        """Return the changes of a running cluster. Raises `Refused` when one of them cannot be made."""
+        """Return the changes of a running cluster. Raises `Refused` when one of them cannot be made.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_patch
+        """
         stopped = [str(pool["Name"]) for pool in named.login_pools(old) if str(pool.get("Count")) == "0"]
         without_login = not named.login_pools(old) or len(stopped) == len(named.login_pools(old))
         changes = self._ask(
@@ -59,6 +60,7 @@ class Judgement:
         return changes
 
     def _ask(self, question: Any) -> Any:
+        # Source: emulation, ParallelCluster's own code answers, and may be missing or stumble
         try:
             return question()
         except OracleUnavailable as missing:
@@ -101,6 +103,12 @@ def _not_updatable(changes: Sequence[Change]) -> str:
 
 
 def _refuse_policies(configuration: Mapping[str, Any]) -> None:
+    """Refuse policies that the provider's function may not attach: the condition iam:PolicyARN of its role.
+
+    Source: document
+    https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/policies/parallelcluster-policies.yaml
+    (2026-11)
+    """
     for arn in named.values(configuration, "Policy", under="AdditionalIamPolicies"):
         if not _ATTACHABLE.fullmatch(arn):
             raise Refused(
@@ -110,7 +118,10 @@ def _refuse_policies(configuration: Mapping[str, Any]) -> None:
 
 
 def _refuse_missing_scripts(configuration: Mapping[str, Any], missing: Collection[str]) -> None:
-    """Refuse what only the nodes would find, an hour later: ParallelCluster itself merely warns of it."""
+    """Refuse what only the nodes would find, an hour later: ParallelCluster itself merely warns of it.
+
+    Source: assumption parallelcluster-nodes-as-in-its-code
+    """
     absent = [uri for uri in named.values(configuration, "Script", under="CustomActions") if uri in missing]
     if absent:
         raise Refused(f"its nodes could not fetch their scripts, there is no {', '.join(absent)}")

@@ -1,8 +1,4 @@
-"""`Custom::PclusterCluster`: what AWS's provider does with it, up to the point where something would boot.
-
-Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
-(2026-11)
-"""
+"""`Custom::PclusterCluster`: what AWS's provider does with it, up to the point where something would boot."""
 
 from collections.abc import Callable
 
@@ -22,7 +18,11 @@ _NOTE = (
 
 
 class PclusterCluster:
-    """Creates, updates and deletes clusters."""
+    """Creates, updates and deletes clusters.
+
+    Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
+    (2026-11)
+    """
 
     def __init__(self, services: Services, providers: ProviderStandIn) -> None:
         """Serve clusters of `providers`, with the services at one endpoint."""
@@ -35,7 +35,10 @@ class PclusterCluster:
         return self._answered(self._create, request, ResourceFailed)
 
     def update(self, request: Request) -> Created:
-        """Judge a configuration and each change, then update the cluster's stack."""
+        """Judge a configuration and each change, then update the cluster's stack.
+
+        Source: recorded serverless/serverless#9240, "Modifying service token is not allowed." (2021-04-04)
+        """
         if (request.old_properties or {}).get("ServiceToken") != request.properties.get("ServiceToken"):
             raise NothingChanged("Modifying service token is not allowed.")
         return self._answered(self._update, request, NothingChanged)
@@ -54,6 +57,7 @@ class PclusterCluster:
         return ClusterStack(self._services, region, physical_id).version() is not None
 
     def _create(self, request: Request) -> Created:
+        # Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster.validate_create_request
         handed = HandedOver(request, "create")
         check_new_name(handed.name)
         stack = self._stack(request, handed.name)
@@ -65,6 +69,8 @@ class PclusterCluster:
         return _created(handed, stack, version, findings)
 
     def _update(self, request: Request) -> Created:
+        # Source: code of ParallelCluster 3.16.1, pcluster/api/controllers/cluster_operations_controller.py,
+        # update_cluster
         handed = HandedOver(request, "update")
         if handed.name != request.physical_id:
             raise Refused("Cannot update the ClusterName in the properties.")
@@ -91,6 +97,7 @@ class PclusterCluster:
             raise failure(_failed(refused)) from refused
 
     def _version(self, request: Request) -> str:
+        # Source: emulation, only functions of ParallelCluster's providers can be asked
         version = self._providers.version(request.properties.get("ServiceToken"))
         if version is None:
             raise Refused(f"there is no function {request.properties.get('ServiceToken')}")
