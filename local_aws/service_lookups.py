@@ -1,7 +1,4 @@
-"""Answers, from the emulated services, what templates ask of them.
-
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""Answers, from the emulated services, what templates ask of them."""
 
 from urllib.parse import unquote, urlsplit
 
@@ -25,6 +22,8 @@ class ServiceLookups:
         try:
             found = self._client("ssm", region).get_parameter(Name=wanted, WithDecryption=True)
         except ClientError as error:
+            # Source: model botocore ssm GetParameter (ParameterNotFound)
+            # Source: assumption cloudformation-refuses-as-emulated
             raise TemplateError(f"Unable to fetch parameters [{name}] from parameter store: {error}") from error
         return str(found["Parameter"]["Value"])
 
@@ -36,6 +35,8 @@ class ServiceLookups:
                 SecretId=secret_id, **{key: value for key, value in which.items() if value}
             )
         except ClientError as error:
+            # Source: model botocore secretsmanager GetSecretValue (ResourceNotFoundException)
+            # Source: assumption cloudformation-refuses-as-emulated
             raise TemplateError(f"Secrets Manager cannot find the secret {secret_id}: {error}") from error
         return str(found["SecretString"])
 
@@ -50,6 +51,8 @@ class ServiceLookups:
         Takes path style (`http://localhost:5070/bucket/key`, `https://s3.us-west-2.amazonaws.com/bucket/key`) and
         virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`). In the place of ParallelCluster's
         provider, which AWS keeps in buckets of its own, there is a stand-in.
+
+        Source: assumption cloudformation-refuses-as-emulated
         """
         try:
             stand_in = provider_template(url, region)

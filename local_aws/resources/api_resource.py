@@ -1,7 +1,6 @@
 """Creates, reads, updates and deletes a resource of any type that a table describes.
 
 Source: emulation, what its tables and moto cannot do is refused by name
-Source: model cfn-lint schemas/providers
 """
 
 import secrets
@@ -82,6 +81,8 @@ class ApiResource:
     def _situation(self, request: Request, stage: Stage) -> Situation:
         properties = typed(self._spec.type, request.properties)
         if stage is not Stage.DELETE and (problems := value_problems(self._spec.type, properties)):
+            # Source: model cfn-lint schemas/providers
+            # Source: assumption cloudformation-refuses-as-emulated
             raise NothingChanged(f"{self._spec.type}: {'; '.join(problems)}")
         return Situation(
             spec=self._spec,
@@ -111,6 +112,7 @@ class ApiResource:
             return  # creation itself refuses what it has no place for
         unserved = sorted(set(at.props) - covered - self._spec.for_deletion)
         if unserved:
+            # Source: emulation, moto and the tables have no place for the property
             raise ResourceFailed(f"{self._spec.type}: this emulation has no place for {', '.join(unserved)}")
 
     def _refuse_existing(self, at: Situation) -> None:
@@ -131,6 +133,7 @@ class ApiResource:
         at.ref = search(self._spec.ref, at.words())
         if not isinstance(at.ref, str):
             told = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
+            # Source: emulation, a mistake of a table or of moto shows
             raise ResourceFailed(f"{self._spec.type}: creation gave no id; the service answered {told}")
 
     def _call_update(self, at: Situation, changed: frozenset[str]) -> None:
@@ -158,6 +161,7 @@ class ApiResource:
             raise ReplacementNeeded(f"{self._spec.type}: {', '.join(fixed)} cannot be changed in place")
 
     def _cannot_update(self, names: list[str]) -> None:
+        # Source: emulation, moto has no operation that changes the property
         raise NothingChanged(f"{self._spec.type}: this emulation cannot change {', '.join(names)} in place")
 
     def _read(self, at: Situation) -> dict[str, Any] | None:
@@ -175,9 +179,11 @@ class ApiResource:
     def _described(self, at: Situation) -> Created:
         found = self._read(at)
         if found is None:
+            # Source: emulation, a mistake of a table or of moto shows
             raise ResourceFailed(f"{self._spec.type}: {at.ref} cannot be read back")
         at.found = found
         steady = self._spec.steady
+        # Source: emulation, the table that has the text names the source of its rule
         if steady and not search(steady.that, at.words()):
             raise ResourceFailed(f"{self._spec.type}: {fill_text(steady.otherwise, at.words())}")
         at.notes += self._forgotten(at)

@@ -1,7 +1,4 @@
-"""What the real service asks before it creates or changes something and the emulated one does not; tables say it.
-
-Source: assumption service-error-texts
-"""
+"""What the real service asks before it creates or changes something and the emulated one does not; tables say it."""
 
 from local_aws.resource_provider import NothingChanged, ResourceFailed
 from local_aws.resources.caller import make_call
@@ -18,7 +15,10 @@ def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
 
 
 def refuse_existing(at: Situation, found: object) -> None:
-    """Raise `ResourceFailed` when what shall be created is there: many emulated operations would overwrite it."""
+    """Raise `ResourceFailed` when what shall be created is there: many emulated operations would overwrite it.
+
+    Source: assumption cloudformation-refuses-as-emulated
+    """
     if found is not None:
         raise ResourceFailed(f"{at.spec.type}: {at.ref} already exists")
 
@@ -33,6 +33,10 @@ def _asked(need: Need, at: Situation, changed: frozenset[str]) -> bool:
 
 
 def _refuse_unmet(need: Need, at: Situation) -> None:
+    """Refuse in the words of the table, which names the source of the rule, or of the service that was asked.
+
+    Source: assumption service-error-texts
+    """
     try:
         response = make_call(need.call, at) if need.call else {}
     except ResourceFailed as error:

@@ -1,7 +1,4 @@
-"""Settings: the calls that follow creation for some properties, and that are made again when those change.
-
-Source: emulation, what a table cannot take away is refused by name
-"""
+"""Settings: the calls that follow creation for some properties, and that are made again when those change."""
 
 import contextlib
 from collections.abc import Mapping
@@ -48,6 +45,7 @@ def _apply_each(setting: Setting, at: Situation, changed: frozenset[str]) -> Non
     anew = bool((setting.triggers - {setting.each}) & changed) and at.stage is Stage.UPDATE
     gone = [item for item in had if item not in wanted]
     if gone and setting.undo is None:
+        # Source: emulation, moto has no operation that takes a member away
         raise ResourceFailed(f"{at.spec.type}: {setting.each} cannot lose members in place")
     for item in gone:
         _undo(setting, at, item)
@@ -66,6 +64,7 @@ def _undo(setting: Setting, at: Situation, item: Any) -> None:
 def _reset(setting: Setting, at: Situation) -> None:
     if setting.reset is None:
         names = ", ".join(sorted(setting.triggers))
+        # Source: emulation, moto has no operation that takes the property away
         raise ResourceFailed(f"{at.spec.type}: {names} cannot be taken away in place here; give a value")
     make_call(setting.reset, at)
 

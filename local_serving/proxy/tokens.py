@@ -1,10 +1,7 @@
 """The check of tokens (JWT) that a load balancer does for a listener rule.
 
-From "Verify JWTs using an Application Load Balancer" in its user guide: RS256 alone, `iss` and `exp` must be there,
-`nbf` and `iat` are checked where they are, at most ten keys. That several values of a claim must all be in the token is
-the strict reading. Source: assumption load-balancer-jwt-open-ends
-
-Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html (2026-11)
+RS256 alone is taken, `iss` and `exp` must be there, `nbf` and `iat` are checked where they are, and the issuer has ten
+keys at most. That several values of a claim must all be in the token is the strict reading.
 """
 
 from collections.abc import Mapping
@@ -23,7 +20,12 @@ class TokenRefused(Exception):
 
 
 def check_token(authorization: str | None, settings: Mapping[str, Any], keys: Keys) -> None:
-    """Check the value of an Authorization header by a rule's JwtValidationConfig. Raises `TokenRefused`."""
+    """Check the value of an Authorization header by a rule's JwtValidationConfig. Raises `TokenRefused`.
+
+    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html
+    (2026-11)
+    Source: assumption load-balancer-jwt-open-ends
+    """
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise TokenRefused("there is no bearer token")
@@ -38,6 +40,11 @@ def check_token(authorization: str | None, settings: Mapping[str, Any], keys: Ke
 
 
 def _claims(token: str, settings: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+    """Return the claims of a token that its issuer signed.
+
+    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html
+    (2026-11)
+    """
     wanted = jwt.get_unverified_header(token).get("kid")
     found = [key for key in jwt.PyJWKSet.from_dict(dict(keys)).keys if key.key_id == wanted]
     if not found:
@@ -52,6 +59,11 @@ def _claims(token: str, settings: Mapping[str, Any], keys: Keys) -> dict[str, An
 
 
 def _check_claim(claims: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a token whose claim lacks one of the values that a rule names.
+
+    Source: model botocore elbv2 JwtValidationActionAdditionalClaim
+    Source: assumption load-balancer-jwt-open-ends
+    """
     value: Any = claims.get(wanted["Name"])
     form = wanted["Format"]
     if form == "space-separated-values":

@@ -74,7 +74,10 @@ class HttpServer:
         async for chunk in request.content.iter_any():
             body += chunk
             if len(body) > self.payload_limit:
+                # Source: code huggingface/text-generation-inference 3.3.6, router/src/server.rs DefaultBodyLimit, and
+                # axum
                 raise HttpError(413, "length limit exceeded")
+        # Source: assumption model-servers-as-in-their-sources
         if request.content_type != "application/json":
             raise self.refusal(415, "Expected request with `Content-Type: application/json`")
         try:
@@ -86,6 +89,7 @@ class HttpServer:
         return cast("dict[str, Any]", parsed)
 
     async def _answer(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
+        # Source: assumption model-servers-as-in-their-sources
         methods = [method for method, known in self.routes if known == path]
         if not methods:
             raise HttpError(404)

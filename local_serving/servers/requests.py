@@ -7,7 +7,7 @@ Source: assumption model-servers-as-in-their-sources
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 
 class WrongBody(Exception):
@@ -91,6 +91,7 @@ def _message(item: Any, place: str) -> Mapping[str, Any]:
 
 def _there(body: Mapping[str, Any], name: str) -> Any:
     if name not in body:
+        # Source: assumption model-servers-as-in-their-sources
         raise WrongBody(f"missing field `{name}`")
     return body[name]
 
@@ -104,33 +105,38 @@ def _count(value: Any, place: str) -> int | None:
     # JSON's true is an int to Python.
     if value is None or (type(value) is int and value >= 0):
         return value
-    raise _wrong(place, "a number of tokens")
+    _refuse(place, "a number of tokens")
 
 
 def _flag(body: Mapping[str, Any], name: str) -> bool:
     value = body.get(name)
     if value is None or isinstance(value, bool):
         return bool(value)
-    raise _wrong(name, "true or false")
+    _refuse(name, "true or false")
 
 
 def _text(value: Any, place: str) -> str:
     if isinstance(value, str):
         return value
-    raise _wrong(place, "a text")
+    _refuse(place, "a text")
 
 
 def _list(value: Any, place: str) -> list[Any]:
     if isinstance(value, list):
         return cast("list[Any]", value)
-    raise _wrong(place, "a list")
+    _refuse(place, "a list")
 
 
 def _object(value: Any, place: str) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
-    raise _wrong(place, "an object")
+    _refuse(place, "an object")
 
 
-def _wrong(place: str, wanted: str) -> WrongBody:
-    return WrongBody(f"{place}: expected {wanted}")
+def _refuse(place: str, wanted: str) -> NoReturn:
+    """Refuse a value of another type than the servers' own types of requests have.
+
+    Source: code huggingface/text-generation-inference 3.3.6, router/src/lib.rs ChatRequest and CompletionRequest
+    Source: assumption model-servers-as-in-their-sources
+    """
+    raise WrongBody(f"{place}: expected {wanted}")

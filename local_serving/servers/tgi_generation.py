@@ -1,4 +1,4 @@
-"""How Text Generation Inference takes a request in: permit, validation, batch (router/src/infer/mod.rs).
+"""How Text Generation Inference takes a request in: permit, validation, batch.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -11,8 +11,8 @@ from local_serving.servers.prometheus import Metrics
 from local_serving.servers.tgi_settings import TgiSettings
 from local_serving.servers.words import Answer, answer, tokenize
 
-_LONGEST_UNASKED = 1024
-"""Tokens that are generated at most for who names no limit (DEFAULT_GENERATION_LENGTH in router/src/validation.rs)."""
+_STEP = 1024
+"""Tokens that are generated at most before the request is checked again (DEFAULT_GENERATION_LENGTH)."""
 
 
 class TgiError(Exception):
@@ -58,18 +58,22 @@ class TgiGenerator:
         return generation
 
     def admit(self, prompt: str, question: str, limit: int | None) -> Generation:
-        """Take a request in; its tokens must be fetched then. Raises `TgiError`: 429 when too many are in, 422."""
+        """Take a request in; its tokens must be fetched then. Raises `TgiError`: 429 when too many are in, 422.
+
+        Source: code huggingface/text-generation-inference 3.3.6, router/src/infer/mod.rs generate_stream, and
+        router/src/server.rs From<InferError>
+        """
         if self._permits == 0:
             self.metrics.count("tgi_request_failure", 'err="overloaded"')
             raise TgiError(429, "overloaded", "Model is overloaded")
         prompt_tokens = len(tokenize(prompt))
-        limit = self._checked_limit(prompt_tokens, limit)
+        step = self._checked_step(prompt_tokens, limit)
         self._permits -= 1
         self.metrics.gauge("tgi_queue_size", lambda: self._batch.waiting)
         self.metrics.gauge("tgi_batch_current_size", lambda: self._batch.running)
         self.metrics.observe("tgi_request_input_length", prompt_tokens)
-        self.metrics.observe("tgi_request_max_new_tokens", limit)
-        return Generation(prompt_tokens=prompt_tokens, answer=answer(question, limit))
+        self.metrics.observe("tgi_request_max_new_tokens", step)
+        return Generation(prompt_tokens=prompt_tokens, answer=answer(question, self._most_tokens(prompt_tokens, limit)))
 
     async def tokens(self, generation: Generation) -> AsyncGenerator[str]:
         """Yield an admitted request's tokens as they come."""
@@ -80,21 +84,48 @@ class TgiGenerator:
         finally:
             self._permits += 1
 
-    def _checked_limit(self, prompt_tokens: int, limit: int | None) -> int:
+    def _step(self, prompt_tokens: int, limit: int | None) -> int:
+        room = max(self._settings.max_total_tokens - prompt_tokens, 0)
+        return min(room if limit is None else limit, _STEP)
+
+    def _checked_step(self, prompt_tokens: int, limit: int | None) -> int:
+        """Return the tokens of the first step, the only one that must fit.
+
+        Source: code huggingface/text-generation-inference 3.3.6, router/src/validation.rs validate and validate_input
+        """
         total, longest = self._settings.max_total_tokens, self._settings.max_input_tokens
-        wanted = min(total - prompt_tokens, _LONGEST_UNASKED) if limit is None else limit
+        step = self._step(prompt_tokens, limit)
         if limit == 0:
             raise self._invalid("`max_new_tokens` must be strictly positive")
         if prompt_tokens == 0:
             raise self._invalid("`inputs` cannot be empty")
-        if limit is not None and prompt_tokens + limit > total:
+        if prompt_tokens + step > total:
             raise self._invalid(
                 f"`inputs` tokens + `max_new_tokens` must be <= {total}. "
-                f"Given: {prompt_tokens} `inputs` tokens and {limit} `max_new_tokens`"
+                f"Given: {prompt_tokens} `inputs` tokens and {step} `max_new_tokens`"
             )
         if prompt_tokens > longest:
             raise self._invalid(f"`inputs` must have less than {longest} tokens. Given: {prompt_tokens}")
-        return wanted
+        return step
+
+    def _most_tokens(self, prompt_tokens: int, limit: int | None) -> int:
+        """Return how many tokens an answer that does not end has.
+
+        After each step, what was made belongs to the prompt, and the request is checked again with its own limit: the
+        answer ends where that fails.
+
+        Source: code huggingface/text-generation-inference 3.3.6, router/src/infer/mod.rs generate_stream
+        """
+        total, longest = self._settings.max_total_tokens, self._settings.max_input_tokens
+        wanted = total - prompt_tokens if limit is None else limit
+        made = self._step(prompt_tokens, limit)
+        while made < wanted:
+            prompt = prompt_tokens + made
+            step = self._step(prompt, limit)
+            if prompt > longest or prompt + step > total:
+                break
+            made += step
+        return made
 
     def _invalid(self, message: str) -> TgiError:
         self.metrics.count("tgi_request_failure", 'err="validation"')

@@ -26,8 +26,6 @@ from local_serving.servers.tgi_generation import Generation, TgiError, TgiGenera
 from local_serving.servers.tgi_settings import TgiSettings
 from local_serving.servers.words import tokenize
 
-_COMPLETION_TOKENS = 100
-"""What `/v1/completions` generates at most for who names no limit."""
 _STREAM_HEADERS = {"x-compute-type": "neuron", "X-Accel-Buffering": "no"}
 
 
@@ -67,7 +65,10 @@ class TgiServer(HttpServer):
         return {**self._guarded, **self._open}
 
     def guard(self, request: web.BaseRequest, path: str) -> None:
-        """Compare the key, without regard to case, as TGI does; on the routes that generate and no other."""
+        """Compare the key, without regard to case, as TGI does; on the routes that generate and no other.
+
+        Source: code huggingface/text-generation-inference 3.3.6, router/src/server.rs start
+        """
         key = self._settings.api_key
         if key is None or (request.method, path) not in self._guarded:
             return
@@ -140,10 +141,11 @@ class TgiServer(HttpServer):
     async def _completions(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await self._body(request)
         prompts, limit = prompts_of(body), limit_of(body)
-        limit = _COMPLETION_TOKENS if limit is None else limit
         if len(prompts) > self._settings.max_client_batch_size:
-            limit_text = f"Number of prompts exceeds the maximum allowed batch size of {len(prompts)}"
-            raise HttpError(422, messages.error(limit_text, "batch size exceeded"))
+            # Source: code huggingface/text-generation-inference 3.3.6, router/src/server.rs completions
+            most = self._settings.max_client_batch_size
+            text = f"Number of prompts exceeds the maximum allowed batch size of {most}"
+            raise HttpError(422, messages.error(text, "batch size exceeded"))
         if wants_stream(body):
             return await self._completion_stream(request, prompts, limit)
         done = [await self._whole(prompt, prompt, limit) for prompt in prompts]
@@ -155,7 +157,9 @@ class TgiServer(HttpServer):
         )
         return web.json_response(messages.completion(self._settings.model_id, choices, counted))
 
-    async def _completion_stream(self, request: web.BaseRequest, prompts: list[str], limit: int) -> web.StreamResponse:
+    async def _completion_stream(
+        self, request: web.BaseRequest, prompts: list[str], limit: int | None
+    ) -> web.StreamResponse:
         stream = await self._begun(request)
         model = self._settings.model_id
         for index, prompt in enumerate(prompts):
@@ -228,6 +232,7 @@ class TgiServer(HttpServer):
         try:
             return await self._generator.generate(prompt, question, limit)
         except TgiError as error:
+            # Source: code huggingface/text-generation-inference 3.3.6, router/src/server.rs From<InferError>
             raise HttpError(error.status, messages.error(error.message, error.error_type)) from error
 
     async def _body(self, request: web.BaseRequest) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """What Text Generation Inference is told, and what its launcher and router refuse.
 
-From launcher/src/main.rs (arguments, each an environment variable too, and their checks), router/src/main.rs and
-backends/neuron/server/text_generation_server/tgi_env.py of huggingface/text-generation-inference. Stricter than the
-real one in one point: a variable that nobody reads is refused, because the launcher would pass over the misspelt.
+Arguments are environment variables too. Stricter than the real one in one point: a variable that nothing reads is
+refused.
 
 Source: assumption model-servers-as-in-their-sources
 """
@@ -62,6 +61,7 @@ def tgi_settings(command: Sequence[str], environment: Mapping[str, str]) -> TgiS
     words = list(command)
     if words and not words[0].startswith("-"):
         program = words.pop(0)
+        # Source: code huggingface/text-generation-inference 3.3.6, Dockerfile.neuron and its entrypoint
         if program not in _PROGRAMS:
             raise SettingRefused(f"exec: {program!r}: executable file not found in TGI's image")
     known = (*_COUNTS, *_NUMBERS, *_TEXTS)
@@ -72,6 +72,10 @@ def tgi_settings(command: Sequence[str], environment: Mapping[str, str]) -> TgiS
 
 
 def _refuse_unread(environment: Mapping[str, str], known: Sequence[str]) -> None:
+    """Refuse what is in the environment and nothing reads.
+
+    Source: emulation, the launcher would pass over a misspelt variable
+    """
     unread = [
         name
         for name in environment
@@ -86,10 +90,13 @@ def _checked(given: Mapping[str, str], environment: Mapping[str, str]) -> TgiSet
     for name in _NUMBERS:
         _number(name, given.get(name))
     if given.get("usage_stats", "on") not in ("on", "off", "no-stack"):
+        # Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs UsageStatsLevel
         raise SettingRefused(f"error: invalid value '{given['usage_stats']}' for '--usage-stats <USAGE_STATS>'")
     _check_compiled(given, environment)
     if "max_input_tokens" in counts and "max_input_length" in counts:
-        raise SettingRefused("Both `max_input_tokens` and `max_input_length` are set")
+        # Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs main
+        two = f"`max_input_tokens` ({counts['max_input_tokens']}) and `max_input_length` ({counts['max_input_length']})"
+        raise SettingRefused(f"Both {two} are set")
     batch, total = counts["max_batch_size"], counts["max_total_tokens"]
     longest = counts.get("max_input_tokens", counts.get("max_input_length", total // 2))
     _check_sizes(counts, batch=batch, total=total, longest=longest)
@@ -121,7 +128,11 @@ def _logs_arguments(directives: str) -> bool:
 
 
 def _check_compiled(given: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """What TGI would read from the compiled model, of which there is none here, has to be told."""
+    """What TGI would read from the compiled model, of which there is none here, has to be told.
+
+    Source: code huggingface/text-generation-inference 3.3.6, backends/neuron/server/text_generation_server/tgi_env.py
+    Source: emulation, no compiled model is here to read the other values from
+    """
     if "model_id" not in given:
         raise SettingRefused("No model id provided ! Either specify it using --model-id cmdline or MODEL_ID env var")
     for name in ("max_batch_size", "max_total_tokens"):
@@ -135,10 +146,18 @@ def _check_compiled(given: Mapping[str, str], environment: Mapping[str, str]) ->
 
 
 def _check_sizes(counts: Mapping[str, int], *, batch: int, total: int, longest: int) -> None:
+    """Refuse sizes that exclude each other: first the launcher's checks, then the router's.
+
+    Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs main
+    Source: code huggingface/text-generation-inference 3.3.6, backends/v2/src/main.rs main
+    """
     if longest >= total:
-        raise SettingRefused("`max_input_tokens must be < `max_total_tokens`")
+        raise SettingRefused(f"`max_input_tokens`({longest}) must be < `max_total_tokens`({total})")
     if counts.get("validation_workers", 2) == 0:
         raise SettingRefused("`validation_workers` must be > 0")
+    most = counts.get("max_batch_total_tokens", total)
+    if total > most:
+        raise SettingRefused(f"`max_total_tokens` must be <= `max_batch_total_tokens`. Given: {total} and {most}")
     if batch == 0:
         raise SettingRefused("`max_batch_size` must be > 0")
     prefill = counts.get("max_batch_prefill_tokens", batch * longest)
@@ -146,12 +165,17 @@ def _check_sizes(counts: Mapping[str, int], *, batch: int, total: int, longest: 
         raise SettingRefused(
             f"`max_batch_prefill_tokens` must be >= `max_input_tokens`. Given: {prefill} and {longest}"
         )
-    most = counts.get("max_batch_total_tokens", total)
-    if total > most:
-        raise SettingRefused(f"`max_total_tokens` must be <= `max_batch_total_tokens`. Given: {total} and {most}")
+    if prefill > counts.get("max_batch_total_tokens", prefill):
+        raise SettingRefused(
+            f"`max_batch_prefill_tokens` must be <= `max_batch_total_tokens`. Given: {prefill} and {most}"
+        )
 
 
 def _count(name: str, text: str) -> int:
+    """Read a whole number, in the words of the launcher's parser of arguments where it is none.
+
+    Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs Args (types of the arguments)
+    """
     if not text.isdecimal() or ("port" in name and int(text) > _U16):
         option = name.replace("_", "-")
         raise SettingRefused(f"error: invalid value '{text}' for '--{option} <{name.upper()}>'")
@@ -159,6 +183,10 @@ def _count(name: str, text: str) -> int:
 
 
 def _number(name: str, text: str | None) -> None:
+    """Refuse what is no number, as `_count` does.
+
+    Source: code huggingface/text-generation-inference 3.3.6, launcher/src/main.rs Args (types of the arguments)
+    """
     try:
         float(text or 0)
     except ValueError:

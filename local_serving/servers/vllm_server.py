@@ -3,6 +3,7 @@
 Source: assumption model-servers-as-in-their-sources
 """
 
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
@@ -35,6 +36,8 @@ class VllmServer(HttpServer):
     """One server. It has no limit on requests that wait, and the key covers `/v1` alone."""
 
     decodes_paths = True
+    payload_limit = sys.maxsize
+    """FastAPI has none."""
 
     def __init__(self, settings: VllmSettings, *, token_seconds: float) -> None:
         """Take what it was told, and how long a token takes."""
@@ -63,7 +66,10 @@ class VllmServer(HttpServer):
         }
 
     def guard(self, request: web.BaseRequest, path: str) -> None:
-        """Compare the key, but only below `/v1` (AuthenticationMiddleware)."""
+        """Compare the key, but only below `/v1` (AuthenticationMiddleware).
+
+        Source: assumption model-servers-as-in-their-sources
+        """
         key = self._settings.api_key
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         if key is not None and path.startswith("/v1") and (scheme.lower() != "bearer" or given != key):
@@ -123,6 +129,7 @@ class VllmServer(HttpServer):
         prompts, limit = prompts_of(body), limit_of(body)
         streamed, with_usage = wants_stream(body), wants_usage(body)
         if not prompts:
+            # Source: assumption model-servers-as-in-their-sources
             raise self.refusal(400, "prompt: expected at least one")
         prompt, found = self._admit(prompts[0], prompts[0], _COMPLETION_TOKENS if limit is None else limit)
         name, identity = self._settings.served_name, messages.identity("cmpl")
@@ -171,6 +178,7 @@ class VllmServer(HttpServer):
             async for _ in self._tokens(found, prompt):
                 pass
         except BatchEnded as error:
+            # Source: assumption model-servers-as-in-their-sources
             raise HttpError(500) from error
 
     async def _tokens(self, found: Answer, prompt: int) -> AsyncGenerator[str]:
@@ -194,22 +202,37 @@ class VllmServer(HttpServer):
         body = await self.json_body(request)
         asked = model_of(body)
         if asked is not None and asked != self._settings.served_name:
+            # Source: code vllm-project/vllm between 0.11 and 0.13, vllm/entrypoints/openai/serving_engine.py
+            # _check_model
             raise HttpError(404, messages.error(404, "NotFoundError", f"The model `{asked}` does not exist."))
         return body
 
     def _admit(self, prompt: str, question: str, limit: int | None) -> tuple[int, Answer]:
-        """Return the prompt's tokens and what is generated. Raises `HttpError` for what no sequence holds."""
+        """Return the prompt's tokens and what is generated. Raises `HttpError` for what no sequence holds.
+
+        Source: code vllm-project/vllm between 0.11 and 0.13, vllm/entrypoints/openai/serving_engine.py _validate_input
+        Source: assumption model-servers-as-in-their-sources
+        """
         prompt_tokens, length = len(tokenize(prompt)), self._settings.sequence_length
         room = length - prompt_tokens
-        if limit == 0:
-            raise HttpError(400, messages.error(400, "BadRequestError", "max_tokens must be at least 1, got 0."))
-        if room <= 0 or (limit or 0) > room:
-            text = (
-                f"This model's maximum context length is {length} tokens. However, you requested "
-                f"{prompt_tokens + (limit or 0)} tokens. Please reduce the length of the messages or completion."
+        maximum = f"This model's maximum context length is {length} tokens"
+        if room <= 0:
+            raise _bad_request(
+                f"{maximum}. However, your request has {prompt_tokens} input tokens. "
+                "Please reduce the length of the input messages."
             )
-            raise HttpError(400, messages.error(400, "BadRequestError", text))
+        if limit is not None and limit > room:
+            raise _bad_request(
+                f"'max_tokens' or 'max_completion_tokens' is too large: {limit}. {maximum} and your request has "
+                f"{prompt_tokens} input tokens ({limit} > {length} - {prompt_tokens})."
+            )
+        if limit == 0:
+            raise _bad_request("max_tokens must be at least 1, got 0.")
         return prompt_tokens, answer(question, limit or room)
+
+
+def _bad_request(text: str) -> HttpError:
+    return HttpError(400, messages.error(400, "BadRequestError", text))
 
 
 def _reason(found: Answer) -> str:

@@ -93,6 +93,12 @@ def _check_nxd(given: Mapping[str, str], environment: Mapping[str, str], setting
 
 
 def _checked(kind: str, given: Mapping[str, str], environment: Mapping[str, str]) -> VllmSettings:
+    """Return the settings, or refuse what is missing or 0.
+
+    Source: code huggingface/optimum-neuron, optimum/commands/neuron/serve.py (2026-08): a model is required
+    Source: emulation, no compiled model is here to read the other values from
+    Source: assumption model-servers-as-in-their-sources
+    """
     if "model" not in given:
         raise SettingRefused("error: the following arguments are required: --model")
     batch, length = (
@@ -114,6 +120,11 @@ def _checked(kind: str, given: Mapping[str, str], environment: Mapping[str, str]
 
 
 def _count(name: str, text: str) -> int:
+    """Read a whole number, in the words of the parser of arguments where it is none.
+
+    Source: code CPython 3.11, argparse: an argument of the type int
+    Source: assumption model-servers-as-in-their-sources
+    """
     if not text.isdecimal() or (name == "port" and int(text) > _U16):
         raise SettingRefused(f"error: argument --{name}: invalid int value: '{text}'")
     return int(text)

@@ -1,8 +1,4 @@
-"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers.
-
-Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
-Source: assumption cloudformation-refuses-as-emulated
-"""
+"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers."""
 
 import uuid
 from collections.abc import Mapping
@@ -46,7 +42,10 @@ class CustomResource:
         self._function = FunctionProcess(services)
 
     def create(self, request: Request) -> Created:
-        """Run the function with `Create`, and with `Delete` when that fails, as CloudFormation's rollback does."""
+        """Run the function with `Create`, and with `Delete` when that fails, as CloudFormation's rollback does.
+
+        Source: assumption cloudformation-refuses-as-emulated
+        """
         try:
             return self._ask(request, "Create", {})
         except CreationFailed as failure:
@@ -56,6 +55,7 @@ class CustomResource:
         """Run the function with `Update`; another physical id in the answer means that the old one is to be deleted."""
         before = dict(request.old_properties or {})
         if before.get("ServiceToken") != request.properties.get("ServiceToken"):
+            # Source: recorded cloudcomponents/cdk-constructs#197, text of the error (2023-03-16)
             raise NothingChanged("Modifying service token is not allowed.")
         old = as_strings(before)
         return self._ask(request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old})
@@ -78,6 +78,7 @@ class CustomResource:
     def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
         token = request.properties.get("ServiceToken")
         if not isinstance(token, str) or ":function:" not in token:
+            # Source: emulation, functions are run and topics of SNS are not asked
             raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
         asked = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
         with ResponseUrl() as response:
@@ -96,11 +97,19 @@ class CustomResource:
             try:
                 answer = response.answer(_LATE_ANSWER_SECONDS)
             except ValueError as error:
+                # Source: document
+                # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
+                # Source: assumption cloudformation-refuses-as-emulated
                 raise ResourceFailed(_with_log(str(error), run)) from error
         return _created(request, kind, _accepted(answer, event, run))
 
 
 def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    """Return the answer where it is one of success; refuse it otherwise.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
+    Source: assumption cloudformation-refuses-as-emulated
+    """
     if answer is None:
         ending = "reached its timeout" if run.timed_out else "returned" if run.ended_well else "raised"
         _fail(event, f"the function {ending} without answering (AWS would wait for an hour)", run)
@@ -114,7 +123,10 @@ def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run)
 
 
 def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
-    """Raise the failure; one of a creation carries the id that its deletion is asked with."""
+    """Raise the failure; one of a creation carries the id that its deletion is asked with.
+
+    Source: assumption cloudformation-refuses-as-emulated
+    """
     if event["RequestType"] == "Create":
         raise CreationFailed(_with_log(why, run), physical_id or f"{event['LogicalResourceId']}-{uuid.uuid4()}")
     raise ResourceFailed(_with_log(why, run))
@@ -123,6 +135,9 @@ def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -
 def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:
     physical_id = answer.get("PhysicalResourceId") or (request.physical_id if kind == "Delete" else None)
     if not isinstance(physical_id, str):
+        # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html
+        # (2026-11)
+        # Source: assumption cloudformation-refuses-as-emulated
         raise ResourceFailed("Invalid PhysicalResourceId: the function's answer has none")
     data = cast(dict[str, Any], answer.get("Data") or {})
     return Created(physical_id=physical_id, attributes=data, level=Level.LAMBDA)

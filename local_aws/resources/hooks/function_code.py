@@ -1,9 +1,4 @@
-"""Lambda functions: the code must be there, and source text inside a template becomes the archive of it.
-
-Source: model CloudFormation AWS::Lambda::Function
-Source: assumption services-ask-who-trusts-a-role
-Source: assumption service-error-texts
-"""
+"""Lambda functions: the code must be there, and source text inside a template becomes the archive of it."""
 
 import io
 import json
@@ -28,6 +23,8 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(source, str):
         return properties
     runtime = str(properties.get("Runtime", ""))
+    # Source: model CloudFormation AWS::Lambda::Function (Code.ZipFile: Node.js and Python)
+    # Source: assumption service-error-texts
     if not runtime.startswith(("python", "nodejs")):
         raise ResourceFailed(f"{at.spec.type}: Code.ZipFile takes Python and Node.js runtimes only, not {runtime!r}")
     packed = io.BytesIO()
@@ -38,7 +35,10 @@ def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_role(at: Situation, role_arn: str) -> None:
-    """moto takes any role that exists; Lambda asks whether it may assume it."""
+    """moto takes any role that exists; Lambda asks whether it may assume it.
+
+    Source: assumption services-ask-who-trusts-a-role
+    """
     try:
         trusted = json.dumps(at.call("GetRole", {"RoleName": role_arn.rsplit("/", 1)[-1]}, "iam")["Role"], default=str)
     except Gone:
@@ -48,7 +48,11 @@ def _check_role(at: Situation, role_arn: str) -> None:
 
 
 def _check_archive(at: Situation, code: dict[str, Any]) -> None:
-    """moto makes a function of nothing when there is no such object; Lambda refuses."""
+    """moto makes a function of nothing when there is no such object; Lambda refuses.
+
+    Source: model botocore lambda FunctionCode (S3Key)
+    Source: assumption service-error-texts
+    """
     try:
         at.call("HeadObject", {"Bucket": code["S3Bucket"], "Key": code["S3Key"]}, "s3")
     except Gone as error:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from local_serving.servers.tgi_generation import TgiGenerator
 from local_serving.servers.tgi_server import TgiServer
 from local_serving.servers.tgi_settings import tgi_settings
 from tests.local_serving.servers.conversation import Asker, asking
@@ -85,21 +86,45 @@ def test_a_generate_stream_has_the_whole_text_in_its_last_event(tmp_path: Path):
 
 
 def test_limits_are_told_as_tgi_tells_them(tmp_path: Path):
-    long = {"messages": [{"role": "user", "content": "word " * 250}]}
+    long, longer = ({"messages": [{"role": "user", "content": "word " * count}]} for count in (250, 500))
 
     async def conversation(asker: Asker) -> list[tuple[int, str]]:
-        asked = [long, {**CHAT, "max_tokens": 500}, {**CHAT, "max_tokens": 0}, {}]
+        asked = [long, {**CHAT, "max_tokens": 500}, {**CHAT, "max_tokens": 0}, {}, longer]
         return [await asker.post("/v1/chat/completions", body, Authorization=f"Bearer {KEY}") for body in asked]
 
     answers = ask(tmp_path, conversation)
-    assert [status for status, _ in answers] == [422] * 4
-    first, second, third, fourth = (text for _, text in answers)
+    assert [status for status, _ in answers] == [422] * 5
+    first, second, third, fourth, fifth = (text for _, text in answers)
     error = json.loads(first)
     assert error["error_type"] == "validation"
     assert error["error"] == "Input validation error: `inputs` must have less than 200 tokens. Given: 253"
     assert "must be <= 400. Given: 5 `inputs` tokens and 500 `max_new_tokens`" in second
     assert "strictly positive" in third
     assert "missing field `messages`" in fourth
+    assert "must be <= 400. Given: 503 `inputs` tokens and 0 `max_new_tokens`" in fifth
+
+
+@pytest.mark.parametrize(
+    ("total", "longest", "limit", "made"),
+    [
+        (4096, 3000, None, 2500),  # as many as the question asks for, in three steps
+        (4096, 3000, 5000, 2500),  # more than there is room for is no mistake: only the first step must fit
+        (4096, 3000, 1100, 2048),  # a step is not shortened to what is left
+        (2048, 1500, None, 2043),  # to the last token, because the prompt may still grow at 1,029
+        (2048, 1000, None, 1024),  # the prompt and the first step are more than a prompt may have
+    ],
+)
+def test_long_answers_are_made_in_steps(total: int, longest: int, limit: int | None, made: int):
+    changed = {"MAX_TOTAL_TOKENS": str(total), "MAX_INPUT_TOKENS": str(longest)}
+    generator = TgiGenerator(tgi_settings([], {**TGI_ENVIRONMENT, **changed}), token_seconds=0.001)
+    assert len(generator.admit("user: count to 2500", "count to 2500", limit).answer.tokens) == made
+
+
+def test_too_many_prompts_are_refused_with_the_number_that_is_allowed(tmp_path: Path):
+    body = {"prompt": ["x"] * 5}
+    asked = ask(tmp_path, lambda asker: asker.post("/v1/completions", body, Authorization=f"Bearer {KEY}"))
+    assert asked[0] == 422
+    assert "maximum allowed batch size of 4" in asked[1]
 
 
 def test_a_body_above_the_payload_limit_is_413(tmp_path: Path):

@@ -46,14 +46,15 @@ def test_arguments_stand_above_the_environment():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"MAX_INPUT_TOKENS": "400"}, "`max_input_tokens must be < `max_total_tokens`"),
+        ({"MAX_INPUT_TOKENS": "400"}, "`max_input_tokens`(400) must be < `max_total_tokens`(400)"),
         ({"MAX_INPUT_TOKENS": "half"}, "invalid value 'half' for '--max-input-tokens"),
         ({"PORT": "65536"}, "invalid value '65536' for '--port"),
         ({"MAX_BATCH_SIZE": "0"}, "`max_batch_size` must be > 0"),
         ({"VALIDATION_WORKERS": "0"}, "`validation_workers` must be > 0"),
         ({"MAX_BATCH_PREFILL_TOKENS": "100"}, "must be >= `max_input_tokens`. Given: 100 and 200"),
         ({"MAX_BATCH_TOTAL_TOKENS": "100"}, "must be <= `max_batch_total_tokens`. Given: 400 and 100"),
-        ({"MAX_INPUT_LENGTH": "100"}, "Both `max_input_tokens` and `max_input_length` are set"),
+        ({"MAX_BATCH_TOTAL_TOKENS": "400", "MAX_BATCH_PREFILL_TOKENS": "401"}, "Given: 401 and 400"),
+        ({"MAX_INPUT_LENGTH": "100"}, "Both `max_input_tokens` (200) and `max_input_length` (100) are set"),
         ({"USAGE_STATS": "none"}, "invalid value 'none' for '--usage-stats"),
         ({"WAITING_SERVED_RATIO": "much"}, "invalid value 'much'"),
         ({"HF_AUTO_CAST_TYPE": "int3"}, "No compatible neuron config found"),

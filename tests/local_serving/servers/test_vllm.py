@@ -90,6 +90,11 @@ def test_the_key_covers_v1_alone_and_the_model_must_be_the_served_one(tmp_path: 
         assert (other[0], json.loads(other[1])["error"]["type"]) == (404, "NotFoundError")
         long = await asker.post("/v1/completions", {"prompt": "x " * 60}, Authorization=f"Bearer {KEY}")
         assert (long[0], json.loads(long[1])["error"]["type"]) == (400, "BadRequestError")
+        assert "However, your request has 61 input tokens. Please reduce the length of the input messages." in long[1]
+        much = await asker.post("/v1/completions", {"prompt": "x", "max_tokens": 60}, Authorization=f"Bearer {KEY}")
+        assert (much[0], "and your request has 1 input tokens (60 > 50 - 1)." in much[1]) == (400, True)
+        large = {"prompt": "x" * 2_000_001, "max_tokens": 1}
+        assert await asker.status("POST", "/v1/completions", large, key=KEY) == 200, "there is no limit in bytes"
 
     async def main() -> None:
         async with asking(VllmServer(SETTINGS, token_seconds=0.001), tmp_path) as asker:
