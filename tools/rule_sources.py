@@ -34,16 +34,6 @@ _FORMS = {
 `recorded localstack/localstack <file> <test> (<date>)` is an answer of AWS that this project recorded below
 tests/aws/services/cloudformation/<file>.snapshot.json; `emulation` is a limit of the emulator's own, which AWS does not
 have."""
-_NAMED_EACH = (
-    "drill/",
-    "local_aws/api/",
-    "local_aws/functions/",
-    "local_aws/parallelcluster/",
-    "local_aws/resources/moto_fixes/",
-    "local_aws/stacks/",
-    "local_aws/template/",
-)
-"""Where a function that refuses something must name the source itself, or its class must; elsewhere the module may."""
 _EVERY_MODULE = (
     "local_aws/functions/",
     "local_aws/resources/custom/",
@@ -137,7 +127,7 @@ def rules_of_module(path: str, text: str) -> Iterator[Rule]:
         for one in holder.body
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and (_refuses(one) or (is_drill and _acts(one)))
     ]
-    alone = len(refusing) == 1 or not path.startswith(_NAMED_EACH)
+    alone = len(refusing) == 1
     for holder, one in refusing:
         around = {holder, tree} if alone else {holder} - {tree}
         own = "\n".join(lines[one.lineno - 1 : one.end_lineno])

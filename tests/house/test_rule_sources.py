@@ -33,6 +33,7 @@ class Thing:
 SECOND = "def refuse():\n    # Source: emulation, nothing runs here\n    raise Refused('never')\n"
 
 
+@pytest.mark.parametrize("folder", ["local_aws/api", "local_aws/resources", "local_serving/servers"])
 @pytest.mark.parametrize(
     ("of_class", "of_method", "second", "sources"),
     [
@@ -43,12 +44,11 @@ SECOND = "def refuse():\n    # Source: emulation, nothing runs here\n    raise R
     ],
 )
 def test_the_docstring_of_a_module_counts_for_one_function_only(
-    of_class: str, of_method: str, second: str, sources: list[int]
+    of_class: str, of_method: str, second: str, sources: list[int], folder: str
 ):
     text = MODULE.format(of_class=of_class, of_method=of_method, second=second)
-    found = [
-        one for one in rules_of_module("local_aws/api/made_up.py", text) if one.place != "local_aws/api/made_up.py:1"
-    ]
+    path = f"{folder}/made_up.py"
+    found = [one for one in rules_of_module(path, text) if one.place != f"{path}:1"]
     assert sorted(len(one.sources) for one in found) == sources
 
 
