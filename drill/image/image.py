@@ -1,8 +1,8 @@
 """Builds node images in layers, and finds those that are built.
 
 Recipes are part of an image's key, so the source of what `base.sh` imitates, the AMI's user, stands here.
-Source: code of awslabs/awsome-distributed-training a9171e6, LifecycleScripts/base-config/lifecycle_script.py, which runs
-utils/gen-keypair-ubuntu.sh and utils/fsx_ubuntu.sh on every node
+Source: code of awslabs/awsome-distributed-training a9171e6, LifecycleScripts/base-config/lifecycle_script.py, which
+runs utils/gen-keypair-ubuntu.sh and utils/fsx_ubuntu.sh on every node
 """
 
 from __future__ import annotations

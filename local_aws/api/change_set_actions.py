@@ -24,12 +24,16 @@ def create_change_set(engine: CloudFormation, region: str, params: Params) -> di
     creation, as it does without the flag.
 
     Source: emulation, nothing is imported here and nothing drifts
+    Source: model botocore cloudformation OnStackFailure ("only valid when the ChangeSetType parameter
+    is set to CREATE")
     """
     asked = [name for name in _NOT_HERE if params.get(name)]
     if asked:
         raise invalid(f"{', '.join(asked)}: not supported by this emulation")
     before = engine.registry.find(region, params["StackName"])
     kind = params.get("ChangeSetType", "UPDATE")
+    if params.get("OnStackFailure") == "DELETE" and kind != "CREATE":
+        raise invalid(f"OnStackFailure DELETE is valid for a change set of the type CREATE, not {kind}.")
     if kind == "UPDATE" and before is None:
         raise no_stack(params["StackName"])
     stack, change_set = work.create_change_set(
@@ -68,7 +72,14 @@ def delete_change_set(engine: CloudFormation, region: str, params: Params) -> di
 
 
 def execute_change_set(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """ExecuteChangeSet."""
+    """ExecuteChangeSet.
+
+    Source: model botocore cloudformation ExecuteChangeSetInput (DisableRollback "can't be specified when the
+    OnStackFailure parameter to the CreateChangeSet API operation was specified")
+    """
+    _, change_set = work.find_change_set(engine, region, params["ChangeSetName"], params.get("StackName"))
+    if "DisableRollback" in params and change_set.on_stack_failure:
+        raise invalid("DisableRollback may not be specified for a change set with OnStackFailure.")
     work.execute_change_set(
         engine,
         region,

@@ -17,7 +17,11 @@ def template_body(engine: CloudFormation, region: str, params: Mapping[str, Any]
     """Return the template's text, from wherever the request has it. Raises `RequestRefused` or `TemplateError`.
 
     Source: recorded localstack/localstack api/test_update_stack test_no_template_error (2022-11-21)
+    Source: model botocore cloudformation UsePreviousTemplate ("You must specify only one")
     """
+    given = [name for name in ("TemplateBody", "TemplateURL", "UsePreviousTemplate") if params.get(name)]
+    if len(given) > 1:
+        raise invalid(f"Only one of {' and '.join(given)} may be specified.")
     body: str | None = params.get("TemplateBody")
     if body is not None:
         return _at_most(body, _MAX_BODY_BYTES, "templateBody")

@@ -23,7 +23,12 @@ Params = Mapping[str, Any]
 
 
 def create_stack(engine: CloudFormation, region: str, params: Params) -> dict[str, Any]:
-    """CreateStack."""
+    """CreateStack.
+
+    Source: model botocore cloudformation OnFailure ("either OnFailure or DisableRollback, but not both")
+    """
+    if "DisableRollback" in params and "OnFailure" in params:
+        raise invalid("Either DisableRollback or OnFailure may be specified, but not both.")
     on_failure = "DO_NOTHING" if params.get("DisableRollback") else params.get("OnFailure", "ROLLBACK")
     stack = engine.create_stack(
         region,

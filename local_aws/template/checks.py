@@ -6,9 +6,12 @@ Source: recorded localstack/localstack engine/test_references test_useful_error_
 test_depends_on_with_missing_reference (2023-07-10)
 Source: recorded localstack/localstack test_change_set_conditions test_missing_condition (2025-10-08)
 Source: recorded localstack/localstack api/test_validations test_invalid_output_structure (2024-05-31)
+Source: recorded aws/serverless-application-model#1528, "SSM Secure reference is not supported in" (2020-03-23)
+Source: emulation, the few properties that take such a reference are passwords, which come from Secrets Manager here
 Source: emulation, each wrong name is reported, where CloudFormation stops at the first
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -84,6 +87,8 @@ def _in_value(value: Any, template: Template, provider: ResourceProvider) -> Ite
     for item in _objects(value):
         if function_of(item) == "Fn::If":
             yield from _missing_condition(str(item["Fn::If"][0]), template)
+    if "{{resolve:ssm-secure:" in json.dumps(value, default=str):
+        yield "SSM Secure reference is not supported here: use {{resolve:secretsmanager:…}}"
 
 
 def _unknown_name(reference: Reference, template: Template, provider: ResourceProvider) -> Iterator[str]:

@@ -26,12 +26,13 @@ def resolve_dynamic(value: Any, *, region: str, lookups: Lookups) -> Any:
 def _look_up(service: str, key: str, region: str, lookups: Lookups) -> str:
     # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html:
     # "CloudFormation currently supports the following dynamic reference patterns": ssm, ssm-secure, secretsmanager
-    if service in ("ssm", "ssm-secure"):
+    # Source: emulation, ssm-secure is refused before: see checks.py
+    if service == "ssm":
         name, _, version = key.partition(":")
         return lookups.ssm_parameter(region, name, version or None)
     if service == "secretsmanager":
         return _secret(key, region, lookups)
-    raise TemplateError(f"dynamic reference to {service} is not supported; known are ssm, ssm-secure, secretsmanager")
+    raise TemplateError(f"dynamic reference to {service} is not supported; known are ssm, secretsmanager")
 
 
 def _secret(key: str, region: str, lookups: Lookups) -> str:

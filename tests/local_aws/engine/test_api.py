@@ -132,6 +132,22 @@ def test_a_stack_or_a_physical_id_names_the_resources_but_not_both(cloudformatio
     assert cloudformation.describe_stack_resources(PhysicalResourceId="thing-1")["StackResources"]
 
 
+def test_parameters_that_exclude_each_other_are_refused(cloudformation: Any) -> None:
+    body = json.dumps(TEMPLATE)
+    both = {"TemplateBody": body, "TemplateURL": "https://bucket.s3.us-west-2.amazonaws.com/template.json"}
+    assert "Only one of TemplateBody and TemplateURL" in refused(cloudformation.create_stack, StackName="S", **both)[1]
+    twice = {"DisableRollback": True, "OnFailure": "DELETE"}
+    _, text = refused(cloudformation.create_stack, StackName="S", TemplateBody=body, **twice)
+    assert "but not both" in text
+    change_set: dict[str, Any] = {"StackName": "S", "ChangeSetName": "cs"}
+    create = {**change_set, "TemplateBody": body, "OnStackFailure": "DELETE"}
+    cloudformation.create_change_set(**create, ChangeSetType="CREATE")
+    assert "OnStackFailure" in refused(cloudformation.execute_change_set, **change_set, DisableRollback=True)[1]
+    deploy(cloudformation, TEMPLATE, name="T")
+    _, text = refused(cloudformation.create_change_set, **{**create, "StackName": "T"}, ChangeSetType="UPDATE")
+    assert "of the type CREATE" in text
+
+
 def test_a_change_set_is_not_executed_while_its_stack_is_changing(bench: Bench, cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     more = {**TEMPLATE, "Resources": {**TEMPLATE["Resources"], "C": {"Type": "Test::Thing"}}}

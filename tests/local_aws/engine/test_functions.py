@@ -88,6 +88,8 @@ def test_no_value_leaves_the_member_out(bench: Bench) -> None:
         ({"Fn::FindInMap": ["Map", "eu-west-1", "ami"]}, "Unable to get mapping for Map::eu-west-1::ami"),
         ({"Fn::FindInMap": ["Map", "eu-west-1", "ami", {"DefaultValue": "none"}]}, "requires three parameters"),
         ({"Fn::FindInMap": "Map"}, "requires three parameters"),
+        ("key {{resolve:ssm-secure:/key:1}}", "SSM Secure reference is not supported here"),
+        ({"Fn::Sub": "{{resolve:ssm-secure:${Size}}}"}, "SSM Secure reference is not supported here"),
         ({"Fn::Cidr": ["10.0.0.0/24", 4, 8]}, "cannot cut 4 blocks of /24"),
         ({"Fn::Cidr": ["10.0.0.0/8", 257, 8]}, "makes 1 to 256 blocks, not 257"),
     ],
