@@ -121,7 +121,7 @@ def test_a_task_that_is_told_wrongly_does_not_come_up(template: str, serve: Serv
             for item in container.get("Environment", []):
                 if item["Name"] == "MAX_INPUT_TOKENS":
                     item["Value"] = "512"
-    with pytest.raises(NotServable, match="max_input_tokens must be < `max_total_tokens`"):
+    with pytest.raises(NotServable, match=r"`max_input_tokens`\(512\) must be < `max_total_tokens`\(512\)"):
         serve("tgi", 1, body=json.dumps(body)).start()
 
 
