@@ -17,15 +17,21 @@ class ServiceLookups:
         self._client = Services(endpoint).client
 
     def ssm_parameter(self, region: str, name: str, version: str | None = None) -> str:
-        """Return the value of a Systems Manager parameter, decrypted."""
+        """Return the value of a Systems Manager parameter; one that is a secret CloudFormation does not read.
+
+        Source: recorded awslabs/aws-deployment-framework#339, "Unable to fetch parameters" (2021-03-21)
+        Source: recorded aws/aws-cdk#15135, "have types not supported by CloudFormation" (2021-06-15)
+        """
         wanted = f"{name}:{version}" if version else name
         try:
-            found = self._client("ssm", region).get_parameter(Name=wanted, WithDecryption=True)
+            found = self._client("ssm", region).get_parameter(Name=wanted)["Parameter"]
         except ClientError as error:
-            # Source: model botocore ssm GetParameter (ParameterNotFound)
-            # Source: assumption cloudformation-refuses-as-emulated
             raise TemplateError(f"Unable to fetch parameters [{name}] from parameter store: {error}") from error
-        return str(found["Parameter"]["Value"])
+        if found["Type"] == "SecureString":
+            raise TemplateError(
+                f"Parameters [{name}] referenced by template have types not supported by CloudFormation: SecureString"
+            )
+        return str(found["Value"])
 
     def secret(self, region: str, secret_id: str, stage: str | None, version_id: str | None) -> str:
         """Return the secret string of a Secrets Manager secret."""
@@ -36,7 +42,6 @@ class ServiceLookups:
             )
         except ClientError as error:
             # Source: model botocore secretsmanager GetSecretValue (ResourceNotFoundException)
-            # Source: assumption cloudformation-refuses-as-emulated
             raise TemplateError(f"Secrets Manager cannot find the secret {secret_id}: {error}") from error
         return str(found["SecretString"])
 
@@ -52,7 +57,8 @@ class ServiceLookups:
         virtual-hosted style (`https://bucket.s3.us-west-2.amazonaws.com/key`). In the place of ParallelCluster's
         provider, which AWS keeps in buckets of its own, there is a stand-in.
 
-        Source: assumption cloudformation-refuses-as-emulated
+        Source: model botocore cloudformation TemplateURL
+        Source: recorded localstack/localstack api/test_templates test_create_stack_from_s3_template_url (2023-10-11)
         """
         try:
             stand_in = provider_template(url, region)

@@ -82,7 +82,7 @@ class ApiResource:
         properties = typed(self._spec.type, request.properties)
         if stage is not Stage.DELETE and (problems := value_problems(self._spec.type, properties)):
             # Source: model cfn-lint schemas/providers
-            # Source: assumption cloudformation-refuses-as-emulated
+            # Source: recorded localstack/localstack test_template_engine test_invalid_stack_deploy (2023-06-12)
             raise NothingChanged(f"{self._spec.type}: {'; '.join(problems)}")
         return Situation(
             spec=self._spec,

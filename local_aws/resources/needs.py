@@ -17,7 +17,9 @@ def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
 def refuse_existing(at: Situation, found: object) -> None:
     """Raise `ResourceFailed` when what shall be created is there: many emulated operations would overwrite it.
 
-    Source: assumption cloudformation-refuses-as-emulated
+    Source: document
+    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html:
+    AlreadyExists, "the specified resource already existed before the execution of this handler"
     """
     if found is not None:
         raise ResourceFailed(f"{at.spec.type}: {at.ref} already exists")

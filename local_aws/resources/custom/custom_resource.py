@@ -44,7 +44,7 @@ class CustomResource:
     def create(self, request: Request) -> Created:
         """Run the function with `Create`, and with `Delete` when that fails, as CloudFormation's rollback does.
 
-        Source: assumption cloudformation-refuses-as-emulated
+        Source: recorded belodetek/cfn-generic-custom-resource#3, deletion after a failed creation (2019-02-27)
         """
         try:
             return self._ask(request, "Create", {})
@@ -99,7 +99,6 @@ class CustomResource:
             except ValueError as error:
                 # Source: document
                 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
-                # Source: assumption cloudformation-refuses-as-emulated
                 raise ResourceFailed(_with_log(str(error), run)) from error
         return _created(request, kind, _accepted(answer, event, run))
 
@@ -107,8 +106,9 @@ class CustomResource:
 def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
     """Return the answer where it is one of success; refuse it otherwise.
 
-    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
-    Source: assumption cloudformation-refuses-as-emulated
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html: of StackId,
+    RequestId and LogicalResourceId, "this response value should be copied verbatim from the request"
+    Source: emulation, a function that has ended without an answer is not waited for
     """
     if answer is None:
         ending = "reached its timeout" if run.timed_out else "returned" if run.ended_well else "raised"
@@ -125,7 +125,8 @@ def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run)
 def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
     """Raise the failure; one of a creation carries the id that its deletion is asked with.
 
-    Source: assumption cloudformation-refuses-as-emulated
+    Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion is asked with the answer's id (2019-02-27)
+    Source: emulation, an answer without an id gets one of the emulation's own
     """
     if event["RequestType"] == "Create":
         raise CreationFailed(_with_log(why, run), physical_id or f"{event['LogicalResourceId']}-{uuid.uuid4()}")
@@ -137,7 +138,6 @@ def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:
     if not isinstance(physical_id, str):
         # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html
         # (2026-11)
-        # Source: assumption cloudformation-refuses-as-emulated
         raise ResourceFailed("Invalid PhysicalResourceId: the function's answer has none")
     data = cast(dict[str, Any], answer.get("Data") or {})
     return Created(physical_id=physical_id, attributes=data, level=Level.LAMBDA)

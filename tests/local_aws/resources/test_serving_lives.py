@@ -188,7 +188,7 @@ def test_scaling(deployer: Deployer) -> None:
     queue = {"Namespace": "LlmFleet", "MetricName": "Queue", "Statistic": "Average"}
     policy: dict[str, Any] = {"PolicyType": "TargetTrackingScaling"}
     named = {name: target_properties[name] for name in ("ServiceNamespace", "ScalableDimension", "ResourceId")}
-    with pytest.raises(ResourceFailed, match="ObjectNotFoundException.*No scalable target registered"):
+    with pytest.raises(ResourceFailed, match=r"ObjectNotFoundException.*No scalable target registered"):
         serving.create("ApplicationAutoScaling::ScalingPolicy", **policy, **tracking("queue", queue, named))
     target = serving.create("ApplicationAutoScaling::ScalableTarget", **target_properties)
     by_id = {"ScalingTargetId": target.physical_id}

@@ -206,7 +206,7 @@ def test_a_group_refuses_a_template_with_security_groups_beside_its_interfaces(d
     interfaces = [{"DeviceIndex": 0, "Groups": [serving.group]}]
     serving.template_properties["LaunchTemplateData"] |= {"NetworkInterfaces": interfaces}
     template = {"LaunchTemplateId": serving.template.physical_id, "Version": "1"}
-    with pytest.raises(ResourceFailed, match="InvalidQueryParameter.*the security groups must be a part of it"):
+    with pytest.raises(ResourceFailed, match=r"InvalidQueryParameter.*the security groups must be a part of it"):
         serving.create("AutoScaling::AutoScalingGroup", **serving.hosts_properties | {"LaunchTemplate": template})
 
 

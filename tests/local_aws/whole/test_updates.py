@@ -137,3 +137,10 @@ def test_what_is_immutable_of_a_key_fails_the_update(stacks: Stacks) -> None:
     before = stacks.physical_id("key", "Key")
     assert stacks.update("key", key(MultiRegion=True)) == "UPDATE_ROLLBACK_COMPLETE"
     assert stacks.physical_id("key", "Key") == before
+
+
+def test_a_secure_string_is_read_into_no_template(stacks: Stacks) -> None:
+    stacks.client("ssm").put_parameter(Name="/secret", Type="SecureString", Value="hidden")
+    topic = resource("AWS::SNS::Topic", DisplayName="{{resolve:ssm:/secret}}")
+    assert stacks.create("Secret", {"Topic": topic}) == "ROLLBACK_COMPLETE"
+    assert "have types not supported by CloudFormation" in stacks.failures("Secret")
