@@ -204,7 +204,11 @@ def _unannounced(plan: Section, done: Done, before: Path) -> list[str]:
     groups = {(one["stack"], one["group"]) for one in plan.data["hyperpod_groups"] if one["code"] == JOBS}
 
     def is_told(code: str, place: Place | None) -> bool:
-        return place is not None and (code, place[0], stacks[place[0]].where(place[1])) in told
+        # What is no longer in the fleet is known by its logical id: a deployed template has no construct's path.
+        if place is None:
+            return False
+        stack, logical_id = place
+        return not told.isdisjoint({(code, stack, logical_id), (code, stack, stacks[stack].where(logical_id))})
 
     left = [
         f"{place} is left behind ({outcome})"
