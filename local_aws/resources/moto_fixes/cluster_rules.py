@@ -1,12 +1,4 @@
-"""HyperPod's own rules across fields: what the service refuses although its model allows it.
-
-From the SageMaker developer guide and the service's errors.
-
-Source: model botocore sagemaker ClusterInstanceGroupSpecification
-Source: model botocore sagemaker ClusterLifeCycleConfig
-Source: model botocore sagemaker ClusterEbsVolumeConfig
-Source: assumption hyperpod-rules-across-fields
-"""
+"""HyperPod's own rules across fields: what the service refuses although its model allows it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +17,11 @@ def rule_problems(asked: dict[str, Any]) -> list[str]:
 
 
 def _cluster(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
+    """Return which rules the cluster as a whole breaks.
+
+    Source: model botocore sagemaker ClusterOrchestratorSlurmConfig (AccountingDatabase)
+    Source: assumption hyperpod-rules-across-fields
+    """
     names = [group["InstanceGroupName"] for group in groups]
     if not groups:
         yield "a cluster needs at least one instance group"
@@ -43,6 +40,10 @@ def _cluster(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[st
 
 
 def _slurm(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]:
+    """Return which rules the groups break as nodes of Slurm.
+
+    Source: assumption hyperpod-rules-across-fields
+    """
     kinds = [group["SlurmConfig"]["NodeType"] for group in groups if "SlurmConfig" in group]
     if not kinds:
         return
@@ -55,6 +56,11 @@ def _slurm(asked: dict[str, Any], groups: list[dict[str, Any]]) -> Iterator[str]
 
 
 def _group(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+    """Return which rules one group breaks.
+
+    Source: model botocore sagemaker ClusterInstanceGroupSpecification (InstanceRequirements)
+    Source: assumption hyperpod-rules-across-fields
+    """
     name = group["InstanceGroupName"]
     if ("InstanceType" in group) == ("InstanceRequirements" in group):
         yield f"{name}: exactly one of InstanceType and InstanceRequirements must be given"
@@ -73,6 +79,11 @@ def _group(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
 
 
 def _life_cycle(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+    """Return what is wrong with a group's lifecycle configuration.
+
+    Source: model botocore sagemaker ClusterLifeCycleConfig (SourceS3Uri)
+    Source: assumption hyperpod-rules-across-fields
+    """
     config = group.get("LifeCycleConfig")
     if config is None:
         if "Eks" in asked.get("Orchestrator", {}):
@@ -89,6 +100,11 @@ def _life_cycle(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
 
 
 def _storage(asked: dict[str, Any], group: dict[str, Any]) -> Iterator[str]:
+    """Return what is wrong with a group's volumes and file systems.
+
+    Source: model botocore sagemaker ClusterEbsVolumeConfig (RootVolume)
+    Source: assumption hyperpod-rules-across-fields
+    """
     configs: list[dict[str, Any]] = group.get("InstanceStorageConfigs", [])
     for kind in (_LUSTRE, _OPEN_ZFS):
         count = sum(kind in config for config in configs)

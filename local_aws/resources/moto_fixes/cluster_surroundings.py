@@ -1,8 +1,4 @@
-"""What a HyperPod cluster needs to be there when it is created: network, role, lifecycle script, file systems.
-
-Source: assumption hyperpod-looks-at-surroundings
-Source: assumption services-ask-who-trusts-a-role
-"""
+"""What a HyperPod cluster needs to be there when it is created: network, role, lifecycle script, file systems."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +16,10 @@ _OWN_SLURM_FILE = "provisioning_parameters.json"
 
 
 def surrounding_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return what a cluster asks for that is not there."""
+    """Return what a cluster asks for that is not there.
+
+    Source: assumption hyperpod-looks-at-surroundings
+    """
     network = NetworkOf(account, region)
     told: list[str] = []
     for vpc in (asked.get("VpcConfig"), *(group.get("OverrideVpcConfig") for group in _groups(asked))):
@@ -42,7 +41,10 @@ def _groups(asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def role_problems(arn: str, account: str) -> Iterator[str]:
-    """Return why SageMaker cannot act as the role `arn`."""
+    """Return why SageMaker cannot act as the role `arn`.
+
+    Source: assumption services-ask-who-trusts-a-role
+    """
     role = next((one for one in iam_backends[account][_PARTITION].roles.values() if one.arn == arn), None)
     if role is None:
         yield f"the execution role {arn} does not exist"
@@ -60,6 +62,10 @@ def role_problems(arn: str, account: str) -> Iterator[str]:
 
 
 def _script(group: dict[str, Any], account: str) -> Iterator[str]:
+    """Return what of a group's lifecycle script is not there, and what excludes its SlurmConfig.
+
+    Source: assumption hyperpod-looks-at-surroundings
+    """
     config: dict[str, Any] = group.get("LifeCycleConfig", {})
     uri: str = config.get("SourceS3Uri", "")
     if not uri.startswith("s3://"):
@@ -79,6 +85,10 @@ def _script(group: dict[str, Any], account: str) -> Iterator[str]:
 
 
 def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return which file systems of a group are not there, or have another mount name.
+
+    Source: assumption hyperpod-looks-at-surroundings
+    """
     systems: dict[str, Any] = {one.dns_name: one for one in fsx_backends[account][region].file_systems.values()}
     for config in group.get("InstanceStorageConfigs", ()):
         for mount in (config.get("FsxLustreConfig"), config.get("FsxOpenZfsConfig")):

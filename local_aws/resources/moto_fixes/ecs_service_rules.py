@@ -1,9 +1,4 @@
-"""What ECS refuses of a service: capacity, deployment, network and load balancer that do not fit.
-
-Source: model botocore ecs CreateServiceRequest
-Source: model botocore ecs DeploymentConfiguration
-Source: assumption ecs-service-refusals
-"""
+"""What ECS refuses of a service: capacity, deployment, network and load balancer that do not fit."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,16 +24,30 @@ def service_problems(response: Any, asked: Mapping[str, Any]) -> list[str]:
 
 
 def _cluster(cluster: Any) -> Iterator[str]:
+    """Return whether the cluster is gone.
+
+    Source: assumption ecs-service-refusals
+    """
     if cluster.status != "ACTIVE":
         yield "Cluster was not ACTIVE."
 
 
 def _definition(definition: Any) -> Iterator[str]:
+    """Return whether the task definition was deregistered.
+
+    Source: assumption ecs-service-refusals
+    """
     if definition.status != "ACTIVE":
         yield "TaskDefinition is inactive"
 
 
 def _capacity(response: Any, asked: Mapping[str, Any], cluster: Any, definition: Any) -> Iterator[str]:
+    """Return what is wrong with launch type and capacity providers.
+
+    Source: model botocore ecs CreateServiceRequest (capacityProviderStrategy)
+    Source: model botocore ecs CapacityProviderStrategyItem
+    Source: assumption ecs-service-refusals
+    """
     strategy: list[dict[str, Any]] = asked.get("capacityProviderStrategy", [])
     if strategy and "launchType" in asked:
         yield (
@@ -63,6 +72,10 @@ def _capacity(response: Any, asked: Mapping[str, Any], cluster: Any, definition:
 
 
 def _deployment(asked: Mapping[str, Any]) -> Iterator[str]:
+    """Return which numbers of a deployment exclude each other.
+
+    Source: assumption ecs-service-refusals
+    """
     configuration: Mapping[str, Any] = asked.get("deploymentConfiguration", {})
     least, most = configuration.get("minimumHealthyPercent", _FULL), configuration.get("maximumPercent")
     if asked.get("schedulingStrategy") == "DAEMON":
@@ -78,6 +91,11 @@ def _deployment(asked: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _network(asked: Mapping[str, Any], definition: Any) -> Iterator[str]:
+    """Return whether the network configuration fits the network mode.
+
+    Source: model botocore ecs CreateServiceRequest (networkConfiguration)
+    Source: assumption ecs-service-refusals
+    """
     place = asked.get("networkConfiguration")
     awsvpc = definition.networkMode == "awsvpc"
     if awsvpc and not place:
@@ -89,9 +107,11 @@ def _network(asked: Mapping[str, Any], definition: Any) -> Iterator[str]:
 
 
 def _load_balancers(response: Any, asked: Mapping[str, Any], definition: Any) -> Iterator[str]:
+    """Return which target groups are not there, have no balancer, or are of another kind.
+
+    Source: assumption ecs-service-refusals
+    """
     balancers: list[dict[str, Any]] = asked.get("loadBalancers", [])
-    if not balancers and "healthCheckGracePeriodSeconds" in asked:
-        yield "Health check grace period is only valid for services configured to use load balancers"
     groups = elbv2_backends[response.current_account][response.region].target_groups
     for one in balancers:
         arn = str(one.get("targetGroupArn"))
@@ -110,6 +130,10 @@ def _load_balancers(response: Any, asked: Mapping[str, Any], definition: Any) ->
 
 
 def _container(balancer: Mapping[str, Any], definition: Any) -> Iterator[str]:
+    """Return whether a balancer's container and port are in the task definition.
+
+    Source: assumption ecs-service-refusals
+    """
     name, port = balancer.get("containerName"), balancer.get("containerPort")
     container = next((one for one in definition.container_definitions if one["name"] == name), None)
     if container is None:

@@ -1,12 +1,7 @@
 """ECS task definitions: what a launch type allows, what containers may ask of each other, and roles that exist.
 
 moto takes everything that has a name, an image and memory, calls every definition that is not for EC2 one for Fargate,
-and gives it the network mode of Fargate. The rules are those of the ECS API reference and of its errors.
-
-Source: model botocore ecs RegisterTaskDefinitionRequest
-Source: model botocore ecs ContainerDependency
-Source: model botocore ecs ResourceRequirement
-Source: assumption ecs-task-definition-refusals
+and gives it the network mode of Fargate.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,6 +41,10 @@ def install() -> None:
 
 
 def _check(response: Any, given: dict[str, Any]) -> None:
+    """Complete a registration, and refuse it for what the functions below find.
+
+    Source: assumption service-error-texts
+    """
     wanted: list[str] = given.get("requiresCompatibilities") or ["EC2"]
     given["compatibilities"] = list(wanted)
     given.setdefault("networkMode", "awsvpc" if _MANAGED in wanted or "FARGATE" in wanted else "bridge")
@@ -59,6 +58,10 @@ def _registered(response: Any, given: Mapping[str, Any]) -> Any:
 
 
 def _roles(given: Mapping[str, Any], account: str) -> Iterator[str]:
+    """Return which roles are missing.
+
+    Source: assumption ecs-task-definition-refusals
+    """
     roles = {role.arn for role in iam_backends[account][_PARTITION].roles.values()}
     for name in ("taskRoleArn", "executionRoleArn"):
         if name in given and given[name] not in roles:
@@ -69,6 +72,12 @@ def _roles(given: Mapping[str, Any], account: str) -> Iterator[str]:
 
 
 def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
+    """Return what is wrong with the task as a whole.
+
+    Source: model botocore ecs ContainerDefinition (essential, memory)
+    Source: model botocore ecs ResourceRequirement (value)
+    Source: assumption ecs-task-definition-refusals
+    """
     containers: list[dict[str, Any]] = given["containerDefinitions"]
     if not any(one.get("essential", True) for one in containers):
         yield "At least one container in the task definition must be marked as 'essential'"
@@ -107,6 +116,11 @@ def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iter
 
 
 def _dependencies(given: Mapping[str, Any]) -> Iterator[str]:
+    """Return which conditions between containers can never be met.
+
+    Source: model botocore ecs ContainerDependency (condition)
+    Source: assumption ecs-task-definition-refusals
+    """
     containers: dict[str, dict[str, Any]] = {one["name"]: one for one in given["containerDefinitions"]}
     for name, container in containers.items():
         for need in container.get("dependsOn", ()):

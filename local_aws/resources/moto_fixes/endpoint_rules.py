@@ -1,12 +1,4 @@
-"""What SageMaker refuses of a model and of an endpoint configuration although its API model allows it.
-
-From the developer guide, the API's reference and the service's errors.
-
-Source: model botocore sagemaker ContainerDefinition
-Source: model botocore sagemaker S3ModelDataSource
-Source: model botocore sagemaker ProductionVariant
-Source: assumption sagemaker-endpoint-refusals
-"""
+"""What SageMaker refuses of a model and of an endpoint configuration although its API model allows it."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +16,10 @@ _PARTITION = "aws"
 
 
 def model_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
-    """Return why a model cannot be made."""
+    """Return why a model cannot be made.
+
+    Source: assumption sagemaker-endpoint-refusals
+    """
     told = [*role_problems(asked.get("ExecutionRoleArn", ""), account)]
     if vpc := asked.get("VpcConfig"):
         told += NetworkOf(account, region).problems(vpc["Subnets"], vpc["SecurityGroupIds"])
@@ -35,7 +30,10 @@ def model_problems(asked: dict[str, Any], account: str, region: str) -> list[str
 
 
 def config_problems(asked: dict[str, Any]) -> list[str]:
-    """Return why a configuration cannot be made; whether its models are there is asked before."""
+    """Return why a configuration cannot be made; whether its models are there is asked before.
+
+    Source: assumption sagemaker-endpoint-refusals
+    """
     variants: list[dict[str, Any]] = asked["ProductionVariants"]
     names = [one["VariantName"] for one in variants]
     told = ["variant names must be unique"] if len(set(names)) != len(names) else []
@@ -43,6 +41,11 @@ def config_problems(asked: dict[str, Any]) -> list[str]:
 
 
 def _container(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return what is wrong with a container's image and data.
+
+    Source: model botocore sagemaker S3ModelDataSource (S3DataType)
+    Source: assumption sagemaker-endpoint-refusals
+    """
     image = asked.get("Image", "")
     found = _ECR.fullmatch(image)
     if found is None:
@@ -64,6 +67,10 @@ def _container(asked: dict[str, Any], account: str, region: str) -> Iterator[str
 
 
 def _variant(asked: dict[str, Any]) -> Iterator[str]:
+    """Return what is wrong with a variant: its instances, their volume and their AMI.
+
+    Source: assumption sagemaker-endpoint-refusals
+    """
     name, kind = asked["VariantName"], asked.get("InstanceType")
     if kind is None:
         yield f"{name}: InstanceType is required for an endpoint of instances"

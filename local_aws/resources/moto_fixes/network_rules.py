@@ -1,7 +1,4 @@
-"""What services ask of EC2 when they put network interfaces into a VPC: do the ids exist, what do the groups permit.
-
-Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
-"""
+"""What services ask of EC2 when they put network interfaces into a VPC: do the ids exist, what do the groups permit."""
 
 import ipaddress
 from typing import Any
@@ -37,7 +34,10 @@ class NetworkOf:
         return any(gateway.vpc and gateway.vpc.id == vpc_id for gateway in self._ec2.internet_gateways.values())
 
     def problems(self, subnet_ids: list[str], group_ids: list[str]) -> list[str]:
-        """Return which ids do not exist, and whether they are all of one VPC."""
+        """Return which ids do not exist, and whether they are all of one VPC.
+
+        Source: assumption service-error-texts
+        """
         subnets = {one: self.subnet(one) for one in subnet_ids}
         groups = {one: self.security_group(one) for one in group_ids}
         told = [f"The subnet ID '{one}' does not exist" for one, found in subnets.items() if found is None]
@@ -76,14 +76,20 @@ class NetworkOf:
                 self._ec2.delete_network_interface(one)
 
     def lets_lustre_in(self, group_ids: list[str], subnet_id: str) -> bool:
-        """Tell whether the groups permit port 988 between themselves, or from the whole of the subnet."""
+        """Tell whether the groups permit port 988 between themselves, or from the whole of the subnet.
+
+        Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
+        """
         return any(
             _covers(rule, _LUSTRE_PORT) and (_from(rule, group_ids) or self._whole_subnet(rule, subnet_id))
             for rule in self._rules(group_ids, "ingress_rules")
         )
 
     def lets_all_through(self, group_ids: list[str]) -> bool:
-        """Tell whether all traffic may pass between the groups themselves, in and out, as EFA needs it."""
+        """Tell whether all traffic may pass between the groups themselves, in and out, as EFA needs it.
+
+        Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html (2026-11)
+        """
         return all(
             any(rule.ip_protocol == _ANY_PROTOCOL and _from(rule, group_ids) for rule in self._rules(group_ids, side))
             for side in ("ingress_rules", "egress_rules")

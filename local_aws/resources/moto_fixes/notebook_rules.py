@@ -1,11 +1,4 @@
-"""What SageMaker refuses of a notebook instance although its API model allows it.
-
-From the developer guide (platforms that ended, instances that AL2023 does not run), the API's reference and the
-service's errors.
-
-Source: model botocore sagemaker CreateNotebookInstanceInput
-Source: assumption sagemaker-notebook-refusals
-"""
+"""What SageMaker refuses of a notebook instance although its API model allows it."""
 
 import base64
 import binascii
@@ -29,7 +22,11 @@ def instance_problems(asked: dict[str, Any], account: str, region: str) -> list[
 
 
 def script_problems(asked: dict[str, Any]) -> list[str]:
-    """Return why a lifecycle configuration cannot be made: what is in it is base64."""
+    """Return why a lifecycle configuration cannot be made: what is in it is base64.
+
+    Source: model botocore sagemaker NotebookInstanceLifecycleHook (Content)
+    Source: assumption service-error-texts
+    """
     told: list[str] = []
     for hook in (*asked.get("OnCreate", ()), *asked.get("OnStart", ())):
         try:
@@ -40,6 +37,11 @@ def script_problems(asked: dict[str, Any]) -> list[str]:
 
 
 def _platform(asked: dict[str, Any]) -> Iterator[str]:
+    """Return whether the platform has ended, or does not run the instance type.
+
+    Source: recorded orcasecurity-research/AIGoat#10, notebook-al2-v1 is refused (2025-08-28)
+    Source: assumption sagemaker-notebook-refusals
+    """
     platform = asked.get("PlatformIdentifier", "")
     if platform.startswith(_ENDED):
         yield f"the platform {platform} has reached its end: create the notebook instance on notebook-al2023-v1"
@@ -48,6 +50,11 @@ def _platform(asked: dict[str, Any]) -> Iterator[str]:
 
 
 def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return what is wrong with subnet and security groups.
+
+    Source: model botocore sagemaker CreateNotebookInstanceInput (DirectInternetAccess, SecurityGroupIds)
+    Source: assumption sagemaker-notebook-refusals
+    """
     subnet, groups = asked.get("SubnetId"), asked.get("SecurityGroupIds", [])
     if subnet is None and asked.get("DirectInternetAccess") == "Disabled":
         yield "DirectInternetAccess can be disabled only where a subnet is given"

@@ -1,11 +1,4 @@
-"""What SageMaker refuses of a domain or a user profile of Studio although its API model allows it.
-
-From the API's reference (CreateDomain, CreateUserProfile) and the developer guide (Studio in a VPC, FSx in Studio).
-
-Source: model botocore sagemaker CreateDomain
-Source: model botocore sagemaker UserSettings
-Source: assumption sagemaker-studio-refusals
-"""
+"""What SageMaker refuses of a domain or a user profile of Studio although its API model allows it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -30,7 +23,11 @@ def domain_problems(asked: dict[str, Any], account: str, region: str, scripts: M
 
 
 def profile_problems(asked: dict[str, Any], domain: dict[str, Any], account: str) -> list[str]:
-    """Return why a profile cannot be in this domain."""
+    """Return why a profile cannot be in this domain.
+
+    Source: model botocore sagemaker CreateUserProfileRequest (SingleSignOnUserIdentifier)
+    Source: assumption service-error-texts
+    """
     told: list[str] = []
     identity = [name for name in ("SingleSignOnUserIdentifier", "SingleSignOnUserValue") if name in asked]
     if domain["AuthMode"] == "SSO" and len(identity) < 2:
@@ -59,6 +56,12 @@ def _is_of(role: str, account: str) -> bool:
 
 
 def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return what is wrong with a domain's VPC, subnets and security groups.
+
+    Source: model botocore sagemaker CreateDomainRequest (VpcId, SubnetIds)
+    Source: model botocore sagemaker UserSettings (SecurityGroups)
+    Source: assumption sagemaker-studio-refusals
+    """
     if not asked.get("VpcId") or not asked.get("SubnetIds"):
         yield "VpcId and SubnetIds are required"
         return
@@ -74,6 +77,11 @@ def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
 
 
 def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]) -> Iterator[str]:
+    """Return what is wrong with roles, scripts and the landing page of settings.
+
+    Source: model botocore sagemaker UserSettings (DefaultLandingUri)
+    Source: assumption sagemaker-studio-refusals
+    """
     yield from role_problems(settings["ExecutionRole"], account)
     for name, kind in _KINDS.items():
         application = settings.get(name, {})
@@ -88,6 +96,10 @@ def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]
 
 
 def _file_systems(asked: dict[str, Any], settings: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return which file systems of settings are not there, or in none of the subnets.
+
+    Source: assumption sagemaker-studio-refusals
+    """
     systems = cast("dict[str, Any]", fsx_backends[account][region].file_systems)
     for config in settings.get("CustomFileSystemConfigs", ()):
         wanted = config.get("FSxLustreFileSystemConfig", {}).get("FileSystemId")

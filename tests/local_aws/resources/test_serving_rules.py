@@ -16,7 +16,6 @@ BIG = base64.b64encode(b"#" * 16385).decode()
 
 
 SERVICES: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"LoadBalancers": None, "HealthCheckGracePeriodSeconds": 60}, "Health check grace period is only valid"),
     ({"LaunchType": "EC2"}, "both a launch type and capacity provider strategy"),
     ({"CapacityProviderStrategy": [{"CapacityProvider": "other"}]}, "not associated with the cluster.*other"),
     ({"NetworkConfiguration": None}, "Network Configuration must be provided"),
@@ -42,6 +41,12 @@ def test_services_that_are_refused(deployer: Deployer) -> None:
         with pytest.raises(ResourceFailed, match=told):
             serving.create("ECS::Service", **given)
     assert deployer.client("ecs").list_services(cluster="chat")["serviceArns"] == []
+
+
+def test_a_grace_period_is_taken_without_a_load_balancer(deployer: Deployer) -> None:
+    serving = Serving(deployer)
+    given = {name: value for name, value in serving.service_properties.items() if name != "LoadBalancers"}
+    serving.create("ECS::Service", **given | {"HealthCheckGracePeriodSeconds": 60})
 
 
 def test_a_service_waits_for_its_listener_and_its_provider(deployer: Deployer) -> None:
