@@ -41,7 +41,7 @@ def test_hosts(deployer: Deployer) -> None:
     versions = ec2.describe_launch_template_versions(LaunchTemplateId=changed.physical_id)["LaunchTemplateVersions"]
     texts = {one["VersionNumber"]: base64.b64decode(one["LaunchTemplateData"]["UserData"]) for one in versions}
     assert texts == {1: USER_DATA.encode(), 2: f"{USER_DATA}# more\n".encode()}
-    (template,) = ec2.describe_launch_templates()["LaunchTemplates"]
+    (template,) = ec2.describe_launch_templates(LaunchTemplateIds=[changed.physical_id])["LaunchTemplates"]
     assert template["Tags"] == [{"Key": "kind", "Value": "host"}]
 
     now: dict[str, Any] = serving.hosts_properties | {
