@@ -157,6 +157,7 @@ class Deployment:
         if not self._rollback:
             # What is replaced goes only when the update is over, and this one may never be.
             # Source: recorded anomalyco/sst#977, text of the error (2021-10-30)
+            # Source: assumption cloudformation-replaces-nothing-without-rollback
             refusal = "Replacement type updates not supported on stack with disable-rollback."
             self._stack.tell(
                 existing.logical_id, existing.physical_id, existing.resource_type, "UPDATE_FAILED", refusal
