@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, cast
 
+from llm_fleet.catalog.create_only import create_only
 from local_aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
 from tests.assembly.taken_silently import SILENT_CHECKS
@@ -198,7 +199,9 @@ def replaced(before: Assembly, after: Assembly) -> set[str]:
 
 
 def _create_only(resource: Resource) -> list[Any]:
-    paths = create_only_paths(resource.type)
+    facts = create_only(resource.type)
+    documented = [tuple(path.split(".")) for path in facts.documented] if facts else []
+    paths = [*create_only_paths(resource.type), *documented]
     return [values_at(resource.properties, path) for path in paths]
 
 

@@ -1,10 +1,10 @@
-"""Changes of clusters with accounting, of services, and of SageMaker's parts."""
+"""Changes of clusters with accounting, of file systems without clusters, of services, and of SageMaker's parts."""
 
 import pytest
 
 from tests.day_two.changes import Stage, assert_does_what_plan_said, changes_of
 
-FLEETS = ("lab", "chat", "desk")
+FLEETS = ("lab", "files", "chat", "desk")
 
 
 @pytest.mark.parametrize("name", changes_of(*FLEETS))

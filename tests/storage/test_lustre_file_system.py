@@ -52,7 +52,6 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
         "EfaEnabled": False,
         "MetadataConfiguration": {"Mode": "AUTOMATIC"},
         "AutomaticBackupRetentionDays": 7,
-        "CopyTagsToBackups": True,
         "LogConfiguration": {"Level": "WARN_ERROR"},
     }
 
@@ -108,11 +107,11 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
             },
         ),
         (
-            {"backup_retention_days": 30, "backup_start_time": "05:00", "copy_tags_to_backups": False},
+            {"backup_retention_days": 30, "backup_start_time": "05:00", "copy_tags_to_backups": True},
             {
                 "AutomaticBackupRetentionDays": 30,
                 "DailyAutomaticBackupStartTime": "05:00",
-                "CopyTagsToBackups": False,
+                "CopyTagsToBackups": True,
             },
         ),
         (

@@ -7,4 +7,4 @@ class FsxBackupsConfig(BackupsConfig):
     """Daily backups that FSx makes by itself of a Lustre file system."""
 
     copy_tags: bool | None = None
-    """Whether backups bear the file system's tags. Default: yes."""
+    """Whether backups bear the file system's tags. A change replaces the file system. Default: no."""

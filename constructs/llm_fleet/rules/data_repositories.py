@@ -124,7 +124,7 @@ def _check_backups(settings: LustreSettings) -> list[Problem]:
             path=(name,),
             value=value,
             message="a file system that is linked to S3 has no backups: S3 is its primary copy",
-            remedy="leave it out, or link a second file system to S3",
+            remedy="leave it out where nothing is deployed yet, or link a second file system to S3",
         )
         for name, value in asked.items()
         if value and not is_unresolved(value)

@@ -36,7 +36,8 @@ class LustreSettings:
     """Provisioned metadata IOPS. Default: automatic on PERSISTENT_2 SSD, the smallest on Intelligent-Tiering."""
     efa_enabled: bool | None = None
     """Default: on where the deployment type, version and capacity allow it, off where that cannot be told yet.
-    FSx decides it once: say it outright before growing a file system, so that the default cannot change under it."""
+    FSx decides it once: say it outright before growing a file system, so that the default cannot change under it.
+    assumption: fsx-refuses-another-efa"""
     compression: str = "LZ4"
     """`LZ4` or `NONE`."""
     version: str = DEFAULT_VERSION
@@ -53,7 +54,8 @@ class LustreSettings:
     backup_start_time: str | None = None
     """`HH:MM`, UTC. Default: the service picks one."""
     copy_tags_to_backups: bool | None = None
-    """Default: on where backups exist."""
+    """Whether backups bear the file system's tags. A change replaces the file system, and one that is linked to S3 must
+    not have it. Default: off."""
     maintenance_start_time: str | None = None
     """`d:HH:MM`, UTC, 1 is Monday. Default: the service picks one."""
     own_key: bool = False

@@ -263,9 +263,8 @@ class LustreFileSystem(Construct):
         )
 
     def _switch_backups_off(self) -> None:
-        """FSx refuses backups, and tags for them, of what is linked to S3."""
+        """FSx refuses backups of what is linked to S3. Only what CloudFormation changes in place is changed."""
         variant = self._settings.variant
         if variant is not None and variant.backups:
             self.resource.add_property_override("LustreConfiguration.AutomaticBackupRetentionDays", 0)
-        for name in ("CopyTagsToBackups", "DailyAutomaticBackupStartTime"):
-            self.resource.add_property_deletion_override(f"LustreConfiguration.{name}")
+        self.resource.add_property_deletion_override("LustreConfiguration.DailyAutomaticBackupStartTime")

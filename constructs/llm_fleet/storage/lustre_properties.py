@@ -11,12 +11,13 @@ def lustre_configuration(
 ) -> fsx.CfnFileSystem.LustreConfigurationProperty:
     """Return the Lustre half of an `AWS::FSx::FileSystem`, with every default decided.
 
-    What a deployment type does not know is left out: the service refuses even its `NONE`.
+    What a deployment type does not know is left out: the service refuses even its `NONE`. `CopyTagsToBackups` is there
+    only where it was asked for: a file system that is linked to S3 must not have it, and CloudFormation replaces the
+    file system when it changes, so that one that had it by default could not be linked later without losing its data.
     """
     variant = settings.variant
     days = settings.effective_backup_retention_days
     backups = variant is not None and variant.backups
-    copy_tags = True if settings.copy_tags_to_backups is None else settings.copy_tags_to_backups
     return fsx.CfnFileSystem.LustreConfigurationProperty(
         deployment_type=settings.deployment_type,
         per_unit_storage_throughput=settings.effective_throughput,
@@ -28,7 +29,7 @@ def lustre_configuration(
         efa_enabled=settings.effective_efa if variant and variant.efa else None,
         automatic_backup_retention_days=days if backups else None,
         daily_automatic_backup_start_time=settings.backup_start_time if days else None,
-        copy_tags_to_backups=copy_tags if backups else None,
+        copy_tags_to_backups=(settings.copy_tags_to_backups or None) if backups else None,
         weekly_maintenance_start_time=settings.maintenance_start_time,
         log_configuration=log,
     )

@@ -169,8 +169,13 @@ def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
     facts = create_only("AWS::FSx::FileSystem")
     assert facts is not None
     assert set(facts.documented) == type_specs()["AWS::FSx::FileSystem"].replace
-    old, new = (stack(F=resource("AWS::FSx::FileSystem", LustreConfiguration={"DeploymentType": x})) for x in "ab")
-    assert kinds(old, new)["F"][0] is ChangeKind.REPLACED
+    for part, told in (
+        ("LustreConfiguration", {"DeploymentType": "SCRATCH_2"}),
+        ("LustreConfiguration", {"CopyTagsToBackups": True}),
+        ("OpenZFSConfiguration", {"RootVolumeConfiguration": {"RecordSizeKiB": 16}}),
+    ):
+        old, new = (stack(F=resource("AWS::FSx::FileSystem", **{part: value})) for value in ({}, told))
+        assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, told
 
 
 def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():

@@ -125,11 +125,18 @@ def test_another_deployment_type_is_another_file_system(
         deployer.update(TYPE, created, old, old | {"SecurityGroupIds": ["sg-0123456789abcdef0"]})
 
 
-def test_what_the_api_cannot_change_is_a_clear_failure(deployer: Deployer, network: Network) -> None:
+def test_tags_of_backups_and_the_root_volume_are_for_good(deployer: Deployer, network: Network) -> None:
     old = network.lustre()
     created = deployer.create(TYPE, **old)
-    with pytest.raises(ResourceFailed, match=r"no place for LustreConfiguration.CopyTagsToBackups"):
+    with pytest.raises(ReplacementNeeded, match=r"LustreConfiguration.CopyTagsToBackups"):
         deployer.update(TYPE, created, old, network.lustre(CopyTagsToBackups=True))
+    zfs = {"DeploymentType": "SINGLE_AZ_HA_2", "ThroughputCapacity": 320}
+    old: dict[str, Any] = {"FileSystemType": "OPENZFS", "StorageCapacity": 512, "SubnetIds": [network.subnet]}
+    old |= {"SecurityGroupIds": [network.group], "OpenZFSConfiguration": zfs}
+    created = deployer.create(TYPE, **old)
+    other = {"OpenZFSConfiguration": zfs | {"RootVolumeConfiguration": {"RecordSizeKiB": 16}}}
+    with pytest.raises(ReplacementNeeded, match=r"OpenZFSConfiguration.RootVolumeConfiguration"):
+        deployer.update(TYPE, created, old, old | other)
 
 
 def test_open_zfs_has_a_root_volume_and_others_beneath(deployer: Deployer, network: Network) -> None:

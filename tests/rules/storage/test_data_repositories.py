@@ -41,7 +41,7 @@ def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[
 def test_a_linked_file_system_has_no_backups(name: str):
     (problem,) = check(link(), **{name: True})
     assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, (name,))
-    assert problem.remedy == "leave it out, or link a second file system to S3"
+    assert problem.remedy == "leave it out where nothing is deployed yet, or link a second file system to S3"
     assert check(link(), **{name: 0}) == []
 
 
