@@ -107,7 +107,14 @@ class ClusterRecord:
         return [one for one, node in self.nodes.items() if node["InstanceGroupName"] == group["InstanceGroupName"]]
 
     def _bring_up(self) -> None:
-        """Make the nodes as many as asked for, group by group; the newest leave first."""
+        """Make the nodes as many as asked for, group by group; the newest leave first, and nodes keep their storage.
+
+        "Existing nodes retain their original storage configuration" is said of FSx; a volume is taken alike.
+
+        Source: document
+        https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11)
+        Source: assumption hyperpod-changes-groups-in-place
+        """
         wanted = {group["InstanceGroupName"]: int(group["InstanceCount"]) for group in self.groups}
         for instance_id, node in list(self.nodes.items()):
             if node["InstanceGroupName"] not in wanted:
@@ -117,7 +124,9 @@ class ClusterRecord:
             for instance_id in nodes[wanted[group["InstanceGroupName"]] :]:
                 self._remove(instance_id)
             for instance_id in self._nodes_of(group):
-                self.nodes[instance_id] |= self._node_settings(group)
+                settings = self._node_settings(group)
+                settings.pop("InstanceStorageConfigs", None)
+                self.nodes[instance_id] |= settings
             for _ in range(wanted[group["InstanceGroupName"]] - len(nodes)):
                 self._add(group)
 

@@ -17,6 +17,7 @@ from local_aws.resources.moto_fixes.cluster_surroundings import surrounding_prob
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
 
 _INVALID = "ValidationException"
+_FIXED = ("OverrideVpcConfig", "InstanceType", "ThreadsPerCore", "ExecutionRole")
 
 
 def install() -> None:
@@ -68,24 +69,65 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
         raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
     asked = found.after(params)
     _refuse(response, asked)
-    _refuse_fixed(found.groups, asked)
+    _refuse_groups(found, asked)
     found.update(asked)
     return {"ClusterArn": found.arn}
 
 
-def _refuse_fixed(before: list[dict[str, Any]], asked: dict[str, Any]) -> None:
-    """Refuse what a group keeps for its life: where it stands, and what it is to Slurm.
+def _refuse_groups(found: ClusterRecord, asked: dict[str, Any]) -> None:
+    """Refuse what groups keep for their life, and that nodes of Slurm's controller go.
 
-    Source: assumption hyperpod-refuses-change-of-group-network-and-node-type
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm-cli-command.html
+    (2026-11): "You cannot remove instances that are configured as Slurm controller nodes"
+    Source: assumption service-error-texts
     """
     new = {one["InstanceGroupName"]: one for one in asked.get("InstanceGroups", [])}
-    for old in before:
-        group = new.get(old["InstanceGroupName"], old)
-        kinds = [one.get("SlurmConfig", {}).get("NodeType") for one in (old, group)]
-        places = [one.get("OverrideVpcConfig") for one in (old, group)]
-        if kinds[0] != kinds[1] or places[0] != places[1]:
-            what = "NodeType" if kinds[0] != kinds[1] else "OverrideVpcConfig"
-            raise Refused(_INVALID, f"Validation Error: {what} of {old['InstanceGroupName']} cannot be updated")
+    for old in found.groups:
+        name = old["InstanceGroupName"]
+        wanted = new.get(name, {}).get("InstanceCount", 0)
+        if _node_type(old) == "Controller" and wanted < old["InstanceCount"]:
+            raise Refused(_INVALID, f"Validation Error: NODE_ID_IN_USE: {name} has Slurm's controller nodes")
+        if name in new:
+            _refuse_fixed(old, new[name])
+            _refuse_types(found, new[name])
+
+
+def _refuse_fixed(old: dict[str, Any], group: dict[str, Any]) -> None:
+    """Refuse other subnets, and another node type than the one it has; a first one is not another.
+
+    Of AWS's two ways to see it, the stricter holds for instance type, threads and role.
+
+    Source: assumption hyperpod-refuses-change-of-group-network-and-node-type
+    Source: assumption hyperpod-refuses-change-of-instance-type
+    Source: document
+    https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11)
+    """
+    changed = [key for key in _FIXED if old.get(key) != group.get(key)]
+    if _node_type(old) not in (None, _node_type(group)):
+        changed.insert(0, "NodeType")
+    if changed:
+        raise Refused(_INVALID, f"Validation Error: {changed[0]} of {old['InstanceGroupName']} cannot be updated")
+
+
+def _refuse_types(found: ClusterRecord, group: dict[str, Any]) -> None:
+    """Refuse that a type leaves a group of several while nodes of it run.
+
+    Source: document
+    https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-cli-command-update-cluster.html
+    (2026-11): "you cannot remove an instance type that has active nodes running on it"
+    Source: assumption service-error-texts
+    """
+    types = group.get("InstanceRequirements", {}).get("InstanceTypes")
+    name = group["InstanceGroupName"]
+    running = {node["InstanceType"] for node in found.nodes.values() if node["InstanceGroupName"] == name}
+    if types is not None and running - set(types):
+        raise Refused(
+            _INVALID, f"Validation Error: {name} has active nodes of {', '.join(sorted(running - set(types)))}"
+        )
+
+
+def _node_type(group: dict[str, Any]) -> str | None:
+    return group.get("SlurmConfig", {}).get("NodeType")
 
 
 def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:

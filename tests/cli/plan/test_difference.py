@@ -178,23 +178,105 @@ def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
         assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, told
 
 
+def of_group(old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
+    """What becomes of the group of nodes that is `old` and then `new`, beside a controller's."""
+    controller = group("controller", 1, SlurmConfig={"NodeType": "Controller"})
+    before, after = (resource("AWS::SageMaker::Cluster", InstanceGroups=[controller, one]) for one in (old, new))
+    return list(hyperpod_changes(stack(C=before), stack(C=after)))
+
+
+COMPUTE = {"SlurmConfig": {"NodeType": "Compute", "PartitionNames": ["p"]}}
+
+
 def test_a_shrunk_group_is_announced_and_what_nodes_have_from_their_making():
-    kind = "AWS::SageMaker::Cluster"
-
-    def change(**more: Any) -> list[Any]:
-        old, new = ([group("a", 4), group("b", 1)], [group("a", 4), group("b", 1) | more])
-        return list(
-            hyperpod_changes(stack(C=resource(kind, InstanceGroups=old)), stack(C=resource(kind, InstanceGroups=new)))
-        )
-
-    (one,) = change(InstanceCount=0)
+    old = group("b", 1, **COMPUTE)
+    (one,) = of_group(old, old | {"InstanceCount": 0})
     assert one.what.startswith("from 1 node to 0 nodes: HyperPod chooses the nodes that go, and jobs on them end")
     assert one.code == "LF1087"
-    (one,) = change(InstanceCount=2)
+    (one,) = of_group(old, old | {"InstanceCount": 2})
     assert one.code is None
-    (one,) = change(ImageId="ami-1", ThreadsPerCore=1)
-    assert one.what.startswith("ImageId, ThreadsPerCore changes: HyperPod may refuse it")
+    volume = [{"EbsVolumeConfig": {"VolumeSizeInGB": 100}}]
+    (one,) = of_group(old, old | {"ImageId": "ami-1", "InstanceStorageConfigs": volume})
+    assert one.what.startswith("ImageId, InstanceStorageConfigs (EbsVolumeConfig) changes: HyperPod may refuse it")
+    assert "another group name is safe" in one.what
     assert one.code == "LF1087"
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "codes"),
+    [
+        ({"InstanceType": "ml.c5.large"}, "InstanceType from ml.m5.xlarge to ml.c5.large: HyperPod may", "88 87"),
+        ({"ThreadsPerCore": 1}, "ThreadsPerCore from none to 1: HyperPod may refuse it", "88 87"),
+        ({"ExecutionRole": {"Ref": "R"}}, "ExecutionRole from none to another: HyperPod may refuse it", "88"),
+        (
+            {"InstanceType": None, "InstanceRequirements": {"InstanceTypes": ["ml.m5.xlarge"]}},
+            "InstanceType from ml.m5.xlarge to none",
+            "88 87",
+        ),
+    ],
+)
+def test_what_a_group_keeps_by_a_part_of_the_documents_may_be_refused(change: Any, words: str, codes: str):
+    old = group("b", 1, **COMPUTE)
+    changes = of_group(old, {key: value for key, value in (old | change).items() if value is not None})
+    assert changes[0].what.startswith(words)
+    assert changes[0].what.endswith("another group name is safe")
+    assert " ".join(str(one.code).removeprefix("LF10") for one in changes) == codes
+    assert not any(one.refused for one in changes)
+
+
+def test_a_role_that_is_replaced_may_be_refused():
+    role = {"Fn::GetAtt": ["Role", "Arn"]}
+    cluster = resource("AWS::SageMaker::Cluster", InstanceGroups=[group("b", 1, **COMPUTE, ExecutionRole=role)])
+    old, new = (stack(C=cluster, Role=resource("AWS::IAM::Role", RoleName=name)) for name in ("r1", "r2"))
+    (one,) = hyperpod_changes(old, new)
+    assert one.what.startswith("ExecutionRole is replaced: HyperPod may refuse")
+    assert (one.code, one.refused) == ("LF1088", False)
+
+
+def test_types_leave_a_group_of_several_when_their_nodes_have_left():
+    def types(*names: str) -> dict[str, Any]:
+        return {"InstanceGroupName": "b", "InstanceCount": 1, "InstanceRequirements": {"InstanceTypes": list(names)}}
+
+    (one,) = of_group(types("ml.a", "ml.b"), types("ml.b", "ml.c"))
+    assert one.what.startswith("without ml.a: HyperPod refuses it while nodes of such a type run")
+    assert (one.code, one.refused) == ("LF1088", False)
+    (one,) = of_group(types("ml.a"), types("ml.a", "ml.b"))
+    assert (one.what, one.code) == ("other instance types, for new nodes only", None)
+
+
+def test_only_new_nodes_mount_another_file_system():
+    old = group("b", 1, **COMPUTE, InstanceStorageConfigs=[{"EbsVolumeConfig": {"VolumeSizeInGB": 100}}])
+    mounts = [*old["InstanceStorageConfigs"], {"FsxOpenZfsConfig": {"DnsName": "d", "MountPath": "/home"}}]
+    (one,) = of_group(old, old | {"InstanceStorageConfigs": mounts})
+    assert "running nodes keep the mounts that they have" in one.what
+    assert "deploy the group with 0 nodes, which ends its jobs" in one.what
+    assert one.code is None
+    (one,) = of_group(
+        *(one | {"SlurmConfig": {"NodeType": "Controller"}} for one in (old, old | {"InstanceStorageConfigs": mounts}))
+    )
+    assert one.what.endswith("it gets them by another cluster name only")
+
+
+@pytest.mark.parametrize("groups", [[], [group("head", 1)], [group("controller", 0)]])
+def test_nodes_of_slurms_controller_cannot_go(groups: list[dict[str, Any]]):
+    kind, mark = "AWS::SageMaker::Cluster", {"SlurmConfig": {"NodeType": "Controller"}}
+    old = stack(C=resource(kind, ClusterName="a", InstanceGroups=[group("controller", 1, **mark)]))
+    groups = [one | mark for one in groups]
+    changes = hyperpod_changes(old, stack(C=resource(kind, ClusterName="a", InstanceGroups=groups)))
+    assert [(one.group, one.refused) for one in changes if one.code == "LF1088"] == [("controller", True)]
+    assert "another cluster name" in changes[-1].what
+    assert "LF1087" not in [one.code for one in changes]
+    assert hyperpod_changes(old, stack(C=resource(kind, ClusterName="b", InstanceGroups=groups))) == ()
+
+
+def test_what_only_provisioning_parameters_tell_of_the_controller_may_be_refused():
+    kind = "AWS::SageMaker::Cluster"
+    old, new = (resource(kind, InstanceGroups=[group(name, 1)]) for name in ("a", "b"))
+    changes = [one for one in hyperpod_changes(stack(C=old), stack(C=new)) if one.group == "a"]
+    assert [(one.code, one.refused) for one in changes] == [("LF1087", False), ("LF1088", False)]
+    assert changes[1].what.startswith("if provisioning_parameters.json names it as the controller's: removed")
+    api = resource(kind, InstanceGroups=[group("a", 1, SlurmConfig={"NodeType": "Controller"})])
+    assert hyperpod_changes(stack(C=old), stack(C=api)) == ()
 
 
 def test_who_takes_a_value_of_a_custom_resource_may_change_with_it():

@@ -163,6 +163,62 @@ def test_a_group_keeps_its_subnets_and_what_it_is_to_slurm(deployer: Deployer, f
         deployer.update(TYPE, created, old, login)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ((1, "InstanceType"), "ml.trn2.48xlarge", "InstanceType of worker-group cannot be updated"),
+        ((1, "ThreadsPerCore"), 1, "ThreadsPerCore of worker-group cannot be updated"),
+        (
+            (1, "ExecutionRole"),
+            "arn:aws:iam::123456789012:role/Other",
+            "ExecutionRole of worker-group cannot be updated",
+        ),
+        ((0, "InstanceCount"), 0, "NODE_ID_IN_USE: controller-group has Slurm's controller nodes"),
+        ((0, "InstanceGroupName"), "head", "NODE_ID_IN_USE: controller-group has Slurm's controller nodes"),
+    ],
+)
+def test_a_group_keeps_its_machines_and_role_and_the_controller_its_nodes(
+    deployer: Deployer, fleet: Fleet, path: tuple[int, str], value: Any, message: str
+) -> None:
+    deployer.create("AWS::IAM::Role", RoleName="Other", AssumeRolePolicyDocument=trust("sagemaker.amazonaws.com"))
+    old = fleet.properties()
+    created = deployer.create(TYPE, **old)
+    new = copy.deepcopy(old)
+    new["InstanceGroups"][path[0]][path[1]] = value
+    with pytest.raises(ResourceFailed, match=message):
+        deployer.update(TYPE, created, old, new)
+    assert described(deployer, created)["InstanceGroups"][path[0]].get(path[1]) != value
+
+
+def test_a_group_of_several_types_keeps_those_of_which_nodes_run(deployer: Deployer, fleet: Fleet) -> None:
+    old = fleet.properties()
+    del old["InstanceGroups"][1]["InstanceType"]
+    types = old["InstanceGroups"][1]["InstanceRequirements"] = {"InstanceTypes": ["ml.c5.large", "ml.c5.xlarge"]}
+    created = deployer.create(TYPE, **old)
+    new = copy.deepcopy(old)
+    new["InstanceGroups"][1]["InstanceRequirements"] = {"InstanceTypes": types["InstanceTypes"][:1]}
+    deployer.update(TYPE, created, old, new)
+    last = copy.deepcopy(new)
+    last["InstanceGroups"][1]["InstanceRequirements"] = {"InstanceTypes": types["InstanceTypes"][1:]}
+    with pytest.raises(ResourceFailed, match=r"worker-group has active nodes of ml.c5.large"):
+        deployer.update(TYPE, created, new, last)
+
+
+def test_nodes_that_run_keep_their_storage(deployer: Deployer, fleet: Fleet) -> None:
+    old = fleet.properties()
+    created = deployer.create(TYPE, **old)
+    new = copy.deepcopy(old)
+    new["InstanceGroups"][1]["InstanceStorageConfigs"].pop()
+    new["InstanceGroups"][1]["InstanceCount"] = 5
+    deployer.update(TYPE, created, old, new)
+    client = deployer.client("sagemaker")
+    told = [
+        client.describe_cluster_node(ClusterName="ml-cluster", NodeId=one)["NodeDetails"]
+        for one in nodes(deployer, "worker-group")
+    ]
+    assert [len(one["InstanceStorageConfigs"]) for one in told] == [2, 2, 2, 2, 1]
+
+
 def test_the_script_must_be_in_the_bucket_first(deployer: Deployer, fleet: Fleet) -> None:
     asked = fleet.properties()
     deployer.client("s3").delete_object(Bucket="sagemaker-fleet", Key="abc/on_init_complete.sh")
