@@ -95,7 +95,7 @@ class Stage:
             self._aws = None
 
     def _open(self, fleet: str) -> None:
-        """Start an emulation with what the table's files name: a key, a secret, a model."""
+        """Start an emulation with what the table's files name: a key, a secret, a certificate, a model."""
         self._aws = LocalAws(region=REGION)
         self._aws.start()
         self._aws.bootstrap()
@@ -104,6 +104,7 @@ class Stage:
         self._ids = {
             "KEY": client("kms").create_key()["KeyMetadata"]["Arn"],
             "SECRET": client("secretsmanager").create_secret(Name="slurm", SecretString="{}")["ARN"],
+            "CERTIFICATE": client("acm").request_certificate(DomainName="chat.example.com")["CertificateArn"],
         }
         client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         lay_model(self._aws)

@@ -231,7 +231,9 @@ class LoadBalancerFront(Construct):
         check = front_facts().health_check
         return elbv2.CfnTargetGroup(
             self,
-            "Targets",
+            # A load balancer of another scheme is made before the old one goes, and a target group has one at a time
+            # (botocore's model of elbv2, TargetGroupAssociationLimitException): each scheme has a group of its own.
+            "PublicTargets" if self._front.public else "Targets",
             vpc_id=network.vpc.vpc_id,
             target_type="ip",
             protocol="HTTP",
@@ -255,42 +257,9 @@ class LoadBalancerFront(Construct):
 
     def _make_listener(self) -> elbv2.CfnListener:
         certificate = self._front.certificate_arn
+        http = self._make_http_listener(redirects=certificate is not None)
         if certificate is None:
-            listener = elbv2.CfnListener(
-                self,
-                "Http",
-                load_balancer_arn=self.load_balancer.ref,
-                port=_HTTP,
-                protocol="HTTP",
-                default_actions=[default_answer(NOT_FOUND)],
-            )
-            acknowledge(
-                listener,
-                "plain HTTP was asked for by name, as `plain_http`; with a certificate there is none",
-                "NIST.800.53.R5-ALBHttpToHttpsRedirection",
-                "NIST.800.53.R5-ELBv2ACMCertificateRequired",
-            )
-            return listener
-        redirect = elbv2.CfnListener(
-            self,
-            "Redirect",
-            load_balancer_arn=self.load_balancer.ref,
-            port=_HTTP,
-            protocol="HTTP",
-            default_actions=[
-                elbv2.CfnListener.ActionProperty(
-                    type="redirect",
-                    redirect_config=elbv2.CfnListener.RedirectConfigProperty(
-                        protocol="HTTPS", port=str(_HTTPS), status_code="HTTP_301"
-                    ),
-                )
-            ],
-        )
-        acknowledge(
-            redirect,
-            "it sends every client to the listener that has the certificate, and forwards nothing",
-            "NIST.800.53.R5-ELBv2ACMCertificateRequired",
-        )
+            return http
         return elbv2.CfnListener(
             self,
             "Https",
@@ -301,3 +270,41 @@ class LoadBalancerFront(Construct):
             certificates=[elbv2.CfnListener.CertificateProperty(certificate_arn=certificate)],
             default_actions=[default_answer(NOT_FOUND)],
         )
+
+    def _make_http_listener(self, *, redirects: bool) -> elbv2.CfnListener:
+        """Make the listener at port 80.
+
+        It is one construct with and without a certificate, so that it changes in place: two of them would meet at the
+        port (botocore's model of elbv2, DuplicateListenerException).
+        """
+        listener = elbv2.CfnListener(
+            self,
+            "Http",
+            load_balancer_arn=self.load_balancer.ref,
+            port=_HTTP,
+            protocol="HTTP",
+            default_actions=[_to_https() if redirects else default_answer(NOT_FOUND)],
+        )
+        if redirects:
+            acknowledge(
+                listener,
+                "it sends every client to the listener that has the certificate, and forwards nothing",
+                "NIST.800.53.R5-ELBv2ACMCertificateRequired",
+            )
+            return listener
+        acknowledge(
+            listener,
+            "plain HTTP was asked for by name, as `plain_http`; with a certificate there is none",
+            "NIST.800.53.R5-ALBHttpToHttpsRedirection",
+            "NIST.800.53.R5-ELBv2ACMCertificateRequired",
+        )
+        return listener
+
+
+def _to_https() -> elbv2.CfnListener.ActionProperty:
+    return elbv2.CfnListener.ActionProperty(
+        type="redirect",
+        redirect_config=elbv2.CfnListener.RedirectConfigProperty(
+            protocol="HTTPS", port=str(_HTTPS), status_code="HTTP_301"
+        ),
+    )

@@ -1,7 +1,7 @@
 """Listeners, their rules and target groups: JWT validation, certificates, ports, and which groups have a balancer.
 
 moto knows no `jwt-validation`, takes HTTPS without a certificate and a port twice, drops the control port of a target
-group, and goes on telling of a balancer that forwards to a group no longer.
+group, lets two balancers share a group, and goes on telling of a balancer that forwards to a group no longer.
 """
 
 from collections.abc import Iterator
@@ -77,6 +77,7 @@ def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
         # Source: assumption service-error-texts
         raise ELBClientError("DuplicateListener", f"A listener already exists on this port: {given['Port']}")
     _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol", "")))
+    _check_targets(response, given.get("DefaultActions", []), given["LoadBalancerArn"])
     # Source: model botocore elbv2 CreateListenerInput (Certificates)
     # Source: recorded pulumi/pulumi-awsx#1242, text of the error (2024-03-16)
     if given.get("Protocol") == "HTTPS" and not given.get("Certificates"):
@@ -91,6 +92,7 @@ def _check_new_listener(response: Any, given: dict[str, Any]) -> None:
 def _check_changed_listener(response: Any, given: dict[str, Any]) -> None:
     (listener,) = response.elbv2_backend.describe_listeners(None, [given["ListenerArn"]])
     _refuse(_actions(given.get("DefaultActions", []), given.get("Protocol") or listener.protocol))
+    _check_targets(response, given.get("DefaultActions", []), listener.load_balancer_arn)
 
 
 def _check_attributes(_: Any, given: dict[str, Any]) -> None:
@@ -104,12 +106,31 @@ def _check_attributes(_: Any, given: dict[str, Any]) -> None:
 def _check_rule(response: Any, given: dict[str, Any]) -> None:
     (listener,) = response.elbv2_backend.describe_listeners(None, [given["ListenerArn"]])
     _refuse([*_actions(given["Actions"], listener.protocol), *_conditions(given["Conditions"])])
+    _check_targets(response, given["Actions"], listener.load_balancer_arn)
 
 
 def _check_changed_rule(response: Any, given: dict[str, Any]) -> None:
     (rule,) = response.elbv2_backend.describe_rules(None, [given["RuleArn"]])
     (listener,) = response.elbv2_backend.describe_listeners(None, [rule.listener_arn])
     _refuse([*_actions(given.get("Actions", []), listener.protocol), *_conditions(given.get("Conditions", []))])
+    _check_targets(response, given.get("Actions", []), listener.load_balancer_arn)
+
+
+def _check_targets(response: Any, actions: list[dict[str, Any]], balancer_arn: str) -> None:
+    """Refuse a target group that another balancer forwards to: a group may have one balancer, and no quota raises that.
+
+    Source: model botocore elbv2 TargetGroupAssociationLimitException
+    Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+    (2026-11)
+    Source: recorded aws-cloudformation/cloudformation-coverage-roadmap#780, text of the error (2021-02-12)
+    """
+    backend = response.elbv2_backend
+    named = [arn for action in actions for arn in backend._get_target_group_arns_from(action)]
+    groups = [backend.target_groups[arn] for arn in named if arn in backend.target_groups]
+    taken = [group.arn for group in groups if set(group.load_balancer_arns) - {balancer_arn}]
+    if taken:
+        told = f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}"
+        raise ELBClientError("TargetGroupAssociationLimit", told)
 
 
 def _actions(actions: list[dict[str, Any]], protocol: str) -> Iterator[str]:

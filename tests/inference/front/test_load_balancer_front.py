@@ -5,6 +5,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
@@ -47,6 +48,20 @@ def test_with_a_certificate_everything_goes_over_https(fronts: Fronts, front: st
 def test_plain_http_is_one_listener(fronts: Fronts, front: str) -> None:
     (only,) = fronts.all(front, "Listener")
     assert (only["Port"], only["Protocol"]) == (80, "HTTP")
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_the_listener_at_port_80_is_one_construct_with_and_without_a_certificate(fronts: Fronts, front: str) -> None:
+    (port_80,) = [
+        each for each in fronts.made[front].node.find_all() if isinstance(each, elbv2.CfnListener) and each.port == 80
+    ]
+    assert port_80.node.id == "Http"
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_public_and_a_private_load_balancer_have_different_target_groups(fronts: Fronts, front: str) -> None:
+    assert fronts.made[front].target_group.node.id == ("PublicTargets" if FRONTS[front].public else "Targets")
+    assert "Name" not in fronts.only(front, "TargetGroup"), "a name would be in use while a group is replaced"
 
 
 @pytest.mark.parametrize("front", FRONTS)

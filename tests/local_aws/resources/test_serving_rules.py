@@ -272,6 +272,31 @@ def test_listeners_that_are_refused(deployer: Deployer) -> None:
             serving.create("ElasticLoadBalancingV2::ListenerRule", **serving.rule_properties | changes)
 
 
+def test_a_target_group_has_one_load_balancer(deployer: Deployer) -> None:
+    serving, client = Serving(deployer), deployer.client("elbv2")
+    _ = serving.rule
+    other = serving.create("ElasticLoadBalancingV2::LoadBalancer", **serving.balancer_properties).physical_id
+    forward = {"Type": "forward", "TargetGroupArn": serving.targets.physical_id}
+    weighed = {"Type": "forward", "ForwardConfig": {"TargetGroups": [{"TargetGroupArn": serving.targets.physical_id}]}}
+    beside = serving.listener_properties | {"LoadBalancerArn": other}
+    for action in (forward, weighed):
+        with pytest.raises(ResourceFailed, match="cannot be associated with more than one load balancer"):
+            serving.create("ElasticLoadBalancingV2::Listener", **beside | {"DefaultActions": [action]})
+    listener = serving.create("ElasticLoadBalancingV2::Listener", **beside).physical_id
+    rule = serving.rule_properties | {"ListenerArn": listener}
+    with pytest.raises(ResourceFailed, match="cannot be associated with more than one load balancer"):
+        serving.create("ElasticLoadBalancingV2::ListenerRule", **rule)
+    with pytest.raises(client.exceptions.TargetGroupAssociationLimitException):
+        client.modify_listener(ListenerArn=listener, DefaultActions=[forward])
+    answer = serving.create("ElasticLoadBalancingV2::ListenerRule", **rule | {"Actions": [NOT_FOUND]}).physical_id
+    with pytest.raises(client.exceptions.TargetGroupAssociationLimitException):
+        client.modify_rule(RuleArn=answer, Actions=[forward])
+    second = serving.listener_properties | {"Port": 81, "DefaultActions": [forward]}
+    serving.create("ElasticLoadBalancingV2::Listener", **second)  # of the same balancer
+    client.delete_load_balancer(LoadBalancerArn=serving.balancer.physical_id)
+    client.modify_rule(RuleArn=answer, Actions=[forward])
+
+
 def test_a_listener_checks_tokens_when_it_has_a_certificate(deployer: Deployer) -> None:
     serving = Serving(deployer)
     certificate = deployer.client("acm").request_certificate(DomainName="chat.example.com")["CertificateArn"]
