@@ -217,8 +217,8 @@ BAD: dict[str, Bad] = {
     "a setting out of its range": Bad(
         code="LF701",
         where="services.chat.server.graceful_termination",
-        edits=("batch_size: 4", "graceful_termination: 5 min"),
-        construct=service(server=lambda: ModelServer.tgi(graceful_termination_seconds=300)),
+        edits=("batch_size: 4", "graceful_termination: 24 h"),
+        construct=service(server=lambda: ModelServer.tgi(graceful_termination_seconds=86400)),
     ),
     "one AZ": Bad(
         code="LF754",

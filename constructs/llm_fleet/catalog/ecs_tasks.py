@@ -18,8 +18,6 @@ class TaskLimits:
     provider_prefixes: tuple[str, ...]
     """What no capacity provider's name may begin with."""
     grace_seconds_max: int
-    stop_seconds_managed: int
-    """The longest `stopTimeout` on Managed Instances."""
     stop_margin_seconds: int
     log_buffer: str
     """`max-buffer-size` of a non-blocking log driver."""
@@ -38,7 +36,6 @@ def task_limits() -> TaskLimits:
         longest_name=facts["name"]["longest"],
         provider_prefixes=tuple(facts["name"]["provider_prefixes"]),
         grace_seconds_max=facts["grace_seconds_max"],
-        stop_seconds_managed=facts["stop_seconds_managed"],
         stop_margin_seconds=facts["stop_margin_seconds"],
         log_buffer=facts["log_buffer"],
         open_files=facts["open_files"],

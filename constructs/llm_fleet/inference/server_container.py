@@ -64,7 +64,7 @@ def server_container(
         mount_points=[*model_mounts(mount), cache_mount()],
         memory=memory_mib,
         cpu=cpu_units,
-        stop_timeout=stop_seconds(process, capacity),
+        stop_timeout=stop_seconds(process),
         log_configuration=log,
         depends_on=[ecs.CfnTaskDefinition.ContainerDependencyProperty(container_name=after, condition="SUCCESS")]
         if after
@@ -72,15 +72,13 @@ def server_container(
     )
 
 
-def stop_seconds(process: ServerProcess, capacity: Capacity) -> int:
+def stop_seconds(process: ServerProcess) -> int:
     """Return how long ECS waits between SIGTERM and SIGKILL: as long as the server takes to end, and a little longer.
 
     Streams are over by then: ECS stops a task only when the load balancer has let go of it, which is at the end of
     the deregistration delay at the latest.
     """
-    limits = task_limits()
-    wanted = process.termination_seconds + limits.stop_margin_seconds
-    return min(wanted, limits.stop_seconds_managed) if capacity is Capacity.MANAGED_INSTANCES else wanted
+    return process.termination_seconds + task_limits().stop_margin_seconds
 
 
 def _linux(

@@ -29,6 +29,7 @@ _NOT_MANAGED = {
 (2026-11)
 """
 _PARTITION = "aws"
+_LONGEST_STOP = 86400
 
 
 def install() -> None:
@@ -99,10 +100,13 @@ def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
 
 
 def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iterator[str]:
-    """What the developer guide lists as not valid in tasks of Managed Instances, by place.
+    """What the developer guide lists as not valid in tasks of Managed Instances, by place, and a stop that is too long.
 
     Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
     (2026-11)
+    Source: document
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters-managed-instances.html
+    (2026-11): stopTimeout, "The maximum value is 86400 seconds (24 hours)"
     """
     volumes = given.get("volumes", [])
     found = [name for name in _NOT_MANAGED["task"] if given.get(name)]
@@ -113,6 +117,8 @@ def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iter
         found += [name for name in _NOT_MANAGED["linuxParameters"] if one.get("linuxParameters", {}).get(name)]
     if found:
         yield f"The following parameters are not valid for {_MANAGED}: {', '.join(sorted(set(found)))}"
+    if any(one.get("stopTimeout", 0) > _LONGEST_STOP for one in containers):
+        yield f"stopTimeout must be at most {_LONGEST_STOP} seconds for {_MANAGED}"
 
 
 def _dependencies(given: Mapping[str, Any]) -> Iterator[str]:

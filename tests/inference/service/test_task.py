@@ -100,10 +100,14 @@ def test_secrets_come_by_reference_and_never_in_the_environment(talk: Served, hu
             assert "secretsmanager" not in json.dumps([names, container.get("Command"), container.get("EntryPoint")])
 
 
-def test_a_server_gets_the_time_it_takes_to_end(talk: Served, managed: Served):
+def test_a_server_gets_the_time_it_takes_to_end(talk: Served, managed: Served, make: MakeService):
     server = talk.containers["server"]
     assert server["StopTimeout"] == int(environment(server)["GRACEFUL_TERMINATION_TIMEOUT"]) + 10
-    assert managed.containers["server"]["StopTimeout"] <= 120
+    assert managed.containers["server"]["StopTimeout"] == 90 + 10
+    long = ModelServer.tgi(tensor_parallel=2, batch_size=4, sequence_length=4096, graceful_termination_seconds=86390)
+    model = Model.from_hub("meta-llama/Llama-3.1-8B-Instruct")
+    served = Served(make(server=long, model=model, hosts=ManagedHosts(instance_type="inf2.24xlarge")))
+    assert served.containers["server"]["StopTimeout"] == 86400, "a day, the most that Managed Instances take"
 
 
 def test_limits_and_first_process(talk: Served):

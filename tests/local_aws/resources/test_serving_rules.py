@@ -134,6 +134,13 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
         },
         "not valid for MANAGED_INSTANCES: ipcMode, sharedMemorySize, sourcePath",
     ),
+    (
+        {
+            "RequiresCompatibilities": ["MANAGED_INSTANCES"],
+            "ContainerDefinitions": [MANAGED_SERVER | {"StopTimeout": 86401}],
+        },
+        "stopTimeout must be at most 86400 seconds for MANAGED_INSTANCES",
+    ),
     ({"TaskRoleArn": "arn:aws:iam::123456789012:role/none"}, "Role is not valid"),
     ({"Memory": "11000"}, "memory of the containers"),
     ({"Volumes": []}, "mounts model, which is no volume"),
