@@ -18,6 +18,8 @@ from local_aws.resources.moto_fixes.network_rules import NetworkOf
 
 _CONFIGURATIONS = {"LUSTRE": "LustreConfiguration", "OPENZFS": "OpenZFSConfiguration"}
 _MOUNT_NAME_LENGTH = 8
+_EFA_STEPS = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
+"""GiB that a file system with EFA grows by, by MB/s per TiB."""
 _SAME_AS_LEAVING_OUT: dict[str, Any] = {"DeploymentType": "SCRATCH_1"}
 
 
@@ -140,6 +142,8 @@ def _check_key(response: Any, key: str | None) -> None:
 def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
     found = file_system(response, params["FileSystemId"])
     _check_capacity(found.record, params.get("StorageCapacity"))
+    _check_settings(found.record, params)
+    _check_efa(found.record, params)
     for name, value in params.items():
         if isinstance(value, dict):
             found.record[name] = found.record.get(name, {}) | value
@@ -160,6 +164,47 @@ def _check_capacity(record: dict[str, Any], after: int | None) -> None:
     grows = record.get("LustreConfiguration", {}).get("DeploymentType") != "SCRATCH_1"
     if after * 10 < least or not grows:
         raise Refused("BadRequest", f"StorageCapacity cannot change from {before} GiB to {after} GiB.")
+
+
+def _check_settings(record: dict[str, Any], params: dict[str, Any]) -> None:
+    """Refuse another storage type, and less throughput of Intelligent-Tiering or metadata IOPS of Lustre.
+
+    Source: model botocore fsx UpdateFileSystem (StorageType: of FSx for Windows File Server alone)
+    Source: model botocore fsx UpdateFileSystemLustreConfiguration (ThroughputCapacity)
+    Source: model botocore fsx UpdateFileSystemLustreMetadataConfiguration (Iops)
+    Source: assumption service-error-texts
+    """
+    if params.get("StorageType", record["StorageType"]) != record["StorageType"]:
+        raise Refused("BadRequest", f"StorageType cannot change from {record['StorageType']}.")
+    has, asked = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
+    metadata, wanted = has.get("MetadataConfiguration", {}), asked.get("MetadataConfiguration", {})
+    for name, before, after in (
+        ("ThroughputCapacity", has.get("ThroughputCapacity"), asked.get("ThroughputCapacity")),
+        ("Metadata IOPS", metadata.get("Iops"), wanted.get("Iops")),
+    ):
+        if before is not None and after is not None and after < before:
+            raise Refused("BadRequest", f"{name} can only be increased, not changed from {before} to {after}.")
+
+
+def _check_efa(record: dict[str, Any], params: dict[str, Any]) -> None:
+    """Refuse another throughput, and sizes that a file system with EFA does not grow to.
+
+    Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html (2026-07)
+    Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html (2026-07)
+    Source: assumption service-error-texts
+    """
+    has, asked = record.get("LustreConfiguration", {}), params.get("LustreConfiguration", {})
+    throughput = has.get("PerUnitStorageThroughput")
+    if not has.get("EfaEnabled") or throughput is None:
+        return
+    if asked.get("PerUnitStorageThroughput", throughput) != throughput:
+        raise Refused(
+            "BadRequest", "The throughput capacity of an EFA-enabled SSD-based file system cannot be modified."
+        )
+    before, after = record["StorageCapacity"], params.get("StorageCapacity", record["StorageCapacity"])
+    step = _EFA_STEPS.get(throughput, 1)
+    if after != before and after % step:
+        raise Refused("BadRequest", f"The storage capacity of this EFA-enabled file system grows by {step} GiB.")
 
 
 def _delete(response: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""RDS: two changes that moto forgets. A changed subnet group is gone for it, and a cluster's logs stay as they were.
+"""RDS: two changes that moto forgets, and one that RDS refuses.
+
+A changed subnet group is gone for moto, and a cluster's logs stay as they were; storage may become smaller.
 
 Source: model botocore rds ModifyDBSubnetGroup
 Source: model botocore rds ModifyDBCluster
@@ -6,6 +8,7 @@ Source: model botocore rds ModifyDBCluster
 
 from typing import Any
 
+from moto.rds.exceptions import InvalidParameterCombination
 from moto.rds.models import RDSBackend
 
 _INSTALLED = "_llm_fleet_changes"
@@ -19,6 +22,7 @@ def install() -> None:
     setattr(RDSBackend, _INSTALLED, True)
     RDSBackend.modify_db_subnet_group = _kept
     RDSBackend.modify_db_cluster = _with_logs(RDSBackend.modify_db_cluster)
+    RDSBackend.modify_db_instance = _with_storage(RDSBackend.modify_db_instance)
 
 
 def _kept(self: Any, subnet_name: str, description: str | None, subnets: list[Any]) -> Any:
@@ -38,3 +42,21 @@ def _with_logs(as_moto_does: Any) -> Any:
         return as_moto_does(self, kwargs)
 
     return modify_db_cluster
+
+
+def _with_storage(as_moto_does: Any) -> Any:
+    """Refuse to take storage away, or to add less than a tenth.
+
+    Source: document https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_PIOPS.ModifyingExisting.html (2022)
+    Source: assumption rds-refuses-less-than-a-tenth
+    Source: assumption service-error-texts
+    """
+
+    def modify_db_instance(self: Any, db_instance_identifier: str, db_kwargs: dict[str, Any]) -> Any:
+        before = self.describe_db_instances(db_instance_identifier)[0].allocated_storage
+        after = int(db_kwargs.get("allocated_storage") or before)
+        if after != before and after * 10 < before * 11:
+            raise InvalidParameterCombination(f"Invalid storage size: from {before} GiB to {after} GiB")
+        return as_moto_does(self, db_instance_identifier, db_kwargs)
+
+    return modify_db_instance

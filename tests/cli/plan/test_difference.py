@@ -174,7 +174,8 @@ def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():
         ("LustreConfiguration", {"CopyTagsToBackups": True}),
         ("OpenZFSConfiguration", {"RootVolumeConfiguration": {"RecordSizeKiB": 16}}),
     ):
-        old, new = (stack(F=resource("AWS::FSx::FileSystem", **{part: value})) for value in ({}, told))
+        without, having = dict[str, Any]({part: {}}), dict[str, Any]({part: told})
+        old, new = (stack(F=resource("AWS::FSx::FileSystem", **properties)) for properties in (without, having))
         assert kinds(old, new)["F"][0] is ChangeKind.REPLACED, told
 
 

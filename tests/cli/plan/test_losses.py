@@ -129,3 +129,11 @@ def test_a_refused_listing_leaves_the_difference(monkeypatch: pytest.MonkeyPatch
     assert "not known whether stacks are deployed that the fleet file no longer has" in section.text(WIDE)
     assert section.data["refused"]["code"].startswith("LF100"), "the command ends with 3"
     assert section.data["not_known"] == []
+
+
+def test_a_subnet_that_stays_is_said_to_keep_its_block() -> None:
+    deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
+    deployed.found["s"] = stack("AWS::EC2::Subnet", keeps=True, CidrBlock="10.1.128.0/18")
+    text = difference_section([template({})], deployed).text(WIDE)
+    assert "One: the subnet leaves the stack and stays, with its block 10.1.128.0/18" in text
+    assert "InvalidSubnet.Conflict" in text

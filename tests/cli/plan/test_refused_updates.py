@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from llm_fleet.cli.plan.refused_updates import RefusedUpdate, refused_updates
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
@@ -81,7 +83,7 @@ def test_a_subnet_that_moves_over_one_that_is_there_still() -> None:
         return stack("network", made)
 
     (one,) = refused([network("10.1.0.0/16")], [network("10.1.0.0/17")])
-    assert one.why.startswith("InvalidSubnet.Conflict: 10.1.0.0/17 overlaps 10.1.0.0/16")
+    assert one.why.startswith("InvalidSubnet.Conflict: 10.1.0.0/17 overlaps 10.1.0.0/16, which is deleted only when")
     assert refused([network("10.1.0.0/17")], [network("10.1.0.0/17", "10.1.128.0/18")]) == []
     assert refused([network("10.1.0.0/17")], [network("10.1.128.0/17")]) == []
 
@@ -124,3 +126,97 @@ def test_fsx_takes_no_storage_away() -> None:
     assert refused([files(500, "OPENZFS")], [files(550, "OPENZFS")]) == []
     (one,) = refused([files(1200, deployment="SCRATCH_1")], [files(3600, deployment="SCRATCH_1")])
     assert one.why.startswith("SCRATCH_1 keeps its size")
+
+
+def lustre(size: int = 19200, **configuration: Any) -> StackTemplate:
+    told = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250} | configuration
+    return storage(FileSystemType="LUSTRE", StorageCapacity=size, LustreConfiguration=told)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (lustre(4800), lustre(19200, EfaEnabled=True), "it is off and would be on. Write `efa: false`"),
+        (lustre(EfaEnabled=True), lustre(21600), "it is on and would be off. Write `efa: true`"),
+        (
+            lustre(EfaEnabled=True),
+            lustre(EfaEnabled=True, PerUnitStorageThroughput=500),
+            "FSx does not change the throughput of a file system on SSD with EFA: from 250 to 500 MB/s/TiB",
+        ),
+        (
+            lustre(EfaEnabled=True),
+            lustre(21600, EfaEnabled=True),
+            "grows a file system to multiples of 19200 GiB, and not from 19200 GiB to 21600 GiB",
+        ),
+        (
+            lustre(MetadataConfiguration={"Iops": 12000}),
+            lustre(MetadataConfiguration={"Iops": 6000}),
+            "FSx takes no metadata IOPS away: from 12000 IOPS to 6000 IOPS",
+        ),
+        (
+            lustre(MetadataConfiguration={"Mode": "USER_PROVISIONED", "Iops": 12000}),
+            lustre(MetadataConfiguration={"Mode": "AUTOMATIC"}),
+            "to what it chooses by the size",
+        ),
+        (lustre(ThroughputCapacity=8000), lustre(ThroughputCapacity=4000), "no throughput of Intelligent-Tiering away"),
+        (storage(StorageType="SSD"), storage(StorageType="INTELLIGENT_TIERING"), "does not change StorageType"),
+    ],
+)
+def test_what_fsx_does_not_change(old: StackTemplate, new: StackTemplate, why: str) -> None:
+    (one,) = refused([old], [new])
+    assert why in one.why
+    assert one.certain is ("chooses" not in why)
+
+
+def test_what_fsx_changes() -> None:
+    for old, new in (
+        (lustre(4800), lustre(9600, EfaEnabled=False)),
+        (lustre(), lustre(PerUnitStorageThroughput=500)),
+        (lustre(EfaEnabled=True), lustre(38400, EfaEnabled=True)),
+        (lustre(EfaEnabled=True), lustre(EfaEnabled=True, DataCompressionType="NONE")),
+        (lustre(MetadataConfiguration={"Mode": "AUTOMATIC"}), lustre(MetadataConfiguration={"Iops": 12000})),
+    ):
+        assert refused([old], [new]) == []
+
+
+def test_disks_of_notebooks_and_databases_grow_only() -> None:
+    def one_of(kind: str, **properties: Any) -> StackTemplate:
+        return stack("s", {"It": {"Type": kind, "Properties": properties}})
+
+    notebook, database = "AWS::SageMaker::NotebookInstance", "AWS::RDS::DBInstance"
+    (one,) = refused([one_of(notebook, VolumeSizeInGB=50)], [one_of(notebook, VolumeSizeInGB=20)])
+    assert one.why.endswith("from 50 GiB to 20 GiB")
+    (one,) = refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="50")])
+    assert (one.certain, one.why) == (True, "RDS takes no storage away: from 100 GiB to 50 GiB")
+    (one,) = refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="105")])
+    assert not one.certain
+    assert refused([one_of(database, AllocatedStorage="100")], [one_of(database, AllocatedStorage="110")]) == []
+    assert refused([one_of(database, AllocatedStorage={"Ref": "P"})], [one_of(database, AllocatedStorage="1")]) == []
+
+
+def test_a_folder_that_is_linked_still_is_not_linked_again() -> None:
+    def links(*paths: tuple[str, str], **system: Any) -> StackTemplate:
+        made: dict[str, Any] = {"Files": {"Type": FILES, "Properties": system}}
+        for n, (folder, bucket) in enumerate(paths):
+            told = {"FileSystemId": {"Ref": "Files"}, "FileSystemPath": folder, "DataRepositoryPath": bucket}
+            made[f"Link{n}"] = {"Type": "AWS::FSx::DataRepositoryAssociation", "Properties": told}
+        return stack("storage", made)
+
+    a, b = ("/a", "s3://a"), ("/b", "s3://b")
+    (one,) = refused([links(a)], [links(("/a/in", "s3://b"))])
+    assert "/a is still linked to s3://a when /a/in is to be" in one.why
+    (one,) = refused([links(a, b)], [links(b)])
+    assert one.where == "Link0", "the second link moves to the place of the first"
+    assert refused([links(a)], [links(a, b)]) == []
+    assert refused([links(a)], [links(b)]) == []
+    assert refused([links(a, KmsKeyId="x")], [links(("/a", "s3://b"), KmsKeyId="y")]) == [], "another file system"
+
+
+def test_a_subnet_that_stays_keeps_its_block() -> None:
+    def network(name: str, **policy: str) -> StackTemplate:
+        return stack(
+            "network", {name: {"Type": "AWS::EC2::Subnet", "Properties": {"CidrBlock": "10.1.0.0/18"}, **policy}}
+        )
+
+    (one,) = refused([network("A", DeletionPolicy="Retain")], [network("B", DeletionPolicy="Retain")])
+    assert "which leaves the stack and stays: delete it first" in one.why

@@ -64,3 +64,13 @@ def test_a_server_needs_its_cluster(deployer: Deployer) -> None:
             DBInstanceClass="db.serverless",
             Engine="aurora-mysql",
         )
+
+
+@pytest.mark.parametrize("size", ["50", "105"])
+def test_storage_of_an_instance_grows_by_a_tenth_or_more(deployer: Deployer, size: str) -> None:
+    case = next(case for case in DATABASE_CASES if case.type == "AWS::RDS::DBInstance")
+    old: dict[str, Any] = {**case.properties, "AllocatedStorage": "100", "MaxAllocatedStorage": 500}
+    created = deployer.create(case.type, **old)
+    with pytest.raises(ResourceFailed, match=f"from 100 GiB to {size} GiB"):
+        deployer.update(case.type, created, old, old | {"AllocatedStorage": size})
+    deployer.update(case.type, created, old, old | {"AllocatedStorage": "110"})

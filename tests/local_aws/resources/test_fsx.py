@@ -9,6 +9,7 @@ from local_aws.resource_provider import Level, ReplacementNeeded, ResourceFailed
 from tests.local_aws.resources.support import Deployer, Network
 
 TYPE = "AWS::FSx::FileSystem"
+IOPS = {"Mode": "USER_PROVISIONED"}
 
 
 def told(deployer: Deployer, file_system_id: str) -> dict[str, Any]:
@@ -113,6 +114,38 @@ def test_fsx_takes_no_storage_away(deployer: Deployer, network: Network) -> None
         deployer.update(TYPE, created, old, old | {"StorageCapacity": 2400})
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ({"EfaEnabled": True}, {"EfaEnabled": True, "PerUnitStorageThroughput": 500}, "cannot be modified"),
+        ({}, {"EfaEnabled": True}, "no place for LustreConfiguration.EfaEnabled"),
+        (
+            {"MetadataConfiguration": IOPS | {"Iops": 6000}},
+            {"MetadataConfiguration": IOPS | {"Iops": 3000}},
+            "6000 to 3000",
+        ),
+        ({"ThroughputCapacity": 8000}, {"ThroughputCapacity": 4000}, "from 8000 to 4000"),
+    ],
+)
+def test_what_fsx_does_not_change(
+    deployer: Deployer, network: Network, before: dict[str, Any], after: dict[str, Any], message: str
+) -> None:
+    old = network.lustre(**before)
+    created = deployer.create(TYPE, **old)
+    with pytest.raises(ResourceFailed, match=message):
+        deployer.update(TYPE, created, old, network.lustre(**after))
+
+
+def test_a_file_system_with_efa_grows_by_what_a_server_holds(deployer: Deployer, network: Network) -> None:
+    old: dict[str, Any] = {**network.lustre(EfaEnabled=True), "StorageCapacity": 19200}
+    created = deployer.create(TYPE, **old)
+    with pytest.raises(ResourceFailed, match="grows by 19200 GiB"):
+        deployer.update(TYPE, created, old, old | {"StorageCapacity": 21600})
+    deployer.update(TYPE, created, old, old | {"StorageCapacity": 38400})
+    with pytest.raises(ResourceFailed, match="StorageType cannot change"):
+        deployer.update(TYPE, created, old, old | {"StorageCapacity": 38400, "StorageType": "HDD"})
+
+
 @pytest.mark.parametrize("change", [{"DeploymentType": "PERSISTENT_1"}])
 def test_another_deployment_type_is_another_file_system(
     deployer: Deployer, network: Network, change: dict[str, Any]
@@ -133,10 +166,10 @@ def test_tags_of_backups_and_the_root_volume_are_for_good(deployer: Deployer, ne
     zfs = {"DeploymentType": "SINGLE_AZ_HA_2", "ThroughputCapacity": 320}
     old: dict[str, Any] = {"FileSystemType": "OPENZFS", "StorageCapacity": 512, "SubnetIds": [network.subnet]}
     old |= {"SecurityGroupIds": [network.group], "OpenZFSConfiguration": zfs}
-    created = deployer.create(TYPE, **old)
+    system = deployer.create(TYPE, logical_id="Zfs", **old)
     other = {"OpenZFSConfiguration": zfs | {"RootVolumeConfiguration": {"RecordSizeKiB": 16}}}
     with pytest.raises(ReplacementNeeded, match=r"OpenZFSConfiguration.RootVolumeConfiguration"):
-        deployer.update(TYPE, created, old, old | other)
+        deployer.update(TYPE, system, old, old | other)
 
 
 def test_open_zfs_has_a_root_volume_and_others_beneath(deployer: Deployer, network: Network) -> None:

@@ -8,7 +8,7 @@ from llm_fleet.cli.plan.deployed_stacks import DeployedStacks, LeftStack
 from llm_fleet.cli.plan.hyperpod_changes import GroupChange, hyperpod_changes
 from llm_fleet.cli.plan.losses import Loss, losses
 from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
-from llm_fleet.cli.plan.refused_updates import RefusedUpdate, refused_updates
+from llm_fleet.cli.plan.refused_updates import RefusedUpdate, kept_blocks, refused_updates
 from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
@@ -64,6 +64,7 @@ def difference_section(
             *([Toned(_NO_FLAGS.format(without_flags), Tone.WARNING)] if changes and without_flags else []),
             *([Table(columns=_COLUMNS, rows=[_row(change) for change in changes])] if changes else []),
             *(part for one in refused for part in _refused(one)),
+            *(_kept_block(one, block) for one, block in kept_blocks(deployed.found, changes)),
             *(_lost(one) for one in lost),
             *(_group(change) for change in groups),
             *(part for plan in plans for part in _plan(*plan)),
@@ -116,6 +117,14 @@ def _refused(one: RefusedUpdate) -> Iterator[Toned]:
         )
     told += ". Afterwards, look for a second, new copy of it, which AWS has made first" if one.leaves_copy else ""
     yield Toned(f"{told} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
+
+
+def _kept_block(change: ResourceChange, block: str) -> Toned:
+    return Toned(
+        f"{change.where}: the subnet leaves the stack and stays, with its block {block}: an AZ put in its place "
+        "later gets the same block, and EC2 refuses it (InvalidSubnet.Conflict) until this subnet is deleted",
+        Tone.WARNING,
+    )
 
 
 def _lost(one: Loss) -> Toned:

@@ -6,6 +6,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from llm_fleet.catalog.create_only import create_only
+from llm_fleet.cli.plan.refused_settings import refused_settings
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, names_in
 
@@ -14,7 +15,7 @@ _NAMED_WITHIN_ANOTHER = ("AWS::SageMaker::UserProfile",)
 _GONE = (ChangeKind.REMOVED, ChangeKind.KEPT)
 _PERHAPS = (ChangeKind.MAYBE_REPLACED, ChangeKind.UNKNOWN)
 _SUBNET = "AWS::EC2::Subnet"
-_FILE_SYSTEM = "AWS::FSx::FileSystem"
+_LINK = "AWS::FSx::DataRepositoryAssociation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ def refused_updates(
     for old, new in known:
         here = {change.logical_id: change for change in changes if change.stack == new.name}
         found += [*_exports(old, new, here, deployed), *_names(old, new, here), *_subnets(old, new, here)]
-        found += _storage(old, new, here)
+        found += [*_links(old, new, here), *_settings(old, new, here)]
     return tuple(found)
 
 
@@ -109,7 +110,7 @@ def _name_of(resource_type: str) -> str:
 
 
 def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
-    """Yield each new subnet that overlaps one that is deleted only afterwards, in a VPC that stays."""
+    """Yield each new subnet that overlaps one that is deleted only afterwards, or not at all, in a VPC that stays."""
     there = {id: block for id in old.resources if (block := _block(old, id)) is not None}
     for logical_id, change in changes.items():
         block = _block(new, logical_id)
@@ -120,33 +121,65 @@ def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resou
             continue
         for other, taken in there.items():
             if taken.overlaps(block) and _vpc(old, other) == vpc:
-                why = f"{block} overlaps {taken}, which is deleted only when the update is over"
+                gone = changes.get(other)
+                kept = gone is not None and gone.kind is ChangeKind.KEPT
+                then = (
+                    "leaves the stack and stays: delete it first" if kept else "is deleted only when the update is over"
+                )
+                why = f"{block} overlaps {taken}, which {then}"
                 yield RefusedUpdate(stack=new.name, where=change.where, why=f"InvalidSubnet.Conflict: {why}")
                 break
 
 
-def _storage(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
-    """Yield each file system that would lose storage, or get less more than FSx adds.
+def kept_blocks(
+    deployed: Mapping[str, StackTemplate], changes: Sequence[ResourceChange]
+) -> Iterator[tuple[ResourceChange, str]]:
+    """Yield the subnets that leave their stacks and stay, with the blocks that no new subnet of the VPC can have."""
+    for change in changes:
+        block = _block(deployed[change.stack], change.logical_id)
+        if change.kind is ChangeKind.KEPT and block is not None:
+            yield change, str(block)
 
-    Source: model botocore fsx UpdateFileSystemRequest (StorageCapacity)
+
+def _links(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
+    """Yield each new link of Lustre to S3 whose folder overlaps that of one which is still there when it is made.
+
+    Source: model botocore fsx CreateDataRepositoryAssociationRequest (FileSystemPath)
     """
+    there = [one["Properties"] for one in old.resources.values() if one.get("Type") == _LINK]
     for logical_id, change in changes.items():
-        if change.type != _FILE_SYSTEM or change.kind is not ChangeKind.CHANGED:
+        if change.type != _LINK or change.kind not in (ChangeKind.REPLACED, ChangeKind.ADDED):
             continue
-        told: Mapping[str, Any] = old.resources[logical_id].get("Properties", {})
-        before, after = (one.resources[logical_id].get("Properties", {}).get("StorageCapacity") for one in (old, new))
-        if not isinstance(before, int) or not isinstance(after, int) or before == after:
+        link = new.resources[logical_id]["Properties"]
+        system = link.get("FileSystemId")
+        if any(changes[id].kind is ChangeKind.REPLACED for id in names_in(system) if id in changes):
             continue
-        size = f"from {before} GiB to {after} GiB"
-        if told.get("LustreConfiguration", {}).get("DeploymentType") == "SCRATCH_1":
-            why = f"SCRATCH_1 keeps its size: {size}"
-        elif after < before:
-            why = f"FSx takes no storage away: {size}"
-        elif told.get("FileSystemType") == "OPENZFS" and after * 10 < before * 11:
-            why = f"FSx adds a tenth at least to OpenZFS: {size}"
-        else:
-            continue
-        yield RefusedUpdate(stack=new.name, where=change.where, why=why)
+        taken = [one for one in there if one.get("FileSystemId") == system and _overlap(one, link)]
+        if taken:
+            why = (
+                f"FSx links a folder once, and {taken[0].get('FileSystemPath')} is still linked to "
+                f"{_in_short(taken[0].get('DataRepositoryPath'))} when {link.get('FileSystemPath')} is to be: first "
+                "deploy without either, and delete a link that stays with `aws fsx delete-data-repository-association`"
+            )
+            yield RefusedUpdate(stack=new.name, where=change.where, why=why)
+
+
+def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    first, second = (str(link.get("FileSystemPath", "/")).rstrip("/") + "/" for link in (one, other))
+    return first.startswith(second) or second.startswith(first)
+
+
+def _in_short(path: object) -> str:
+    return path if isinstance(path, str) else "another path"
+
+
+def _settings(old: StackTemplate, new: StackTemplate, changes: Mapping[str, ResourceChange]) -> Iterator[RefusedUpdate]:
+    """Yield each setting that a service does not change as asked, of the resources that CloudFormation changes."""
+    for logical_id, change in changes.items():
+        if change.kind is ChangeKind.CHANGED:
+            before, after = (one.resources[logical_id].get("Properties", {}) for one in (old, new))
+            for one in refused_settings(change.type, before, after):
+                yield RefusedUpdate(stack=new.name, where=change.where, why=one.why, certain=one.certain)
 
 
 def _block(stack: StackTemplate, logical_id: str) -> IPv4Network | None:
