@@ -163,6 +163,9 @@ def test_what_destroy_leaves_behind():
     assert section.data == [
         {"stack": "s", "type": "AWS::S3::Bucket", "policy": "Retain", "where": "A", "logical_id": "A"}
     ]
+    member = resource("AWS::RDS::DBInstance", DBClusterIdentifier="c")
+    section = retained_section([stack(A=resource("AWS::RDS::DBCluster"), B=member)])
+    assert [(one["logical_id"], one["policy"]) for one in section.data] == [("A", "Snapshot")]
 
 
 def test_what_the_user_guide_alone_says_is_what_the_embedded_aws_does():

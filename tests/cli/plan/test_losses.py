@@ -17,11 +17,13 @@ from tests.cli.canned_account import CannedAccount
 
 WIDE = Screen(width=None, colour=False, live=False)
 FILES, CLUSTER = "AWS::FSx::FileSystem", "AWS::SageMaker::Cluster"
+KEY, PROFILE, DATABASE = "AWS::KMS::Key", "AWS::SageMaker::UserProfile", "AWS::RDS::DBCluster"
 BALANCER = "AWS::ElasticLoadBalancingV2::LoadBalancer"
 
 
-def stack(kind: str, *, keeps: bool = False, **properties: Any) -> StackTemplate:
-    policies = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"} if keeps else {}
+def stack(kind: str, *, keeps: bool = False, policy: str = "", **properties: Any) -> StackTemplate:
+    chosen = "Retain" if keeps else policy
+    policies = {"DeletionPolicy": chosen, "UpdateReplacePolicy": chosen} if chosen else {}
     return template({"One": {"Type": kind, "Properties": properties, **policies}})
 
 
@@ -44,6 +46,22 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
         (stack(CLUSTER), template({}), "LF1087", "the cluster is deleted, with its nodes"),
         (stack("Custom::PclusterCluster"), template({}), "LF1087", "the cluster is deleted, with its nodes"),
         (stack(BALANCER, Scheme="a"), stack(BALANCER, Scheme="b"), "LF1089", "another DNS name"),
+        (
+            stack(KEY),
+            template({}),
+            "LF1086",
+            "is deleted when 30 days are over; until then `aws kms cancel-key-deletion`",
+        ),
+        (stack(KEY, PendingWindowInDays=7), template({}), "LF1086", "is deleted when 7 days are over"),
+        (stack(PROFILE), template({}), "LF1086", "unless spaces or applications of it are left: SageMaker refuses it"),
+        (stack(DATABASE), template({}), "LF1086", "is deleted; a snapshot of it is made before, and stays"),
+        (stack(DATABASE, policy="Delete"), template({}), "LF1086", "is deleted, with what it holds"),
+        (
+            stack(DATABASE, KmsKeyId="a"),
+            stack(DATABASE, policy="Snapshot", KmsKeyId="b"),
+            "LF1086",
+            "the former one is deleted; a snapshot of it is made before",
+        ),
     ],
 )
 def test_what_is_lost_or_left_behind(old: StackTemplate, new: StackTemplate, code: str, words: str) -> None:

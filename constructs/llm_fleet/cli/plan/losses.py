@@ -19,7 +19,7 @@ _DATA = {
     "AWS::S3::Bucket": "bucket",
     "AWS::SageMaker::Domain": "Studio domain, with the homes and spaces of its users,",
     "AWS::SageMaker::NotebookInstance": "notebook instance, with its volume,",
-    "AWS::SageMaker::UserProfile": "user of Studio, with the spaces,",
+    "AWS::SageMaker::UserProfile": "user of Studio",
 }
 """Types that hold what cannot be made again."""
 _JOBS = {"AWS::SageMaker::Cluster": "cluster", "Custom::PclusterCluster": "cluster"}
@@ -67,32 +67,49 @@ def _in_words(code: AnyCode, thing: str, change: ResourceChange, old: StackTempl
     match change.kind:
         case ChangeKind.REPLACED | ChangeKind.MAYBE_REPLACED:
             verb = "is" if change.kind is ChangeKind.REPLACED else "may be"
-            stays = new.is_kept_when_replaced(change.logical_id)
-            fate = _FATE_OF_REPLACED[code]
-            return f"the {thing} {verb} replaced: {fate[stays]}"
+            if new.is_kept_when_replaced(change.logical_id):
+                return f"the {thing} {verb} replaced: {_FATE_OF_KEPT[code]}"
+            end = _end(code, change, old, snapshot=new.leaves_snapshot_when_replaced(change.logical_id))
+            return f"the {thing} {verb} replaced: {_FATE_OF_REPLACED[code]}{end}"
         case ChangeKind.REMOVED:
-            return f"the {thing} is deleted{_FATE_OF_REMOVED[code]}"
+            return f"the {thing} is deleted{_end(code, change, old, snapshot=old.leaves_snapshot(change.logical_id))}"
         case ChangeKind.KEPT if code is PlanCode.DATA:
             return f"the {thing} leaves the stack and stays, with what it holds and its costs, until someone deletes it"
         case _:
             return None
 
 
+def _end(code: AnyCode, change: ResourceChange, old: StackTemplate, *, snapshot: bool) -> str:
+    """Return what goes with a deletion, or what is left.
+
+    Source: model botocore kms ScheduleKeyDeletion
+    Source: model botocore sagemaker DeleteUserProfile (ResourceInUse)
+    """
+    if snapshot:
+        return "; a snapshot of it is made before, and stays, with its costs"
+    if change.type == "AWS::KMS::Key":
+        days = old.resources[change.logical_id].get("Properties", {}).get("PendingWindowInDays", 30)
+        return f" when {days} days are over; until then `aws kms cancel-key-deletion` takes it back"
+    if change.type == "AWS::SageMaker::UserProfile":
+        return (
+            ", unless spaces or applications of it are left: SageMaker refuses it then (ResourceInUse), and it "
+            "stays, with what it holds, but no stack has it"
+        )
+    return _FATE_OF_REMOVED[code]
+
+
 # A resource is replaced by a new one first, then the former one is deleted, unless its UpdateReplacePolicy keeps it.
 # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html
-_FATE_OF_REPLACED: Mapping[AnyCode, tuple[str, str]] = {
-    PlanCode.DATA: (
-        "the new one is empty, and the former one is deleted with what it holds",
-        "the new one is empty; the former one stays, with what it holds and its costs, but no stack has it",
-    ),
-    PlanCode.JOBS: (
-        "the nodes of the former one go with their disks, Slurm's queue and the jobs that run",
-        "the former one stays and costs what it costs, but no stack has it; its jobs are not taken over",
-    ),
-    PlanCode.ADDRESS: (
-        "the new one has another DNS name, which clients must be given",
-        "the new one has another DNS name, which clients must be given",
-    ),
+_ANOTHER_NAME = "the new one has another DNS name, which clients must be given"
+_FATE_OF_KEPT: Mapping[AnyCode, str] = {
+    PlanCode.DATA: "the new one is empty; the former one stays, with what it holds and its costs, but no stack has it",
+    PlanCode.JOBS: "the former one stays and costs what it costs, but no stack has it; its jobs are not taken over",
+    PlanCode.ADDRESS: _ANOTHER_NAME,
+}
+_FATE_OF_REPLACED: Mapping[AnyCode, str] = {
+    PlanCode.DATA: "the new one is empty, and the former one is deleted",
+    PlanCode.JOBS: "the former one is deleted",
+    PlanCode.ADDRESS: f"{_ANOTHER_NAME}; the former one is deleted",
 }
 _FATE_OF_REMOVED: Mapping[AnyCode, str] = {
     PlanCode.DATA: ", with what it holds",

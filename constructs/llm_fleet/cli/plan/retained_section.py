@@ -17,18 +17,18 @@ _HOLDS_DATA = ("FSx", "S3", "RDS", "EFS", "ECR", "SecretsManager", "KMS", "Logs"
 
 
 def retained_section(stacks: Sequence[StackTemplate]) -> Section:
-    """Return every resource that `cdk destroy` leaves behind, and that goes on to cost money."""
+    """Return every resource that `cdk destroy` leaves behind, or a snapshot of it, and that goes on to cost money."""
     kept = [
         {
             "stack": stack.name,
             "type": str(resource.get("Type")),
-            "policy": resource["DeletionPolicy"],
+            "policy": resource.get("DeletionPolicy", "Snapshot"),
             "where": stack.where(logical_id),
             "logical_id": logical_id,
         }
         for stack in stacks
         for logical_id, resource in stack.resources.items()
-        if stack.is_kept(logical_id)
+        if stack.is_kept(logical_id) or stack.leaves_snapshot(logical_id)
     ]
     kept.sort(key=lambda one: one["type"].split("::")[1] not in _HOLDS_DATA)
     return Section(

@@ -4,7 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-_KEPT = ("Retain", "RetainExceptOnCreate", "Snapshot")
+_KEPT = ("Retain", "RetainExceptOnCreate")
+_SNAPSHOT = "Snapshot"
+_SNAPSHOT_BY_DEFAULT = ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance")
+"""Types whose DeletionPolicy is Snapshot where the template says nothing; of an instance, outside a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,21 @@ class StackTemplate:
     def is_kept(self, logical_id: str) -> bool:
         """Return whether the resource stays when it is taken out of the stack, or the stack is deleted."""
         return self.resources[logical_id].get("DeletionPolicy") in _KEPT
+
+    def leaves_snapshot(self, logical_id: str) -> bool:
+        """Return whether a snapshot of the resource is made before it is deleted, and stays.
+
+        Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html
+        (2026-11)
+        """
+        resource = self.resources[logical_id]
+        alone = "DBClusterIdentifier" not in resource.get("Properties", {})
+        default = _SNAPSHOT if alone and resource.get("Type") in _SNAPSHOT_BY_DEFAULT else None
+        return resource.get("DeletionPolicy", default) == _SNAPSHOT
+
+    def leaves_snapshot_when_replaced(self, logical_id: str) -> bool:
+        """Return whether a snapshot of the former resource is made before it is deleted, and stays."""
+        return self.resources[logical_id].get("UpdateReplacePolicy") == _SNAPSHOT
 
     def is_kept_when_replaced(self, logical_id: str) -> bool:
         """Return whether the former resource stays when another one takes its place."""
