@@ -1,7 +1,8 @@
 """Scaling policies of ECS services and endpoints of SageMaker: alarms on what is tracked, and a target for each.
 
-moto makes alarms of CPU whatever is tracked, takes a policy of nothing, and has no tags. The
-thresholds of the real alarms are the service's own affair; those here are the target and nine tenths of it.
+moto makes alarms of CPU whatever is tracked, takes a policy of nothing, gives a policy that is put again another ARN,
+and has no tags. The thresholds of the real alarms are the service's own affair; those here are the target and nine
+tenths of it.
 
 Source: model botocore application-autoscaling PutScalingPolicy
 """
@@ -78,9 +79,27 @@ def _checked(as_moto_does: Any) -> Any:
         label = named["policy_body"].get("PredefinedMetricSpecification", {}).get("ResourceLabel")
         if label is not None:
             _check_label(label, self.account_id, self.region_name)
+        key = (named["service_namespace"], resource, dimension, named["policy_name"])
+        there = self.policies.get(FakeApplicationAutoscalingPolicy.formulate_key(*key))
+        if there is not None and there.policy_type == named["policy_type"]:
+            return _changed(there, named["policy_body"])
         return as_moto_does(self, **named)
 
     return put_scaling_policy
+
+
+def _changed(policy: Any, body: dict[str, Any]) -> Any:
+    """Change a policy, which keeps its ARN, and its alarms.
+
+    Source: model CloudFormation AWS::ApplicationAutoScaling::ScalingPolicy (primaryIdentifier; its configuration is
+    not createOnly)
+    """
+    kind = "step" if policy.policy_type == "StepScaling" else "target_tracking"
+    setattr(policy, f"{kind}_scaling_policy_configuration", body)
+    policy._policy_body = body
+    policy.alarms = []
+    policy.create_alarms()
+    return policy
 
 
 def _check_label(label: str, account: str, region: str) -> None:

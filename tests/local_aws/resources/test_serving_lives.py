@@ -201,6 +201,10 @@ def test_scaling(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="ResourceLabel"):
         serving.create("ApplicationAutoScaling::ScalingPolicy", **policy, **wrong)
 
+    before, after = (policy | tracking("requests", requests, named, value=value) for value in (4, 5))
+    changed = deployer.update("AWS::ApplicationAutoScaling::ScalingPolicy", created, before, after)
+    assert changed.physical_id == created.physical_id
+    assert len(deployer.client("cloudwatch").describe_alarms()["MetricAlarms"]) == len(alarms)
     more = target_properties | {"MaxCapacity": 8}
     deployer.update("AWS::ApplicationAutoScaling::ScalableTarget", target, target_properties, more)
     (told,) = client.describe_scalable_targets(ServiceNamespace="ecs")["ScalableTargets"]
@@ -211,10 +215,10 @@ def test_scaling(deployer: Deployer) -> None:
     assert left["PolicyName"] == "queue"
 
 
-def tracking(name: str, metric: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+def tracking(name: str, metric: dict[str, Any], target: dict[str, Any], *, value: int = 4) -> dict[str, Any]:
     """Properties of a policy that tracks a metric."""
     kind = "PredefinedMetricSpecification" if "PredefinedMetricType" in metric else "CustomizedMetricSpecification"
-    configuration = {"TargetValue": 4, kind: metric}
+    configuration = {"TargetValue": value, kind: metric}
     return {"PolicyName": name, "TargetTrackingScalingPolicyConfiguration": configuration, **target}
 
 
