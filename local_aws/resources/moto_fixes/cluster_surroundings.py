@@ -70,18 +70,37 @@ def _script(group: dict[str, Any], account: str) -> Iterator[str]:
     uri: str = config.get("SourceS3Uri", "")
     if not uri.startswith("s3://"):
         return
-    bucket_name, _, prefix = uri.removeprefix("s3://").partition("/")
-    bucket = s3_backends[account][_PARTITION].buckets.get(bucket_name)
+    bucket_name, folder, bucket = _folder(uri, account)
     if bucket is None:
         yield f"the bucket of SourceS3Uri {uri} does not exist"
         return
-    folder = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
     for hook in ("OnCreate", "OnInitComplete"):
         key = f"{folder}{config.get(hook)}"
         if hook in config and key not in bucket.keys:
             yield f"the lifecycle script s3://{bucket_name}/{key} does not exist"
     if "SlurmConfig" in group and f"{folder}{_OWN_SLURM_FILE}" in bucket.keys:
         yield f"SlurmConfig and s3://{bucket_name}/{folder}{_OWN_SLURM_FILE} exclude each other"
+
+
+def is_controller(group: dict[str, Any], account: str) -> bool:
+    """Tell whether Slurm's controller is in a group: by its node type, else by the file beside its script.
+
+    Source: document
+    https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11),
+    "Field mapping reference": controller_group
+    """
+    if "SlurmConfig" in group:
+        return group["SlurmConfig"]["NodeType"] == "Controller"
+    _, folder, bucket = _folder(group.get("LifeCycleConfig", {}).get("SourceS3Uri", ""), account)
+    file = bucket.keys.get(f"{folder}{_OWN_SLURM_FILE}") if bucket else None
+    return file is not None and json.loads(file.value).get("controller_group") == group["InstanceGroupName"]
+
+
+def _folder(uri: str, account: str) -> tuple[str, str, Any]:
+    """Return the name of a bucket, the prefix of keys in it that `uri` names, and the bucket, `None` without one."""
+    name, _, prefix = uri.removeprefix("s3://").partition("/")
+    folder = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+    return name, folder, s3_backends[account][_PARTITION].buckets.get(name)
 
 
 def _mounts(group: dict[str, Any], account: str, region: str) -> Iterator[str]:

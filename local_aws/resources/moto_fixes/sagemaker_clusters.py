@@ -13,7 +13,7 @@ from moto.sagemaker.responses import SageMakerResponse
 
 from local_aws.resources.moto_fixes.cluster_record import ClusterRecord
 from local_aws.resources.moto_fixes.cluster_rules import rule_problems
-from local_aws.resources.moto_fixes.cluster_surroundings import surrounding_problems
+from local_aws.resources.moto_fixes.cluster_surroundings import is_controller, surrounding_problems
 from local_aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
 
 _INVALID = "ValidationException"
@@ -69,12 +69,12 @@ def _update(response: Any, params: dict[str, Any]) -> dict[str, Any]:
         raise Refused(_INVALID, f"there are no instance groups {', '.join(unknown)}")
     asked = found.after(params)
     _refuse(response, asked)
-    _refuse_groups(found, asked)
+    _refuse_groups(found, asked, response.current_account)
     found.update(asked)
     return {"ClusterArn": found.arn}
 
 
-def _refuse_groups(found: ClusterRecord, asked: dict[str, Any]) -> None:
+def _refuse_groups(found: ClusterRecord, asked: dict[str, Any], account: str) -> None:
     """Refuse what groups keep for their life, and that nodes of Slurm's controller go.
 
     Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm-cli-command.html
@@ -85,7 +85,7 @@ def _refuse_groups(found: ClusterRecord, asked: dict[str, Any]) -> None:
     for old in found.groups:
         name = old["InstanceGroupName"]
         wanted = new.get(name, {}).get("InstanceCount", 0)
-        if _node_type(old) == "Controller" and wanted < old["InstanceCount"]:
+        if wanted < old["InstanceCount"] and is_controller(old, account):
             raise Refused(_INVALID, f"Validation Error: NODE_ID_IN_USE: {name} has Slurm's controller nodes")
         if name in new:
             _refuse_fixed(old, new[name])

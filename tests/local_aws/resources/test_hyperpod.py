@@ -1,6 +1,7 @@
 """HyperPod clusters: every field is kept and told, the service's own rules are applied, updates happen in place."""
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -188,6 +189,22 @@ def test_a_group_keeps_its_machines_and_role_and_the_controller_its_nodes(
     with pytest.raises(ResourceFailed, match=message):
         deployer.update(TYPE, created, old, new)
     assert described(deployer, created)["InstanceGroups"][path[0]].get(path[1]) != value
+
+
+def test_the_controller_is_known_by_the_file_of_the_legacy_configuration(deployer: Deployer, fleet: Fleet) -> None:
+    old = fleet.properties()
+    for group in old["InstanceGroups"]:
+        del group["SlurmConfig"]
+    created = deployer.create(TYPE, **old)
+    file = json.dumps({"controller_group": "controller-group"})
+    deployer.client("s3").put_object(Bucket="sagemaker-fleet", Key="abc/provisioning_parameters.json", Body=file)
+    shrunk = copy.deepcopy(old)
+    shrunk["InstanceGroups"][1]["InstanceCount"] = 3
+    deployer.update(TYPE, created, old, shrunk)
+    last = copy.deepcopy(shrunk)
+    del last["InstanceGroups"][0]
+    with pytest.raises(ResourceFailed, match="NODE_ID_IN_USE: controller-group"):
+        deployer.update(TYPE, created, shrunk, last)
 
 
 def test_a_group_of_several_types_keeps_those_of_which_nodes_run(deployer: Deployer, fleet: Fleet) -> None:
