@@ -35,7 +35,8 @@ class FsxConfig(FleetModel):
     metadata_iops: int | None = None
     """Provisioned metadata operations a second. Default: automatic."""
     efa_enabled: bool | None = Field(default=None, alias="efa")
-    """Whether nodes reach it over EFA. Default: yes where deployment type, size and throughput allow it."""
+    """Whether nodes reach it over EFA, which is for good: write it before a deployed one grows. Default: yes where
+    deployment type, size and throughput allow it."""
     compression: str = Field(default="LZ4", json_schema_extra={"enum": ["LZ4", "NONE"]})
     """`LZ4` or `NONE`. Default: `LZ4`."""
     version: str = DEFAULT_VERSION
