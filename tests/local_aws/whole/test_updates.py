@@ -128,7 +128,7 @@ def test_the_description_of_a_rule_changes_in_place(stacks: Stacks, way: str) ->
 
 def test_what_is_immutable_of_a_key_fails_the_update(stacks: Stacks) -> None:
     """The schema: "the update request fails … This prevents you from accidentally deleting a KMS key"."""
-    policy = {"Version": "2012-10-17", "Statement": []}
+    policy: dict[str, Any] = {"Version": "2012-10-17", "Statement": []}
 
     def key(**properties: Any) -> dict[str, Any]:
         return {"Key": resource("AWS::KMS::Key", KeyPolicy=policy, **properties)}

@@ -1,6 +1,6 @@
 """Whether the server can serve what a run exports."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,6 +35,8 @@ class _Server:
     image: str | None = None
     runtime_version: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    capabilities: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
