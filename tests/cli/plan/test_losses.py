@@ -50,7 +50,7 @@ def said(old: StackTemplate, new: StackTemplate) -> list[tuple[str, str]]:
             stack(KEY),
             template({}),
             "LF1086",
-            "is deleted when 30 days are over; until then `aws kms cancel-key-deletion`",
+            "is deleted when 30 days are over; until then CancelKeyDeletion",
         ),
         (stack(KEY, PendingWindowInDays=7), template({}), "LF1086", "is deleted when 7 days are over"),
         (stack(PROFILE), template({}), "LF1086", "unless spaces or applications of it are left: SageMaker refuses it"),

@@ -89,7 +89,7 @@ def _end(code: AnyCode, change: ResourceChange, old: StackTemplate, *, snapshot:
         return "; a snapshot of it is made before, and stays, with its costs"
     if change.type == "AWS::KMS::Key":
         days = old.resources[change.logical_id].get("Properties", {}).get("PendingWindowInDays", 30)
-        return f" when {days} days are over; until then `aws kms cancel-key-deletion` takes it back"
+        return f" when {days} days are over; until then CancelKeyDeletion takes it back"
     if change.type == "AWS::SageMaker::UserProfile":
         return (
             ", unless spaces or applications of it are left: SageMaker refuses it then (ResourceInUse), and it "

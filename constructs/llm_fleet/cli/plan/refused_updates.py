@@ -159,7 +159,7 @@ def _links(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
             why = (
                 f"FSx links a folder once, and {taken[0].get('FileSystemPath')} is still linked to "
                 f"{_in_short(taken[0].get('DataRepositoryPath'))} when {link.get('FileSystemPath')} is to be: first "
-                "deploy without either, and delete a link that stays with `aws fsx delete-data-repository-association`"
+                "deploy without either, and delete a link that stays by DeleteDataRepositoryAssociation"
             )
             yield RefusedUpdate(stack=new.name, where=change.where, why=why)
 
