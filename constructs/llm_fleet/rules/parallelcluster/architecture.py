@@ -44,12 +44,18 @@ def _check_same(head: str, name: str, *path: PathPart) -> list[Problem]:
         Problem(
             code=Code.PC_ARCHITECTURE,
             message=f"{name} is {own}, and the head node, whose Slurm all nodes run, is {head}",
-            remedy=f"take a head node of {own}, e.g. {_EXAMPLES[own]!r}, or an instance type of {head} here",
+            remedy=_remedy(head, own),
             path=path,
             value=name,
             allowed=head,
         )
     ]
+
+
+def _remedy(head: str, own: str) -> str:
+    """ParallelCluster has no operating system for Mac instances, whose architectures have no example."""
+    here = f"an instance type of {head if head in _EXAMPLES else ' or '.join(_EXAMPLES)} here"
+    return f"take a head node of {own}, e.g. {_EXAMPLES[own]!r}, or {here}" if own in _EXAMPLES else f"take {here}"
 
 
 def _architecture(name: str) -> str | None:
