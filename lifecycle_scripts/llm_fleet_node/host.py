@@ -101,6 +101,11 @@ class Host:
         self.changes.append(f"wrote {path}")
         return True
 
+    def remove_drafts(self, path: str) -> None:
+        """Remove what writers of `path` left when they were killed, where all files of its folder are read."""
+        if self.path(path).parent.is_dir():
+            _remove_left_drafts(self.path(path))
+
     def remove(self, path: str) -> bool:
         """Make sure that there is no file `path`; return whether there was."""
         try:

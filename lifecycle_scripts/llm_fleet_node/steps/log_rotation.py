@@ -20,6 +20,8 @@ def _apply(node: Node) -> None:
     host = node.host
     if host.which("logrotate") is None:
         fail(Code.LOG_ROTATION, "there is no program logrotate on this node", final=True)
+    for name in _FILES:
+        host.remove_drafts(f"{FOLDER}/{name}")  # logrotate reads hidden files, too: it would count as another's entry
     disable_dead_entries(host, _FILES)
     patterns = others_patterns(host, _FILES)
     slurm = slurm_entry(host, patterns)

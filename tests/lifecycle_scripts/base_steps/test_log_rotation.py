@@ -59,6 +59,15 @@ def test_daemons_open_their_logs_anew(node: Node, tmp_path: Path) -> None:
     assert applied(STEP, node) == []
 
 
+def test_a_draft_of_a_killed_run_is_no_entry_of_another(node: Node, tmp_path: Path) -> None:
+    STEP.apply(node)
+    gone = 4_194_305  # above the highest pid_max of Linux
+    draft = tmp_path / f"etc/logrotate.d/.llm-fleet-slurm.draft-{gone}"
+    (tmp_path / SLURM).rename(draft)
+    assert applied(STEP, node) == ["wrote /etc/logrotate.d/llm-fleet-slurm"]
+    assert not draft.exists()
+
+
 def test_killed_anywhere_it_converges(tmp_path: Path) -> None:
     assert converges(STEP, with_logrotate, tmp_path) == 2
 
