@@ -16,11 +16,12 @@ record() {
     >>"/srv/drill/calls/${HOSTNAME}${user}.jsonl"
 }
 
-# Says what is played by what was just mounted: the one way in which the node's own steps believe it.
-# Usage: plays_mount TYPE DEVICE TARGET
+# Says what is played by what is about to be mounted: the one way in which the node's own steps believe it. Said before,
+# for a real mount is there whole or not at all: one that is killed must not leave what nothing is known of.
+# Usage: plays_mount TYPE DEVICE FOLDER TARGET
 plays_mount() {
   local number
-  number="$(findmnt --noheadings --output MAJ:MIN --mountpoint "$3" | tail -n 1)"
+  number="$(findmnt --noheadings --output MAJ:MIN --target "$3" | tail -n 1)"
   mkdir -p /run/llm-fleet-drill
-  printf '%s %s %s %s\n' "$3" "${number// /}" "$1" "$2" >>/run/llm-fleet-drill/mounts
+  printf '%s %s %s %s\n' "$4" "${number// /}" "$1" "$2" >>/run/llm-fleet-drill/mounts
 }
