@@ -1,13 +1,11 @@
 """Two clusters on one machine, of the same fleet and with the same addresses, know nothing of each other."""
 
 from drill.cluster import DrillCluster
-from drill.embedded_aws import EmbeddedAws
-from drill.journal import Journal
-from drill.session import open_on, run_folder
+from drill.scenarios.conftest import Deploy
 
 
-def test_two_clusters_do_not_meet(aws: EmbeddedAws, cluster: DrillCluster):
-    with open_on(aws, "train", Journal(run_folder() / "journal.jsonl")) as other:
+def test_two_clusters_do_not_meet(deploy: Deploy, cluster: DrillCluster):
+    with deploy(3) as other:
         other.boot()
         other.bring_up()
         theirs, ours = other.workers[0], cluster.workers[0]
