@@ -43,7 +43,7 @@ class DeployedStacks:
         self.left: tuple[LeftStack, ...] = ()
         """Stacks of the fleet that are not in `names`, in the order in which they can be deleted."""
         self.not_listed: Problem | None = None
-        """Why nobody knows whether there are such stacks."""
+        """Why such stacks could not be looked for."""
         with progress("asking CloudFormation", total=len(names)) as step:
             for name in names:
                 self._ask(clients, name)

@@ -93,8 +93,8 @@ def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned
 def _left(deployed: DeployedStacks) -> Iterator[Toned]:
     problem = deployed.not_listed
     if problem is not None:
-        told = f"not known whether stacks are deployed that the fleet file no longer has: {problem.message}"
-        yield Toned(f"{told}; {problem.remedy} [{problem.code}]", Tone.BAD)
+        unknown = f"not known whether stacks are deployed that the fleet file no longer has: {problem.message}"
+        yield Toned(f"{unknown}; {problem.remedy} [{problem.code}]", Tone.BAD)
     for one in deployed.left:
         yield Toned(_left_in_words(one), Tone.WARNING)
 

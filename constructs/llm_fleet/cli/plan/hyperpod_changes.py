@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.cli.plan.stack_template import StackTemplate, value_at
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
 from llm_fleet.rules.day_two.plan_codes import PlanCode
 
@@ -53,8 +53,9 @@ def _of_cluster(change: ResourceChange, before: Mapping[str, Any], after: Mappin
             continue
         one = _Group(stack=change.stack, name=name, old=old[name], new=group, controller=_is_controller(old, name))
         yield from (*one.resized(), *one.fixed(), *one.kept(), *one.types(), *one.of_nodes(), *one.mounts())
-        if old[name].get("ExecutionRole") == group.get("ExecutionRole"):
-            yield from one.role() if f"InstanceGroups[{index}].ExecutionRole" in change.properties else ()
+        is_replaced = f"InstanceGroups[{index}].ExecutionRole" in change.properties
+        if is_replaced and old[name].get("ExecutionRole") == group.get("ExecutionRole"):
+            yield from one.role()
     for name, group in old.items():
         if name not in new:
             controller = _is_controller(old, name)
@@ -63,7 +64,7 @@ def _of_cluster(change: ResourceChange, before: Mapping[str, Any], after: Mappin
 
 def _provisioning(stack: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
     """Warn of another mode of a cluster that runs; assumption: hyperpod-changes-provisioning-mode"""
-    before, after = (_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
+    before, after = (value_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
     if before != after:
         what = f"NodeProvisioningMode from {before} to {after}: HyperPod may refuse it on a running cluster; another "
         what += "cluster name is safe"
@@ -120,7 +121,7 @@ class _Group:
         (https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html).
         """
         for key in (key for key in _FIXED if self._differs(key)):
-            if key == _NODE_TYPE and _at(self.old, key) is None:
+            if key == _NODE_TYPE and value_at(self.old, key) is None:
                 continue
             what = f"{key} cannot change in place: give the {self._renamed} another name, and it is made anew"
             yield self._change(what, PlanCode.REFUSED, refused=True)
@@ -129,7 +130,7 @@ class _Group:
         """Report what AWS's pages both tell to keep and allow to change."""
         changed = [key for key in _KEPT if self._differs(key)]
         for key in changed:
-            one, two = (_in_words(_at(group, key)) for group in (self.old, self.new))
+            one, two = (_in_words(value_at(group, key)) for group in (self.old, self.new))
             yield self._change(
                 f"{key} from {one} to {two}: HyperPod may refuse it for a group that exists; {self._safe}",
                 PlanCode.REFUSED,
@@ -151,7 +152,7 @@ class _Group:
         https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-cli-command-update-cluster.html:
         types can be added and removed, but "you cannot remove an instance type that has active nodes".
         """
-        before, after = _at(self.old, _TYPES), _at(self.new, _TYPES)
+        before, after = value_at(self.old, _TYPES), value_at(self.new, _TYPES)
         if not (isinstance(before, list) and isinstance(after, list)) or before == after:
             return
         gone = ", ".join(str(one) for one in cast("list[Any]", before) if one not in after)
@@ -196,16 +197,16 @@ class _Group:
         return f"another {self._renamed} name is safe"
 
     def _differs(self, key: str) -> bool:
-        return _at(self.old, key) != _at(self.new, key)
+        return value_at(self.old, key) != value_at(self.new, key)
 
     def _change(self, what: str, code: PlanCode | None = None, *, refused: bool = False) -> GroupChange:
-        told = code.value if code else None
-        return GroupChange(stack=self.stack, group=self.name, what=what, refused=refused, code=told)
+        number = code.value if code else None
+        return GroupChange(stack=self.stack, group=self.name, what=what, refused=refused, code=number)
 
 
 def _is_controller(groups: Mapping[str, Any], name: str) -> bool | None:
     """Tell whether Slurm's controller is in the group; `None` where no group of the template says what it is."""
-    kinds = {group: _at(one, _NODE_TYPE) for group, one in groups.items()}
+    kinds = {group: value_at(one, _NODE_TYPE) for group, one in groups.items()}
     return kinds[name] == "Controller" if any(kinds.values()) else None
 
 
@@ -228,9 +229,3 @@ def _in_words(value: Any) -> str:
 def _count(group: Mapping[str, Any]) -> str:
     count = group.get(_COUNT)
     return f"{count} node{'' if count == 1 else 's'}"
-
-
-def _at(group: Any, path: str) -> Any:
-    for key in path.split("."):
-        group = group.get(key) if isinstance(group, Mapping) else None  # pyright: ignore
-    return group  # pyright: ignore

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_fleet.catalog.lustre import lustre_variant
+from llm_fleet.cli.plan.stack_template import value_at
 
 Properties = Mapping[str, Any]
 _FILE_SYSTEM = "AWS::FSx::FileSystem"
@@ -63,9 +64,9 @@ _NUMBERS = (
 
 def refused_settings(resource_type: str, old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     """Yield what the service refuses of the properties `new` of a resource that has `old` and is changed in place."""
-    for one in _NUMBERS:
-        before, after = (_number(_at(properties, one.path)) for properties in (old, new))
-        if one.type == resource_type and before is not None and after is not None and after < before:
+    for one in (one for one in _NUMBERS if one.type == resource_type):
+        before, after = (_number(value_at(properties, one.path)) for properties in (old, new))
+        if before is not None and after is not None and after < before:
             yield RefusedSetting(why=f"{one.why}: from {before} {one.unit} to {after} {one.unit}")
     if resource_type == _FILE_SYSTEM:
         yield from _storage(old, new)
@@ -88,7 +89,7 @@ def _storage(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     if before is None or after is None or after <= before:
         return
     size = f"from {before} GiB to {after} GiB"
-    if _at(old, f"{_LUSTRE}.DeploymentType") == "SCRATCH_1":
+    if value_at(old, f"{_LUSTRE}.DeploymentType") == "SCRATCH_1":
         yield RefusedSetting(why=f"SCRATCH_1 keeps its size: {size}")
     elif old.get("FileSystemType") == "OPENZFS" and after * 10 < before * 11:
         yield RefusedSetting(why=f"FSx adds a tenth at least to OpenZFS: {size}")
@@ -109,7 +110,7 @@ def _efa(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     Source: document https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html (2026-07)
     assumption: fsx-refuses-another-efa
     """
-    before, after = (_at(properties, f"{_LUSTRE}.EfaEnabled") or False for properties in (old, new))
+    before, after = (value_at(properties, f"{_LUSTRE}.EfaEnabled") or False for properties in (old, new))
     if not isinstance(before, bool) or not isinstance(after, bool):
         return
     if before is not after:
@@ -118,10 +119,11 @@ def _efa(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
             why=f"FSx decides EFA once: it is {words[before]} and would be {words[after]}. Write `efa: "
             f"{str(before).lower()}` for the file system (`efa_enabled={before}` in Python)"
         )
-    if before is not after or not before:
+        return
+    if not before:
         return
     path = f"{_LUSTRE}.PerUnitStorageThroughput"
-    throughputs = [_number(_at(properties, path)) for properties in (old, new)]
+    throughputs = [_number(value_at(properties, path)) for properties in (old, new)]
     if throughputs[0] != throughputs[1]:
         yield RefusedSetting(
             why="FSx does not change the throughput of a file system on SSD with EFA: from "
@@ -133,7 +135,7 @@ def _efa(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
 def _efa_size(old: Properties, new: Properties, throughput: int | None) -> Iterator[RefusedSetting]:
     """Yield a size that a file system with EFA is not grown to."""
     before, after = (_number(properties.get("StorageCapacity")) for properties in (old, new))
-    variant = lustre_variant(str(_at(old, f"{_LUSTRE}.DeploymentType")), str(old.get("StorageType", "SSD")))
+    variant = lustre_variant(str(value_at(old, f"{_LUSTRE}.DeploymentType")), str(old.get("StorageType", "SSD")))
     tier = variant.tier(throughput) if variant else None
     if before is None or after is None or after <= before or tier is None or tier.efa_capacity is None:
         return
@@ -150,19 +152,11 @@ def _metadata(old: Properties, new: Properties) -> Iterator[RefusedSetting]:
     Source: model botocore fsx UpdateFileSystemLustreMetadataConfiguration (Mode)
     """
     path = f"{_LUSTRE}.MetadataConfiguration.Mode"
-    before, after = (_at(properties, path) for properties in (old, new))
+    before, after = (value_at(properties, path) for properties in (old, new))
     if before == "USER_PROVISIONED" and after == "AUTOMATIC":
-        iops = _at(old, f"{_LUSTRE}.MetadataConfiguration.Iops")
+        iops = value_at(old, f"{_LUSTRE}.MetadataConfiguration.Iops")
         why = f"FSx takes no metadata IOPS away: from {iops} IOPS to what it chooses by the size"
         yield RefusedSetting(why=why, certain=False)
-
-
-def _at(properties: Properties, path: str) -> Any:
-    """Return the value at `path`; `None` where there is none, or where only a deployment knows it."""
-    value: Any = properties
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _number(value: object) -> int | None:

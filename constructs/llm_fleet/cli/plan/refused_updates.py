@@ -117,7 +117,7 @@ def _subnets(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resou
         if block is None or change.kind not in (ChangeKind.REPLACED, ChangeKind.ADDED):
             continue
         vpc = _vpc(new, logical_id)
-        if any(changes[id].kind is ChangeKind.REPLACED for id in names_in(vpc) if id in changes):
+        if _is_replaced(vpc, changes):
             continue
         for other, taken in there.items():
             if taken.overlaps(block) and _vpc(old, other) == vpc:
@@ -152,7 +152,7 @@ def _links(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
             continue
         link = new.resources[logical_id]["Properties"]
         system = link.get("FileSystemId")
-        if any(changes[id].kind is ChangeKind.REPLACED for id in names_in(system) if id in changes):
+        if _is_replaced(system, changes):
             continue
         taken = [one for one in there if one.get("FileSystemId") == system and _overlap(one, link)]
         if taken:
@@ -162,6 +162,11 @@ def _links(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
                 "deploy without either, and delete a link that stays by DeleteDataRepositoryAssociation"
             )
             yield RefusedUpdate(stack=new.name, where=change.where, why=why)
+
+
+def _is_replaced(value: object, changes: Mapping[str, ResourceChange]) -> bool:
+    """Return whether `value` names a resource of the stack that is replaced."""
+    return any(changes[id].kind is ChangeKind.REPLACED for id in names_in(value) if id in changes)
 
 
 def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

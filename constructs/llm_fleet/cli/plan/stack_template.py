@@ -80,3 +80,11 @@ def values_in(value: object) -> Iterator[object]:
         inner = cast("list[object]", value)
     for part in inner:
         yield from values_in(part)
+
+
+def value_at(properties: object, path: str) -> Any:
+    """Return the value at `path`, keys with dots between them; `None` where there is none."""
+    value = properties
+    for key in path.split("."):
+        value = cast("Mapping[str, Any]", value).get(key) if isinstance(value, Mapping) else None
+    return value
