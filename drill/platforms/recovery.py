@@ -20,6 +20,8 @@ REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
 _PAUSE = 0.5
 _PATIENCE = 20.0
 """Seconds between a node's being down and its replacement."""
+_HEALING = 180.0
+"""Seconds that the replacement of lost nodes may take after a scenario has failed."""
 
 
 class Recoverable(Protocol):
@@ -95,10 +97,21 @@ class Recovery(AbstractContextManager["Recovery"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None:
+            self._heal_what_was_lost()
         self._end.set()
         self._thread.join()
         if self.error is not None and error is None:
             raise self.error
+
+    def _heal_what_was_lost(self) -> None:
+        """Let the watcher replace the nodes that a failed scenario lost, so that the scenarios after it do not fail."""
+        deadline = time.monotonic() + _HEALING
+        while self.error is None and time.monotonic() < deadline:
+            names = self._cluster.host_names.values()
+            if all(self._cluster.node(name).running for name in names) and not self._down_since:
+                return
+            time.sleep(_PAUSE)
 
     def _watch(self) -> None:
         try:
