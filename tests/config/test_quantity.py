@@ -6,8 +6,8 @@ import pytest
 from pydantic_core import PydanticCustomError
 
 from llm_fleet.config.batch import read_batch
-from llm_fleet.config.quantity import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
 from llm_fleet.config.throughput import read_throughput
+from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
 
 
 @pytest.mark.parametrize(

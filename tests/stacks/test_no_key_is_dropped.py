@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 from tools.synth_environment import ROOT
 
 # `kind` chooses the model.

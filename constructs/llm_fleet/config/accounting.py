@@ -4,11 +4,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import SecretArn, SecurityGroupId
-from llm_fleet.config.wrong_value import wrong_value
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import SecretArn, SecurityGroupId, wrong_value
 
 LOCAL_ACCOUNTING = "local"
 """What a user writes for the HyperPod controller's own database; `in_long_form` reads it as nothing."""

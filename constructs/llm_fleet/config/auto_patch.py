@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.rolling import RollingConfig
 from llm_fleet.rules.terms import OnDrainTimeout, PatchingStrategy
+from llm_fleet.spec.model import FleetModel
 
 _API_ONLY = "CloudFormation cannot set it; set it with `aws sagemaker update-cluster` after the deployment"
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, WithJsonSchema
 
-from llm_fleet.config.wrong_value import wrong_value
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.terms import CapacityUnit
+from llm_fleet.spec.values import wrong_value
 
 _WRITTEN = re.compile(r"(\d+) *(%|nodes?)")
 _UNITS = {"%": CapacityUnit.CAPACITY_PERCENTAGE, "node": CapacityUnit.INSTANCE_COUNT}

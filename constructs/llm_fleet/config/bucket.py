@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
-from llm_fleet.config.values import KeyArn
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import KeyArn
 
 
 class BucketConfig(NamedModel):

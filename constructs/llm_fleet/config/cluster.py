@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 from llm_fleet.config.accounting import FLEET_DATABASE, LOCAL_ACCOUNTING, AnyAccounting
 from llm_fleet.config.choices import Lifecycle, Provisioning
 from llm_fleet.config.group import GroupConfig
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.scripts import ScriptsConfig
-from llm_fleet.config.values import RoleArn
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.model import name_entries
+from llm_fleet.spec.values import RoleArn
 
 
 def _or_words(schema: dict[str, Any]) -> None:

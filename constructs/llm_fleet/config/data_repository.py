@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 class ChangeKind(StrEnum):

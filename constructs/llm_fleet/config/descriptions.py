@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from textwrap import dedent
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 @cache

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field, PrivateAttr
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 _S3 = "s3://"
 

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import SecurityGroupId
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import SecurityGroupId
 
 
 class ExistingFsxConfig(FleetModel):

@@ -11,12 +11,12 @@ from pydantic_core import ErrorDetails
 from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.kinds import KIND, likely_kind
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.network_example import network_of_services
-from llm_fleet.config.shape import bare, field_at, kinds_at, model_at, without_kinds
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.shape import bare, field_at, kinds_at, model_at, without_kinds
 
 _TYPES: Mapping[str, tuple[str, str]] = {
     "int_type": ("a whole number", "write a whole number without quotes, e.g. `4`"),

@@ -8,9 +8,7 @@ from pydantic import Field, model_validator
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.jobs.job import JobConfig
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.monitoring.monitoring import MonitoringConfig
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.people.directory import DirectoryConfig
@@ -22,6 +20,7 @@ from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.config.user import UserConfig
+from llm_fleet.spec.model import FleetModel, name_entries
 
 NO_NETWORK = "none"
 """What a user writes for no network; `build` reads it as nothing."""

@@ -8,11 +8,11 @@ from pydantic import Field
 from llm_fleet.config.data_repository import DataRepositoryConfig
 from llm_fleet.config.existing_fsx import ExistingFsxConfig
 from llm_fleet.config.fsx_backups import FsxBackupsConfig
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.throughput import LustreThroughput
-from llm_fleet.config.values import Gibibytes, KeyArn, LustreGibibytes
 from llm_fleet.rules.lustre_settings import DEFAULT_VERSION, LustreSettings
 from llm_fleet.rules.terms import LustreDeploymentType, LustreStorageType
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Gibibytes, KeyArn, LustreGibibytes
 
 
 class FsxConfig(FleetModel):

@@ -8,10 +8,10 @@ from pydantic import Field, PrivateAttr
 from llm_fleet.catalog.data_file import load
 from llm_fleet.config.auto_patch import AutoPatchConfig
 from llm_fleet.config.choices import Lifecycle, NetworkInterface, Role
-from llm_fleet.config.named import NamedModel
 from llm_fleet.config.schedule import ScheduleConfig
-from llm_fleet.config.values import Gibibytes, InstanceTypeName, KeyArn, RoleArn
 from llm_fleet.rules.terms import DeepHealthCheck, LifecycleHook, NodeType
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Gibibytes, InstanceTypeName, KeyArn, RoleArn
 
 
 def entry_points() -> Mapping[str, str]:

@@ -8,11 +8,10 @@ from pydantic import Field, model_validator
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.config.backups import BackupsConfig
 from llm_fleet.config.existing_home import ExistingHomeConfig
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.open_zfs_volume import OpenZfsVolumeConfig
-from llm_fleet.config.values import Gibibytes, KeyArn, Kibibytes, MegabytesPerSecond
 from llm_fleet.rules.openzfs import OpenZfsSettings
+from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.values import Gibibytes, KeyArn, Kibibytes, MegabytesPerSecond
 
 _DEFAULTS = OpenZfsSettings()
 

@@ -12,8 +12,8 @@ from llm_fleet.config.located import LocatedProblem
 from llm_fleet.config.parallelcluster.raw import is_parallelcluster, no_fleet_file
 from llm_fleet.config.parse import parse
 from llm_fleet.config.read import read_text
-from llm_fleet.config.shape import OWN_KEY, as_written
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.spec.shape import OWN_KEY, as_written
 
 
 def load_fleet(path: Path | str) -> Fleet:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from llm_fleet.config.existing_network import ExistingNetworkConfig
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Days
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Days
 
 
 class NetworkConfig(FleetModel):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 class NeuronConfig(FleetModel):

@@ -8,7 +8,6 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from llm_fleet.config.choices import Removal
 from llm_fleet.config.downloads import DownloadsConfig
-from llm_fleet.config.named import NamedModel, name_entries
 from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.people.slurm_account import SlurmAccountConfig
@@ -17,6 +16,7 @@ from llm_fleet.config.training.short_form import or_environment
 from llm_fleet.config.training.training import TrainingConfig
 from llm_fleet.config.user import UserConfig
 from llm_fleet.rules.terms import NodeReports
+from llm_fleet.spec.model import NamedModel, name_entries
 
 
 class NodeSetupModel(NamedModel):

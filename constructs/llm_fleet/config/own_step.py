@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from llm_fleet.config.choices import Role
-from llm_fleet.config.named import NamedModel
-from llm_fleet.config.values import Seconds
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Seconds
 
 
 class OwnStepConfig(NamedModel):

@@ -6,9 +6,8 @@ from typing import Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.own_step import OwnStepConfig
+from llm_fleet.spec.model import FleetModel, name_entries
 
 
 class OwnStepsConfig(FleetModel):

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 class S3MountConfig(FleetModel):

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.rolling import RollingConfig
+from llm_fleet.spec.model import FleetModel
 
 
 class ScheduleConfig(FleetModel):

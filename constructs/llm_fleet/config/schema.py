@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Days, Gibibytes, KeyArn, SubnetId
 from llm_fleet.rules.slurm_database import DatabaseEngine, SlurmDatabaseSettings
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Days, Gibibytes, KeyArn, SubnetId
 
 _DEFAULTS = SlurmDatabaseSettings()
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import Field, PrivateAttr
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.own_step import OwnStepConfig
 from llm_fleet.config.own_steps import OwnStepsConfig
+from llm_fleet.spec.model import FleetModel
 
 
 class StepsModel(FleetModel):

@@ -8,9 +8,8 @@ from pydantic import Field, model_validator
 from llm_fleet.config.bucket import BucketConfig
 from llm_fleet.config.fsx import FsxConfig
 from llm_fleet.config.home import HomeConfig
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.slurm_database import SlurmDatabaseConfig
+from llm_fleet.spec.model import FleetModel, name_entries
 
 
 class StorageConfig(FleetModel):

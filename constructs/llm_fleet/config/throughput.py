@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, WithJsonSchema
 
-from llm_fleet.config.quantity import Quantity
+from llm_fleet.spec.values import Quantity
 
 _UNITS = {"MB/s/TiB": 1, "MB/s": 1, "GB/s": 1000}
 _QUANTITY = Quantity(noun="throughput", units=_UNITS, example="250 MB/s/TiB")

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
+from llm_fleet.spec.model import NamedModel
 
 
 class UserConfig(NamedModel):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 class CheckpointConfig(FleetModel):

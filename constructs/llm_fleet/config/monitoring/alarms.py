@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.monitoring.chat import SlackConfig, TeamsConfig
 from llm_fleet.config.monitoring.thresholds import ClusterThresholdsConfig
 from llm_fleet.config.services.short_schema import also
 from llm_fleet.config.services.values import TOPIC_ARN, TopicArn
+from llm_fleet.spec.model import FleetModel
 
 
 class ClusterAlarmsConfig(FleetModel):

@@ -5,9 +5,9 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Days
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Days
 
 
 class MetricsConfig(FleetModel):

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.monitoring.alarms import ClusterAlarmsConfig, or_topic
 from llm_fleet.config.monitoring.budget import FleetBudgetConfig
 from llm_fleet.config.monitoring.metrics import MetricsConfig, or_destination
-from llm_fleet.config.values import Days
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Days
 
 
 class MonitoringConfig(FleetModel):

@@ -7,8 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from llm_fleet.catalog.slurm_database import slurm_database_facts
 from llm_fleet.config.accounting import FLEET_DATABASE, MADE_BY_THE_FLEET, MADE_SECRET_ARN, read_word
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import SecretArn, SecurityGroupId
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import SecretArn, SecurityGroupId
 
 
 class SlurmAccountingConfig(FleetModel):

@@ -9,7 +9,6 @@ from pydantic import Field, PrivateAttr, model_validator
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION
 from llm_fleet.catalog.parallelcluster_os import Os
 from llm_fleet.config.accounting import FLEET_DATABASE
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.accounting import AnySlurmAccounting, or_fleet_database
 from llm_fleet.config.parallelcluster.head_node import HeadNodeConfig
@@ -19,8 +18,9 @@ from llm_fleet.config.parallelcluster.queue import QueueConfig
 from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
 from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.parallelcluster.steps import StepsConfig
-from llm_fleet.config.values import Days, PolicyArn
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
+from llm_fleet.spec.model import name_entries
+from llm_fleet.spec.values import Days, PolicyArn
 
 
 class ParallelClusterConfig(NodeSetupModel):

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.parallelcluster.dcv import DcvConfig
 from llm_fleet.config.parallelcluster.instances import Ec2Type
 from llm_fleet.config.parallelcluster.other_words import OF_HEAD
 from llm_fleet.config.parallelcluster.root_volume import RootVolumeConfig, or_size
 from llm_fleet.config.parallelcluster.values import PublicAddress
-from llm_fleet.config.values import SecurityGroupId
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import SecurityGroupId
 
 
 class HeadNodeConfig(FleetModel):

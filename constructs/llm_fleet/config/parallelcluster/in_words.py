@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.parallelcluster.choices import Capacity
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
@@ -13,6 +12,7 @@ from llm_fleet.config.parallelcluster.login_pool import LoginPoolConfig
 from llm_fleet.config.parallelcluster.queue import QueueConfig
 from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model import FleetModel
 
 _MODELS: tuple[type[FleetModel], ...] = (
     QueueConfig,

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from llm_fleet.catalog.ec2_instances import ec2_instance_names
-from llm_fleet.config.named import NamedModel
 from llm_fleet.config.parallelcluster.values import CapacityReservation, PlacementGroup
-from llm_fleet.config.values import Mebibytes
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Mebibytes
 
 
 def _types(schema: dict[str, Any]) -> None:

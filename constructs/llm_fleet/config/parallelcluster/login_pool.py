@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
 from llm_fleet.config.parallelcluster.dcv import DcvConfig
 from llm_fleet.config.parallelcluster.instances import Ec2Type
 from llm_fleet.config.parallelcluster.other_words import OF_HEAD
 from llm_fleet.config.parallelcluster.values import GraceMinutes
-from llm_fleet.config.values import SecurityGroupId
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import SecurityGroupId
 
 
 class LoginPoolConfig(NamedModel):

@@ -5,14 +5,14 @@ from typing import ClassVar, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.parallelcluster.choices import Capacity
 from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
 from llm_fleet.config.parallelcluster.instances import InstancesModel
 from llm_fleet.config.parallelcluster.other_words import OF_QUEUE
 from llm_fleet.config.parallelcluster.root_volume import RootVolumeConfig, or_size
-from llm_fleet.config.values import SecurityGroupId
 from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType
+from llm_fleet.spec.model import name_entries
+from llm_fleet.spec.values import SecurityGroupId
 
 OF_ITS_RESOURCE = (
     "instance_type",

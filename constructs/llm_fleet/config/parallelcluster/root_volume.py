@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.quantity import SIZE
-from llm_fleet.config.values import Gibibytes, MebibytesPerSecond
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import SIZE, Gibibytes, MebibytesPerSecond
 
 
 class RootVolumeConfig(FleetModel):

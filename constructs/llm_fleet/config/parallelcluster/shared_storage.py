@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
 from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.spec.model import NamedModel
 
 
 class SharedStorageConfig(NamedModel):

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.parallelcluster.values import IdleMinutes
 from llm_fleet.rules.parallelcluster.terms import QueueUpdateStrategy, ScalingStrategy
+from llm_fleet.spec.model import FleetModel
 
 
 class SlurmConfig(FleetModel):

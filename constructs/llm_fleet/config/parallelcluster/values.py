@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, SkipValidation, WithJsonSchema
 
-from llm_fleet.config.quantity import IDLE_TIME
-from llm_fleet.config.wrong_value import wrong_value
 from llm_fleet.rules.codes import Code
+from llm_fleet.spec.values import IDLE_TIME, wrong_value
 
 NEVER = "never"
 _NEVER_MINUTES = -1
@@ -114,5 +113,5 @@ PublicAddress = Annotated[
 ]
 """`true`, `false`, or the id of an Elastic IP."""
 
-GraceMinutes = Annotated[int, BeforeValidator(IDLE_TIME.parse), WithJsonSchema(IDLE_TIME.json_schema())]
+GraceMinutes = Annotated[int, IDLE_TIME]
 """Minutes, written as `30 min` or `1 h`."""

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from llm_fleet.catalog.slurm_limits import slurm_limit_facts
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import KeyArn, SecretArn
 from llm_fleet.named_files.regular_file import read_regular_file
 from llm_fleet.rules.people.directory import CERTIFICATE
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import KeyArn, SecretArn
 
 _IDS = slurm_limit_facts()
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
-from llm_fleet.config.quantity import Quantity
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Quantity
 
 _WALL = Quantity(noun="time", units={"min": 1, "h": 60, "days": 1440, "day": 1440}, example="2 days", usual="h")
-WallMinutes = Annotated[int, BeforeValidator(_WALL.parse), WithJsonSchema(_WALL.json_schema())]
+WallMinutes = Annotated[int, _WALL]
 """Minutes, written as `30 min`, `24 h` or `2 days`."""
 
 

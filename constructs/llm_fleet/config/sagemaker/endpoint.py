@@ -7,7 +7,6 @@ from pydantic import Field
 
 from llm_fleet.catalog.endpoint_images import image_kinds
 from llm_fleet.catalog.inference_amis import inference_amis
-from llm_fleet.config.named import NamedModel
 from llm_fleet.config.sagemaker.endpoint_alarms import EndpointAlarmsConfig
 from llm_fleet.config.sagemaker.endpoint_budget import EndpointBudgetConfig
 from llm_fleet.config.sagemaker.endpoint_data_capture import EndpointDataCaptureConfig
@@ -20,7 +19,8 @@ from llm_fleet.config.sagemaker.endpoint_rollout import EndpointRolloutConfig
 from llm_fleet.config.sagemaker.endpoint_scaling import EndpointScalingConfig
 from llm_fleet.config.sagemaker.endpoint_values import TimeToLiveSeconds
 from llm_fleet.config.services.short_schema import or_text
-from llm_fleet.config.values import Days, Gibibytes, Seconds
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Days, Gibibytes, Seconds
 
 
 def _or_kind(schema: dict[str, Any]) -> None:

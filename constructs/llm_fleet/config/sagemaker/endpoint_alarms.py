@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.endpoint_values import Hours
 from llm_fleet.config.services.values import Milliseconds, TopicArn
+from llm_fleet.spec.model import FleetModel
 
 
 class EndpointAlarmsConfig(FleetModel):

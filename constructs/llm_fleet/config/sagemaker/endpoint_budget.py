@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from llm_fleet.catalog.endpoint_operations import budget_facts
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.endpoint_values import Dollars
+from llm_fleet.spec.model import FleetModel
 
 
 class EndpointBudgetConfig(FleetModel):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind
+from llm_fleet.spec.model import FleetModel
 
 
 class EndpointImageConfig(FleetModel):

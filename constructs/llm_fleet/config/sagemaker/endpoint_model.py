@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.services.model import MADE_BY_THE_FLEET
 from llm_fleet.config.services.values import ParameterCount
-from llm_fleet.config.values import KeyArn
 from llm_fleet.rules.sagemaker.endpoint_model import S3_SCHEME, TARBALL_ENDING
 from llm_fleet.rules.sagemaker.endpoint_terms import EndpointModelSource
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import KeyArn
 
 _GATED = "leave it out: SageMaker brings no secret to a container; copy a gated model into a bucket, and write `s3`"
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 class EndpointNeuronConfig(FleetModel):

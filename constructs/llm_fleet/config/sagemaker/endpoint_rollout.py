@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.rollout_word import RolloutWord
-from llm_fleet.config.values import Seconds
 from llm_fleet.rules.sagemaker.rollout_kind import RolloutKind
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Seconds
 
 
 class EndpointRolloutConfig(FleetModel):

@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
-
-from llm_fleet.config.quantity import Quantity
+from llm_fleet.spec.values import Quantity
 
 _HOURS = Quantity(noun="time", units={"hours": 1, "hour": 1, "h": 1, "days": 24, "day": 24}, example="6 hours")
 _DOLLARS = Quantity(noun="sum of money", units={"USD": 1}, example="200 USD")
@@ -15,11 +13,11 @@ _LIFETIME = Quantity(
     usual="hours",
 )
 
-Hours = Annotated[int, BeforeValidator(_HOURS.parse), WithJsonSchema(_HOURS.json_schema())]
+Hours = Annotated[int, _HOURS]
 """Whole hours, written as `6 hours`."""
 
-Dollars = Annotated[int, BeforeValidator(_DOLLARS.parse), WithJsonSchema(_DOLLARS.json_schema())]
+Dollars = Annotated[int, _DOLLARS]
 """Whole US dollars, written as `200 USD`."""
 
-TimeToLiveSeconds = Annotated[int, BeforeValidator(_LIFETIME.parse), WithJsonSchema(_LIFETIME.json_schema())]
+TimeToLiveSeconds = Annotated[int, _LIFETIME]
 """Seconds, written as `4 hours`."""

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
-from llm_fleet.config.values import KeyArn
 from llm_fleet.rules.sagemaker.training_job_terms import InputMode
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import KeyArn
 
 
 class JobChannelConfig(NamedModel):

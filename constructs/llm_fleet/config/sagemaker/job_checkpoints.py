@@ -6,8 +6,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from llm_fleet.catalog.training_jobs import training_job_fact
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import KeyArn
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import KeyArn
 
 
 class JobCheckpointsConfig(FleetModel):

@@ -6,9 +6,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from llm_fleet.config.jobs.smp import SmpConfig
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.training_job_words import OF_DISTRIBUTION
 from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind
+from llm_fleet.spec.model import FleetModel
 
 
 class JobDistributionConfig(FleetModel):

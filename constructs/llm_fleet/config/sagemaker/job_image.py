@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.training_job_words import OF_IMAGE
 from llm_fleet.rules.sagemaker.training_job_terms import TrainingImageKind
+from llm_fleet.spec.model import FleetModel
 
 
 class TrainingImageConfig(FleetModel):

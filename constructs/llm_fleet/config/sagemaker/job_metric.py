@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
+from llm_fleet.spec.model import NamedModel
 
 
 class JobMetricConfig(NamedModel):

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import Field, PrivateAttr
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.named_files.source_folder import read_source
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model import FleetModel
 
 
 class JobSourceConfig(FleetModel):

@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from llm_fleet.catalog.training_jobs import training_job_fact
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Seconds
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Seconds
 
 
 class JobWarmPoolConfig(FleetModel):

@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.watch_checkpoints import CheckpointLayoutConfig
 from llm_fleet.config.sagemaker.watch_conditions import WatchConditionsConfig
 from llm_fleet.config.sagemaker.watch_restart import RestartConfig
 from llm_fleet.config.sagemaker.watch_short_schema import or_layout, or_number
 from llm_fleet.config.sagemaker.watch_values import Minutes
+from llm_fleet.spec.model import FleetModel
 
 
 class JobWatchConfig(FleetModel):

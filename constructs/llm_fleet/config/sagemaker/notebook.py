@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
-from llm_fleet.config.named import NamedModel
 from llm_fleet.config.sagemaker.notebook_values import IdleMinutes, NotebookInstanceName, PlatformName
 from llm_fleet.config.sagemaker.repository import RepositoryConfig
-from llm_fleet.config.values import Gibibytes, KeyArn
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Gibibytes, KeyArn
 
 _FACTS = notebook_facts()
 

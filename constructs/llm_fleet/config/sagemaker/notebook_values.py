@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
-from llm_fleet.config.quantity import Quantity
+from llm_fleet.spec.values import Quantity
 
 NEVER = "never"
 """What a user writes for an instance that nothing stops."""

@@ -7,13 +7,12 @@ from pydantic import Field, model_validator
 
 from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
 from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.sagemaker.notebook_values import IdleMinutes
 from llm_fleet.config.sagemaker.studio_user import StudioUserConfig
 from llm_fleet.config.sagemaker.studio_values import StudioInstanceName
-from llm_fleet.config.values import Gibibytes, KeyArn
 from llm_fleet.rules.sagemaker.studio_terms import StudioSignIn
+from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.values import Gibibytes, KeyArn
 
 _FACTS = studio_facts()
 

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
-from llm_fleet.config.values import RoleArn
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import RoleArn
 
 
 class StudioUserConfig(NamedModel):

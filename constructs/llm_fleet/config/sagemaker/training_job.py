@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from llm_fleet.catalog.training_jobs import training_job_fact
-from llm_fleet.config.named import NamedModel, name_entries
 from llm_fleet.config.sagemaker.job_capacity_retries import JobCapacityRetriesConfig
 from llm_fleet.config.sagemaker.job_channel import JobChannelConfig
 from llm_fleet.config.sagemaker.job_checkpoints import JobCheckpointsConfig
@@ -36,7 +35,8 @@ from llm_fleet.config.sagemaker.training_job_schema import (
 )
 from llm_fleet.config.sagemaker.training_job_words import OF_TRAINING_JOB
 from llm_fleet.config.services.values import TopicArn
-from llm_fleet.config.values import Days, Gibibytes, Seconds
+from llm_fleet.spec.model import NamedModel, name_entries
+from llm_fleet.spec.values import Days, Gibibytes, Seconds
 
 
 class TrainingJobConfig(NamedModel):

@@ -3,9 +3,9 @@
 from typing import Any
 
 from llm_fleet.catalog.training_instances import training_instances
-from llm_fleet.config.quantity import SECONDS
 from llm_fleet.config.services.short_schema import also
 from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind, TrainingImageKind
+from llm_fleet.spec.values import SECONDS
 
 
 def training_instance_schema(schema: dict[str, Any]) -> None:

@@ -5,8 +5,6 @@ from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.sagemaker.watch_checkpoints import CheckpointLayoutConfig
 from llm_fleet.config.sagemaker.watch_conditions import WatchConditionsConfig
 from llm_fleet.config.sagemaker.watch_restart import RestartConfig
@@ -14,6 +12,7 @@ from llm_fleet.config.sagemaker.watch_short_schema import or_layout, or_number
 from llm_fleet.config.sagemaker.watch_values import Minutes
 from llm_fleet.config.sagemaker.watched_jobs import WatchedJobsConfig
 from llm_fleet.config.services.values import TopicArn
+from llm_fleet.spec.model import FleetModel, name_entries
 
 
 class WatchConfig(FleetModel):

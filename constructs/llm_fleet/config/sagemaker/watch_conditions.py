@@ -5,12 +5,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.sagemaker.watch_loss_spike import LossSpikeConfig
 from llm_fleet.config.sagemaker.watch_not_a_number import NotANumberConfig
 from llm_fleet.config.sagemaker.watch_short_schema import or_metric
 from llm_fleet.config.sagemaker.watch_stall import StallConfig
 from llm_fleet.config.sagemaker.watch_throughput_drop import ThroughputDropConfig
+from llm_fleet.spec.model import FleetModel
 
 
 class WatchConditionsConfig(FleetModel):

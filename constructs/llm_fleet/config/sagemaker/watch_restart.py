@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Seconds
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Seconds
 
 
 class RestartConfig(FleetModel):

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
-from llm_fleet.config.values import KeyArn, RoleArn
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import KeyArn, RoleArn
 
 
 class WatchedJobsConfig(NamedModel):

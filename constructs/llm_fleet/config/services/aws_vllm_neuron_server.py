@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from llm_fleet.config.services.vllm_server import NxdVllmServerConfig
-from llm_fleet.config.values import Seconds
 from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.spec.values import Seconds
 
 
 class AwsVllmNeuronServerConfig(NxdVllmServerConfig):

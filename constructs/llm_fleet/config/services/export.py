@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.services.model import ServedModelConfig
 from llm_fleet.config.services.short_schema import or_text
 from llm_fleet.config.services.values import NeuronInstanceName
+from llm_fleet.spec.model import FleetModel
 
 
 class ExportConfig(FleetModel):

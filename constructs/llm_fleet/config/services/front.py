@@ -6,10 +6,10 @@ from typing import ClassVar
 from pydantic import Field
 
 from llm_fleet.catalog.inference_front import front_facts
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.services.jwt import JwtConfig
-from llm_fleet.config.values import Seconds, SecretArn
 from llm_fleet.rules.inference.terms import Authentication
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Seconds, SecretArn
 
 
 class FrontConfig(FleetModel):

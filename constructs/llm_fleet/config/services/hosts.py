@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.values import Gibibytes
 from llm_fleet.rules.inference.terms import Capacity
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Gibibytes
 
 
 class HostsConfig(FleetModel):

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.services.alarms import AlarmsConfig
 from llm_fleet.config.services.front import FrontConfig
@@ -15,6 +14,7 @@ from llm_fleet.config.services.scaling import ScalingConfig
 from llm_fleet.config.services.server import ServerConfig
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model import FleetModel
 
 _MODELS: tuple[type[FleetModel], ...] = (
     NetworkConfig,

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.rules.inference.terms import ClaimFormat
+from llm_fleet.spec.model import FleetModel
 
 
 class JwtClaimConfig(FleetModel):

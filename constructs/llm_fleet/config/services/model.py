@@ -6,15 +6,15 @@ from typing import ClassVar
 
 from pydantic import Field, PrivateAttr
 
-from llm_fleet.config.model import FleetModel
 from llm_fleet.config.services.model_shape import ShapeConfig
-from llm_fleet.config.values import Gibibytes, KeyArn, SecretArn
 from llm_fleet.named_files.hugging_face_config import read_shape
 from llm_fleet.rules.inference.model import S3_SCHEME
 from llm_fleet.rules.inference.model_shape import ModelNumbers, known_shape
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Gibibytes, KeyArn, SecretArn
 
 MADE_BY_THE_FLEET = "made-by-the-fleet"
 """Stands for the name of a bucket that only the deployment knows."""

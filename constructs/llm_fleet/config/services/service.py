@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.named import NamedModel
 from llm_fleet.config.services.alarms import AlarmsConfig
 from llm_fleet.config.services.export import ExportConfig
 from llm_fleet.config.services.front import FrontConfig
@@ -19,8 +18,9 @@ from llm_fleet.config.services.short_schema import or_capacity, or_kind, or_text
 from llm_fleet.config.services.sidecar_images import SidecarImagesConfig
 from llm_fleet.config.services.tgi_server import TgiServerConfig
 from llm_fleet.config.services.values import NeuronInstanceName
-from llm_fleet.config.values import Days, Seconds
 from llm_fleet.rules.inference.terms import Capacity, ServerKind
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.values import Days, Seconds
 
 
 class ServiceConfig(NamedModel):

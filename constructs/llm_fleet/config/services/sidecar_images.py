@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from llm_fleet.catalog.inference_sight import collector_facts, neuron_health_facts
-from llm_fleet.config.model import FleetModel
+from llm_fleet.spec.model import FleetModel
 
 
 class SidecarImagesConfig(FleetModel):

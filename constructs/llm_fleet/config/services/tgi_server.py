@@ -6,8 +6,8 @@ from pydantic import Field
 
 from llm_fleet.config.services.server import ServerConfig
 from llm_fleet.config.services.values import BodyBytes
-from llm_fleet.config.values import Seconds
 from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.spec.values import Seconds
 
 
 class TgiServerConfig(ServerConfig):

@@ -2,11 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from llm_fleet.catalog.neuron_devices import neuron_instance_names
-from llm_fleet.config.quantity import Quantity
-from llm_fleet.config.text_form import TextForm
+from llm_fleet.spec.values import Quantity, TextForm
 
 _PARAMETERS = Quantity(
     noun="number of parameters", units={"parameters": 1, "M": 10**6, "B": 10**9}, example="8 B", usual="B"
@@ -15,13 +14,13 @@ _BODY = Quantity(noun="size", units={"bytes": 1, "KiB": 1024, "MiB": 1024**2}, e
 
 _WAIT = Quantity(noun="time", units={"ms": 1, "s": 1000, "min": 60_000}, example="10 s", usual="s")
 
-Milliseconds = Annotated[int, BeforeValidator(_WAIT.parse), WithJsonSchema(_WAIT.json_schema())]
+Milliseconds = Annotated[int, _WAIT]
 """Milliseconds, written as `10 s` or `800 ms`."""
 
-ParameterCount = Annotated[int, BeforeValidator(_PARAMETERS.parse), WithJsonSchema(_PARAMETERS.json_schema())]
+ParameterCount = Annotated[int, _PARAMETERS]
 """A number of weights, written as `8 B`: billions, as in the names of models."""
 
-BodyBytes = Annotated[int, BeforeValidator(_BODY.parse), WithJsonSchema(_BODY.json_schema())]
+BodyBytes = Annotated[int, _BODY]
 """Bytes of a request, written as `2 MiB`."""
 
 
@@ -38,5 +37,5 @@ TOPIC_ARN = TextForm(
     example="arn:aws:sns:us-west-2:111122223333:pager",
 )
 
-TopicArn = Annotated[str, BeforeValidator(TOPIC_ARN.parse), WithJsonSchema(TOPIC_ARN.json_schema())]
+TopicArn = Annotated[str, TOPIC_ARN]
 """The ARN of an SNS topic."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from llm_fleet.config.named import NamedModel
 from llm_fleet.rules.training.terms import EnvironmentUse
+from llm_fleet.spec.model import NamedModel
 
 
 class EnvironmentConfig(NamedModel):

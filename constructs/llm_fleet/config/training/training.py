@@ -5,11 +5,10 @@ from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import name_entries
 from llm_fleet.config.training.compile_cache import CompileCacheConfig
 from llm_fleet.config.training.environments import AnyEnvironment
-from llm_fleet.config.values import SecretArn
+from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.values import SecretArn
 
 
 class TrainingConfig(FleetModel):

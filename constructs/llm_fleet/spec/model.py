@@ -1,9 +1,9 @@
 """What all models of the fleet file have in common."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 
 class FleetModel(BaseModel):
@@ -38,3 +38,28 @@ class FleetModel(BaseModel):
     def keys(cls) -> list[str]:
         """Return every key that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+class NamedModel(FleetModel):
+    """An entry of a mapping whose key is its name, so that no name is written twice."""
+
+    _name: str = PrivateAttr(default="")
+
+    @property
+    def name(self) -> str:
+        """The key that it stands under."""
+        return self._name
+
+    def called(self, name: str) -> None:
+        """Take `name`; for the mapping that holds this entry, once it is read."""
+        self._name = name
+
+
+_Entry = TypeVar("_Entry", bound=NamedModel)
+
+
+def name_entries(entries: Mapping[str, _Entry]) -> Mapping[str, _Entry]:
+    """Tell each entry its key."""
+    for name, entry in entries.items():
+        entry.called(name)
+    return entries

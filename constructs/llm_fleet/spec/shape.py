@@ -9,9 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from llm_fleet.config.model import FleetModel
-from llm_fleet.config.named import NamedModel
 from llm_fleet.rules.problem import PathPart
+from llm_fleet.spec.model import FleetModel, NamedModel
 
 OWN_KEY = "(its key)"
 

@@ -1,0 +1,248 @@
+"""The types of single values: numbers with a unit, ids and ARNs.
+
+`Annotated[int, SECONDS]` is the type of a field whose user writes `30 min` in a fleet file and `1800` in Python;
+`Annotated[str, KEY_ARN]` is text of one form, checked in both. The JSON Schema follows from the same object.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from llm_fleet.catalog.instances import instances
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import nearest
+
+
+def wrong_value(code: Code, message: str, *, remedy: str, allowed: str = "") -> PydanticCustomError:
+    """Return the error to raise from a validator; `explain` turns it into a `Problem` again."""
+    told = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy}
+    return PydanticCustomError("fleet", "{message}", told)
+
+
+_WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)", re.ASCII)
+_BARE = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quantity:
+    """One kind of quantity: its units by what they count in the unit that the API takes. Metadata of an `int`."""
+
+    noun: str
+    units: Mapping[str, int]
+    """The first is the API's own, and worth 1."""
+    example: str
+    usual: str = ""
+    """The unit that who forgets it most likely means. Default: the API's own."""
+
+    def parse(self, written: Any) -> int:
+        """Return `written` in the API's unit; a bare number is refused with the unit offered."""
+        amount, unit = self._amount_and_unit(written)
+        number = amount * self.units[unit]
+        own = next(iter(self.units))
+        if number != number.to_integral_value():
+            raise wrong_value(
+                Code.QUANTITY,
+                f"{written} is {number.normalize():f} {own}, which is no whole number",
+                allowed=f"a whole number of {own}",
+                remedy=f"write it in {own}, e.g. `{max(1, int(number))} {own}`",
+            )
+        return int(number)
+
+    def _amount_and_unit(self, written: Any) -> tuple[Decimal, str]:
+        if isinstance(written, int | float) and not isinstance(written, bool):
+            raise self._no_unit(str(written))
+        if not isinstance(written, str):
+            raise self._refusal(f"a {self.noun} is text with a number and a unit", f"write e.g. `{self.example}`")
+        text = written.strip()
+        if _BARE.fullmatch(text):
+            raise self._no_unit(text)
+        match = _WRITTEN.fullmatch(text)
+        if match is None:
+            raise self._refusal(f"this is no {self.noun}", f"write e.g. `{self.example}`")
+        amount, unit = match.groups()
+        if unit not in self.units:
+            offer = nearest(unit, self.units) or _TWINS.get(unit.casefold())
+            right = f"`{amount} {offer}`" if offer in self.units else f"`{self.example}`"
+            raise self._refusal(f"{unit} is no unit of a {self.noun} here", f"write e.g. {right}")
+        return Decimal(amount), unit
+
+    def _no_unit(self, number: str) -> Exception:
+        unit = self.usual or next(iter(self.units))
+        # Nothing that is asked for is of size nought: with its unit it would be refused for that.
+        right = f"write `{number} {unit}`" if Decimal(number) else f"write e.g. `{self.example}`"
+        return self._refusal(f"a {self.noun} needs its unit", right)
+
+    def _refusal(self, message: str, remedy: str) -> Exception:
+        allowed = f"a number and one of {', '.join(self.units)}, e.g. `{self.example}`"
+        return wrong_value(Code.QUANTITY, message, allowed=allowed, remedy=remedy)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what an editor needs to know of it."""
+        units = "|".join(re.escape(unit) for unit in self.units)
+        return {"type": "string", "pattern": rf"^\d+(\.\d+)? *({units})$", "examples": [self.example]}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let a fleet file have the text with its unit, and Python the number."""
+        number = handler(source)
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.no_info_before_validator_function(self.parse, number), python_schema=number
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return what an editor needs to know of it."""
+        return self.json_schema()
+
+
+_TWINS = {
+    "gb": "GiB",
+    "tb": "TiB",
+    "g": "GiB",
+    "t": "TiB",
+    "sec": "s",
+    "seconds": "s",
+    "m": "min",
+    "minutes": "min",
+    "hour": "h",
+    "hours": "h",
+    "d": "days",
+}
+"""What people write for a unit that has another name here."""
+
+SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1024}, example="500 GiB")
+
+LUSTRE_SIZE = Quantity(noun="size", units={"GiB": 1, "TiB": 1000}, example="4800 GiB")
+"""FSx sells 1.2 TiB where it means 1200 GiB: for Lustre, a TiB is a thousand GiB in the user guide and the console."""
+
+RECORD_SIZE = Quantity(noun="size", units={"KiB": 1, "MiB": 1024}, example="128 KiB")
+
+RATE = Quantity(noun="throughput", units={"MB/s": 1, "GB/s": 1000}, example="320 MB/s")
+
+SECONDS = Quantity(
+    noun="time",
+    units={"s": 1, "min": 60, "h": 3600, "days": 86400, "day": 86400},
+    example="30 min",
+)
+
+DAYS = Quantity(noun="time", units={"days": 1, "day": 1}, example="30 days")
+
+MEMORY = Quantity(noun="size", units={"MiB": 1, "GiB": 1024}, example="480 GiB", usual="GiB")
+
+RATE_OF_VOLUME = Quantity(noun="throughput", units={"MiB/s": 1}, example="250 MiB/s")
+"""EBS counts in MiB, where FSx counts in MB."""
+
+IDLE_TIME = Quantity(noun="time", units={"min": 1, "h": 60}, example="10 min")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextForm:
+    """One kind of text by its form. Metadata of a `str`."""
+
+    noun: str
+    pattern: str
+    example: str
+
+    def parse(self, written: Any) -> Any:
+        """Return `written`; refuse text of another form. What is no text is left for pydantic to refuse."""
+        if not isinstance(written, str) or re.fullmatch(self.pattern, written):
+            return written
+        raise wrong_value(
+            Code.TEXT_FORM,
+            f"this is not {self.noun}",
+            allowed=f"text of the form of `{self.example}`",
+            remedy=f"write it whole, e.g. `{self.example}`",
+        )
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what an editor needs to know of it."""
+        return {"type": "string", "pattern": f"^{self.pattern}$", "examples": [self.example]}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check the form in fleet file and Python alike."""
+        return core_schema.no_info_before_validator_function(self.parse, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return what an editor needs to know of it."""
+        return self.json_schema()
+
+
+_ARN = "arn:aws[a-z-]*"
+KEY_ARN = TextForm(
+    noun="the ARN of a KMS key",
+    pattern=f"{_ARN}:kms:[a-z0-9-]+:[0-9]{{12}}:key/[A-Za-z0-9-]+",
+    example="arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef",
+)
+"""Of the key itself: IAM knows no alias, so that a role could not be let use it."""
+ROLE_ARN = TextForm(
+    noun="the ARN of an IAM role",
+    pattern=f"{_ARN}:iam::[0-9]{{12}}:role/[A-Za-z0-9_+=,.@/-]+",
+    example="arn:aws:iam::111122223333:role/hyperpod-nodes",
+)
+POLICY_ARN = TextForm(
+    noun="the ARN of a managed policy",
+    pattern=f"{_ARN}:iam::([0-9]{{12}}|aws):policy/[A-Za-z0-9_+=,.@/-]+",
+    example="arn:aws:iam::111122223333:policy/boundary",
+)
+SECRET_ARN = TextForm(
+    noun="the ARN of a Secrets Manager secret",
+    pattern=f"{_ARN}:secretsmanager:[a-z0-9-]+:[0-9]{{12}}:secret:[A-Za-z0-9/_+=.@-]+",
+    example="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
+)
+SUBNET_ID = TextForm(
+    noun="the id of a subnet", pattern="subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})", example="subnet-0123456789abcdef0"
+)
+SECURITY_GROUP_ID = TextForm(noun="the id of a security group", pattern="sg-[0-9a-z]+", example="sg-0123456789abcdef0")
+
+Gibibytes = Annotated[int, SIZE]
+"""GiB, written as `500 GiB` or `1 TiB`."""
+
+Kibibytes = Annotated[int, RECORD_SIZE]
+"""KiB, written as `128 KiB` or `1 MiB`."""
+
+LustreGibibytes = Annotated[int, LUSTRE_SIZE]
+"""GiB, written as `4800 GiB` or, as FSx does, `4.8 TiB`."""
+
+MegabytesPerSecond = Annotated[int, RATE]
+"""MB/s, written as `320 MB/s` or `24 GB/s`."""
+
+MebibytesPerSecond = Annotated[int, RATE_OF_VOLUME]
+"""MiB/s, written as `250 MiB/s`."""
+
+Mebibytes = Annotated[int, MEMORY]
+"""MiB, written as `480 GiB`."""
+
+Seconds = Annotated[int, SECONDS]
+"""Seconds, written as `300 s`, `30 min`, `24 h` or `2 days`."""
+
+Days = Annotated[int, DAYS]
+"""Days, written as `30 days`."""
+
+
+def _instance_type_schema(schema: dict[str, Any]) -> None:
+    schema["enum"] = sorted(instances())
+
+
+InstanceTypeName = Annotated[str, Field(json_schema_extra=_instance_type_schema)]
+"""An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
+
+KeyArn = Annotated[str, KEY_ARN]
+"""The ARN of a KMS key."""
+
+RoleArn = Annotated[str, ROLE_ARN]
+"""The ARN of an IAM role."""
+
+PolicyArn = Annotated[str, POLICY_ARN]
+"""The ARN of a managed policy."""
+
+SecretArn = Annotated[str, SECRET_ARN]
+"""The ARN of a Secrets Manager secret."""
+
+SecurityGroupId = Annotated[str, SECURITY_GROUP_ID]
+"""The id of a security group."""
+
+SubnetId = Annotated[str, SUBNET_ID]
+"""The id of a subnet."""
