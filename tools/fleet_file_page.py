@@ -45,12 +45,12 @@ def _mappings(place: _Place, node: dict[str, Any], definitions: dict[str, Any]) 
     yield place
     for key, value in node["properties"].items():
         here = f"{place.path}.{key}" if place.path else key
-        for name, suffix in _inner(value):
+        for name, suffix in _inner(value, definitions):
             kind = definitions[name]["properties"].get("kind", {}).get("const", place.kind)
             yield from _mappings(_Place(path=here + suffix, name=name, kind=kind), definitions[name], definitions)
 
 
-def _inner(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _inner(value: dict[str, Any], definitions: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the definitions that a value refers to, with what stands for a name or an index in the path."""
     entries = value.get("additionalProperties")
     places: list[tuple[dict[str, Any], str]] = [
@@ -61,7 +61,7 @@ def _inner(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for place, suffix in places:
         for arm in _arms(place):
             name = arm.get("$ref", "").rpartition("/")[2]
-            if name.endswith("Config"):
+            if name in definitions and "properties" in definitions[name]:
                 yield name, suffix
 
 

@@ -7,13 +7,16 @@ from typing import Any, cast
 from llm_fleet.config.descriptions import descriptions
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.spec import SHORTHAND
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def fleet_schema() -> dict[str, Any]:
     """Return the schema, made from the models."""
-    schema = cast(dict[str, Any], _tidy(Fleet.model_json_schema(by_alias=True)))
+    made = Fleet.model_json_schema(by_alias=True)
+    short = {f"#/$defs/{name}": definition.pop(SHORTHAND, []) for name, definition in made["$defs"].items()}
+    schema = cast(dict[str, Any], _tidy(_with_shorthand(made, short)))
     for model in _models(FleetModel):
         node = schema if model is Fleet else schema["$defs"].get(model.__name__)
         if node is not None:
@@ -30,7 +33,8 @@ def _models(root: type[FleetModel]) -> Iterator[type[FleetModel]]:
 def _describe(model: type[FleetModel], node: dict[str, Any]) -> None:
     """Give each key what the model says it is for."""
     for attribute, text in descriptions(model).items():
-        node["properties"][model.key_of(attribute)]["description"] = text
+        if (key := model.key_of(attribute)) in node["properties"]:
+            node["properties"][key]["description"] = text
     required = node.get("required", [])
     # What must be there stands first, whichever base of the model it comes from.
     node["properties"] = dict(sorted(node["properties"].items(), key=lambda entry: entry[0] not in required))
@@ -39,6 +43,20 @@ def _describe(model: type[FleetModel], node: dict[str, Any]) -> None:
 def schema_text() -> str:
     """Return the schema as `schema/fleet.schema.json` has it."""
     return json.dumps(fleet_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _with_shorthand(node: Any, short: Mapping[str, list[dict[str, Any]]]) -> Any:
+    """Return `node` with what may stand for a mapping beside each reference to it."""
+    if isinstance(node, list):
+        return [_with_shorthand(item, short) for item in cast(list[Any], node)]
+    if not isinstance(node, Mapping):
+        return node
+    mapping = {key: _with_shorthand(value, short) for key, value in cast(Mapping[str, Any], node).items()}
+    arms = mapping.get("anyOf", [{"$ref": mapping["$ref"]}] if "$ref" in mapping else [])
+    beside = [each for arm in arms for each in short.get(arm.get("$ref", ""), [])]
+    if not beside:
+        return mapping
+    return {**{key: value for key, value in mapping.items() if key != "$ref"}, "anyOf": [*arms, *beside]}
 
 
 def _tidy(node: Any) -> Any:

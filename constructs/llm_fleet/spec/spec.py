@@ -1,0 +1,303 @@
+"""The core of every description: one class is the construct's argument, the fleet file's mapping and what rules read.
+
+A thing is described once, as a subclass of `Spec`:
+
+    class WarmPool(Spec):
+        '''Instances that stay for the next job.'''
+
+        keep_alive_seconds: Annotated[Seconds, SHORTHAND, Field(alias="keep", examples=["30 min"])]
+        '''For how long after the job's end.'''
+        cap_seconds: Annotated[Seconds, Field(alias="cap")] = training_job_fact("warm_pool")["cap_seconds"]
+        '''For how long at most. Default: `1 h`.'''
+
+- **Python** writes `WarmPool(keep_alive_seconds=1800)`: attribute names, numbers in the unit of the API. A value of a
+  wrong type raises `FleetError` where it is written.
+- **A fleet file** writes `warm_pool: {keep: 30 min}`, or `warm_pool: 30 min` for the field with `SHORTHAND`: aliases
+  and units. `fleet_file`'s loader reports what is wrong with the line.
+- **Rules** get the same object from both. The construct and the fleet file's checks call them, so a `Spec` knows none.
+- **Schema, editor completion and pages** follow from the annotations, and from the text below each attribute.
+
+What a field can carry, all in `Annotated[…]`:
+
+| metadata | what it does |
+|---|---|
+| `Field(alias=…)` | the key in a fleet file. Default: the attribute's name |
+| `Field(examples=[…])` | what schema and remedies show; a required field needs one |
+| a `Quantity`, a `TextForm` (`spec/values.py`) | unit, or form of text |
+| `Within(limit=…, code=…, what=…)` | a range: `rules.fields.check_fields` reports it, the schema has the bounds |
+| `SHORTHAND` | a single value in a fleet file stands for the mapping with this key |
+| an enum or `Literal` as the type | a choice of words |
+| `PYTHON_ONLY` as the alias | no key of a fleet file, e.g. the id of a resource that a fleet makes itself |
+| `OWN_KEY` as the alias | the key under which the mapping stands, e.g. `name` |
+
+An alias stands in `Annotated`, not behind the equals sign: type checkers would take it for the argument's name.
+
+A class can have `switch = True` (`spot: true` stands for the mapping with its defaults), `other_words` (remedies for
+keys that people bring from elsewhere), and its own `from_shorthand` where one value stands for several keys.
+
+What names other parts of a fleet (a bucket under `storage`) is no part of the thing: Python gives the construct the
+object. The fleet file's own subclass adds those keys, and resolves them (`config/sagemaker/training_job.py`).
+
+Two CDK facts shape the code. A token may stand for any value of a field, so in Python each field lets one pass. And a
+fleet file is validated as JSON, where strict typing takes lists for tuples and words for choices.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args, get_origin
+
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.shape import OWN_KEY, bare
+from llm_fleet.spec.values import Quantity
+
+SHORTHAND = "shorthand"
+"""Metadata of the field that a single value in a fleet file stands for."""
+PYTHON_ONLY = "(in Python)"
+"""How the alias of a field begins that a fleet file does not have; no key that is written without quotes does."""
+_HIDDEN = "("
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Within:
+    """The range of a number, as metadata of its field."""
+
+    limit: Limit
+    code: AnyCode
+    what: str
+    """What messages call it, e.g. `the volume`."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Offer editors the bounds of a plain number; text with a unit has a pattern."""
+        node = handler(schema)
+        for arm in node.get("anyOf", [node]):
+            if arm.get("type") == "integer":
+                arm |= {} if self.limit.minimum is None else {"minimum": self.limit.minimum}
+                arm |= {} if self.limit.maximum is None else {"maximum": self.limit.maximum}
+        return node
+
+
+_Other = TypeVar("_Other", bound="Spec")
+
+
+class Spec(FleetModel):
+    """The description of one thing; see the module's text."""
+
+    switch: ClassVar[bool] = False
+    """Whether `true` in a fleet file stands for the mapping with its defaults, and `false` for none."""
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **given: Any) -> None:
+            """Take attribute names, as Python has them. Raise `FleetError` for each value of a wrong type."""
+            try:
+                self.__pydantic_validator__.validate_python(given, self_instance=self, by_alias=False, by_name=True)
+            except ValidationError as error:
+                found = [_explain(type(self), each) for each in error.errors(include_url=False)]
+                raise FleetError(found, subject=type(self).__name__) from None
+
+        # Pydantic then makes the nested mappings of a fleet file without this, and reports all errors together.
+        __init__.__pydantic_base_init__ = True
+
+    def narrowed(self, to: type[_Other], **changes: Any) -> _Other:
+        """Return the part of it that `to`, a class that it is derived from, describes, with `changes`."""
+        return to.model_construct(**{**{name: getattr(self, name) for name in to.model_fields}, **changes})
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return every key that the mapping of a fleet file may have."""
+        keys = [field.alias or name for name, field in cls.model_fields.items()]
+        return [key for key in keys if not key.startswith(_HIDDEN)]
+
+    @classmethod
+    def shorthand_field(cls) -> str | None:
+        """Return the attribute that a single value stands for; `None` where none may stand there."""
+        return next((name for name, field in cls.model_fields.items() if SHORTHAND in field.metadata), None)
+
+    @classmethod
+    def from_shorthand(cls, written: Any) -> Any:
+        """Return the mapping that `written` stands for; what is no shorthand is returned as it is."""
+        if cls.switch and isinstance(written, bool):
+            return {} if written else None
+        name = cls.shorthand_field()
+        if name is not None and isinstance(written, _may_stand_for(cls.model_fields[name])):
+            return written if isinstance(written, bool) else {cls.key_of(name): written}
+        return written
+
+    @classmethod
+    def shorthand_schemas(cls) -> list[dict[str, Any]]:
+        """Return what `from_shorthand` reads beside the field of the shorthand and the switch."""
+        return [{"type": "boolean"}] if cls.switch else []
+
+    @classmethod
+    def in_python(cls) -> str:
+        """Return how one is written in Python, for remedies."""
+        required = [name for name, field in cls.model_fields.items() if field.is_required()]
+        shorthand = cls.shorthand_field()
+        names = required or ([shorthand] if shorthand and not cls.switch else [])
+        return f"{cls.__name__}({', '.join(f'{name}=…' for name in names)})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let a CDK token stand for the value of any field, in Python."""
+        schema = handler(source)
+        fields: Any = schema
+        while fields["type"] != "model-fields":
+            fields = fields["schema"]
+        for field in fields["fields"].values():
+            holder = field["schema"] if field["schema"]["type"] == "default" else field
+            inner = holder["schema"]
+            holder["schema"] = core_schema.json_or_python_schema(
+                json_schema=inner, python_schema=core_schema.no_info_wrap_validator_function(_or_token, inner)
+            )
+        return schema
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Leave out what a fleet file does not have; `config.schema` puts the shorthand where it may stand."""
+        reference = handler(schema)
+        node = handler.resolve_ref_schema(reference)
+        node["properties"] = {key: each for key, each in node["properties"].items() if not key.startswith(_HIDDEN)}
+        required = [key for key in node.pop("required", []) if not key.startswith(_HIDDEN)]
+        node |= {"required": required} if required else {}
+        name = cls.shorthand_field()
+        short = [] if name is None else [_only_form(node["properties"][cls.key_of(name)])]
+        node[SHORTHAND] = [*short, *cls.shorthand_schemas()]
+        return reference
+
+
+def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> Any:
+    """Return `written`, of a fleet file, with the shorthand of each `Spec` in `annotation` written out, and its key."""
+    inner = bare(annotation)
+    if isinstance(inner, type) and issubclass(inner, FleetModel):
+        mapping = inner.from_shorthand(written) if issubclass(inner, Spec) else written
+        if not isinstance(mapping, dict):
+            return mapping
+        types = {field.alias or name: field.annotation for name, field in inner.model_fields.items()}
+        entries = cast("dict[str, Any]", mapping)
+        hidden = {key for key in types if key.startswith(_HIDDEN) and (key, entries.get(key)) != (OWN_KEY, own_key)}
+        # In quotes where a user wrote what is no key of a fleet file, so that pydantic does not know it.
+        long = {
+            f"'{key}'" if key in hidden else key: in_long_form(types.get(key), value) for key, value in entries.items()
+        }
+        return {**long, OWN_KEY: own_key} if OWN_KEY in types and own_key is not None else long
+    if get_origin(inner) is Mapping and isinstance(written, dict):
+        of = get_args(inner)[1]
+        return {key: in_long_form(of, each, key) for key, each in cast("dict[str, Any]", written).items()}
+    if get_origin(inner) is tuple and isinstance(written, list):
+        return [in_long_form(get_args(inner)[0], each) for each in cast("list[Any]", written)]
+    return written
+
+
+def _or_token(value: Any, validate: Callable[[Any], Any]) -> Any:
+    return value if is_unresolved(value) else validate(value)
+
+
+def _may_stand_for(field: FieldInfo) -> tuple[type, ...]:
+    """Return the classes of values that may stand for `field`; a bare number may for one whose unit was forgotten."""
+    if any(isinstance(each, Quantity) for each in field.metadata):
+        return (str, int, float)
+    return (int,) if bare(field.annotation) is int else (str,)
+
+
+def _only_form(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the form of one key's value without what is said of the key, and without its `null`."""
+    arms: list[dict[str, Any]] = [arm for arm in node.get("anyOf", [node]) if arm.get("type") != "null"]
+    about = {key: value for key, value in node.items() if key == "examples"}
+    return {**{key: value for key, value in arms[0].items() if key not in ("title", "default")}, **about}
+
+
+_WANTED: Mapping[str, str] = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "True or False",
+    "mapping_type": "a mapping",
+    "dict_type": "a mapping",
+    "tuple_type": "a tuple",
+}
+"""By pydantic's type of error: what must stand there in Python."""
+
+
+def _explain(spec: type[Spec], error: ErrorDetails) -> Problem:
+    """Return the problem behind one of pydantic's errors of a value in Python, by attribute names."""
+    path: tuple[PathPart, ...] = tuple(error["loc"])
+    given = error["input"]
+    match error["type"]:
+        case "fleet":
+            return _of_reader(error).under(*path)
+        case "missing":
+            problem = Problem(code=Code.MISSING_KEY, message=f"`{path[-1]}` is missing", remedy="add it", path=path)
+        case "extra_forbidden":
+            names = list((_model_at(spec, path[:-1]) or spec).model_fields)
+            problem = Problem(
+                code=Code.UNKNOWN_KEY,
+                message=f"unknown argument `{path[-1]}`",
+                allowed=", ".join(names),
+                remedy=did_you_mean(str(path[-1]), names, otherwise="remove it, or use one of those above"),
+                path=path,
+            )
+        case _:
+            problem = _wrong_type(_annotation_at(spec, path), error["type"], given).under(*path)
+    return problem
+
+
+def _of_reader(error: ErrorDetails) -> Problem:
+    context = error.get("ctx", {})
+    return Problem(
+        code=Code(context["code"]),
+        message=context["message"],
+        allowed=context["allowed"],
+        remedy=context["remedy"],
+        value=error["input"],
+    )
+
+
+def _wrong_type(annotation: Any, kind: str, given: Any) -> Problem:
+    wanted_class = bare(annotation)
+    code = Code.WRONG_TYPE
+    if isinstance(wanted_class, type) and issubclass(wanted_class, Enum):
+        code = Code.NOT_A_CHOICE
+        wanted = " or ".join(f"{wanted_class.__name__}.{member.name}" for member in wanted_class)
+        remedy = f"write {wanted_class.__name__}.{next(iter(wanted_class)).name}, or another of them"
+    elif isinstance(wanted_class, type) and issubclass(wanted_class, Spec):
+        wanted, remedy = f"a {wanted_class.__name__}", f"write {wanted_class.in_python()}"
+    elif kind == "literal_error":
+        code, wanted = Code.NOT_A_CHOICE, " or ".join(map(repr, get_args(wanted_class)))
+        remedy = "write one of them"
+    else:
+        wanted = _WANTED.get(kind, "a value of another class")
+        remedy = f"write {wanted}"
+    noun = "None" if given is None else f"of type {type(given).__name__}"
+    return Problem(
+        code=code, message=f"this must be {wanted}, and is {noun}", remedy=remedy, value=given, allowed=wanted
+    )
+
+
+def _annotation_at(spec: type[Spec], path: tuple[PathPart, ...]) -> Any:
+    annotation: Any = spec
+    for part in path:
+        inner = bare(annotation)
+        if isinstance(inner, type) and issubclass(inner, FleetModel):
+            field = inner.model_fields.get(str(part))
+            annotation = field.annotation if field is not None else None
+        else:
+            arguments = get_args(inner)
+            annotation = arguments[1 if get_origin(inner) is Mapping else 0] if arguments else None
+    return annotation
+
+
+def _model_at(spec: type[Spec], path: tuple[PathPart, ...]) -> type[FleetModel] | None:
+    found = bare(_annotation_at(spec, path))
+    return found if isinstance(found, type) and issubclass(found, FleetModel) else None
