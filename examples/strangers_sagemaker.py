@@ -50,11 +50,11 @@ class LabStack(cdk.Stack):
         job = TrainingJobSpec(
             name="text",
             image=TrainingImage.pytorch(),
-            source=SourceBundle(str(SCRIPTS), entry_point="train.py"),
+            source=SourceBundle(folder=SCRIPTS, entry_point="train.py"),
             instance_type="ml.g5.12xlarge",
-            channels=(Channel.s3("train", "s3://my-data/text"),),
+            channels={"train": Channel(uri="s3://my-data/text")},
             checkpoints=Checkpoints(),
-            metrics=(JobMetric(name="loss", regex="loss=([0-9.]+)"),),
+            metrics={"loss": JobMetric(regex="loss=([0-9.]+)")},
         )
         TrainingJob(self, "Text", job=job, network=network, watch=watch)
         # --- the end of them ---

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from llm_fleet.inference.sidecar_images import SidecarImages as SidecarImages
     from llm_fleet.jobs.checkpoint import Checkpoint as Checkpoint
     from llm_fleet.jobs.served_export import ServedExport as ServedExport
-    from llm_fleet.jobs.smp_configuration import SmpConfiguration as SmpConfiguration
     from llm_fleet.jobs.trained_shape import TrainedShape as TrainedShape
     from llm_fleet.jobs.training_data import TrainingData as TrainingData
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
@@ -97,7 +96,6 @@ if TYPE_CHECKING:
     from llm_fleet.rules.problem import Problem as Problem
     from llm_fleet.rules.sagemaker.studio_terms import StudioInternet as StudioInternet
     from llm_fleet.rules.sagemaker.studio_terms import StudioSignIn as StudioSignIn
-    from llm_fleet.rules.sagemaker.training_job_terms import InputMode as InputMode
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
     from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
@@ -130,19 +128,7 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
     from llm_fleet.sagemaker.studio.studio_user import StudioUser as StudioUser
-    from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries as CapacityRetries
-    from llm_fleet.sagemaker.training_job.channel import Channel as Channel
-    from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints as Checkpoints
-    from llm_fleet.sagemaker.training_job.distribution import Distribution as Distribution
-    from llm_fleet.sagemaker.training_job.job_metric import JobMetric as JobMetric
-    from llm_fleet.sagemaker.training_job.job_schedule import JobSchedule as JobSchedule
-    from llm_fleet.sagemaker.training_job.source_bundle import SourceBundle as SourceBundle
-    from llm_fleet.sagemaker.training_job.spot import Spot as Spot
-    from llm_fleet.sagemaker.training_job.tracking import Tracking as Tracking
-    from llm_fleet.sagemaker.training_job.training_image import TrainingImage as TrainingImage
     from llm_fleet.sagemaker.training_job.training_job import TrainingJob as TrainingJob
-    from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec as TrainingJobSpec
-    from llm_fleet.sagemaker.training_job.warm_pool import WarmPool as WarmPool
     from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
     from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
     from llm_fleet.sagemaker.watch.loss_spike import LossSpike as LossSpike
@@ -152,6 +138,21 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop as ThroughputDrop
     from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
     from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs as WatchedJobs
+    from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
+    from llm_fleet.spec.training_job import CapacityRetries as CapacityRetries
+    from llm_fleet.spec.training_job import JobSchedule as JobSchedule
+    from llm_fleet.spec.training_job import Spot as Spot
+    from llm_fleet.spec.training_job import TrainingJobSpec as TrainingJobSpec
+    from llm_fleet.spec.training_job import WarmPool as WarmPool
+    from llm_fleet.spec.training_job_code import Distribution as Distribution
+    from llm_fleet.spec.training_job_code import SourceBundle as SourceBundle
+    from llm_fleet.spec.training_job_code import TrainingImage as TrainingImage
+    from llm_fleet.spec.training_job_data import Channel as Channel
+    from llm_fleet.spec.training_job_data import Checkpoints as Checkpoints
+    from llm_fleet.spec.training_job_data import InputMode as InputMode
+    from llm_fleet.spec.training_job_data import JobMetric as JobMetric
+    from llm_fleet.spec.training_job_data import JobOutput as JobOutput
+    from llm_fleet.spec.training_job_data import Tracking as Tracking
     from llm_fleet.storage.data_bucket import DataBucket as DataBucket
     from llm_fleet.storage.fleet_key import FleetKey as FleetKey
     from llm_fleet.storage.lustre_file_system import LustreFileSystem as LustreFileSystem
@@ -193,7 +194,6 @@ _HOMES = {
     "inference.sidecar_images": ("SidecarImages",),
     "jobs.checkpoint": ("Checkpoint",),
     "jobs.served_export": ("ServedExport",),
-    "jobs.smp_configuration": ("SmpConfiguration",),
     "jobs.trained_shape": ("TrainedShape",),
     "jobs.training_data": ("TrainingData",),
     "jobs.training_run": ("TrainingRun",),
@@ -246,7 +246,6 @@ _HOMES = {
     ),
     "rules.problem": ("FleetError", "Problem"),
     "rules.sagemaker.studio_terms": ("StudioInternet", "StudioSignIn"),
-    "rules.sagemaker.training_job_terms": ("InputMode",),
     "rules.terms": (
         "DeepHealthCheck",
         "InternetAccess",
@@ -277,19 +276,7 @@ _HOMES = {
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),
     "sagemaker.studio.studio_user": ("StudioUser",),
-    "sagemaker.training_job.capacity_retries": ("CapacityRetries",),
-    "sagemaker.training_job.channel": ("Channel",),
-    "sagemaker.training_job.checkpoints": ("Checkpoints",),
-    "sagemaker.training_job.distribution": ("Distribution",),
-    "sagemaker.training_job.job_metric": ("JobMetric",),
-    "sagemaker.training_job.job_schedule": ("JobSchedule",),
-    "sagemaker.training_job.source_bundle": ("SourceBundle",),
-    "sagemaker.training_job.spot": ("Spot",),
-    "sagemaker.training_job.tracking": ("Tracking",),
-    "sagemaker.training_job.training_image": ("TrainingImage",),
     "sagemaker.training_job.training_job": ("TrainingJob",),
-    "sagemaker.training_job.training_job_spec": ("TrainingJobSpec",),
-    "sagemaker.training_job.warm_pool": ("WarmPool",),
     "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
     "sagemaker.watch.job_watch": ("JobWatch",),
     "sagemaker.watch.loss_spike": ("LossSpike",),
@@ -299,6 +286,10 @@ _HOMES = {
     "sagemaker.watch.throughput_drop": ("ThroughputDrop",),
     "sagemaker.watch.training_watch": ("TrainingWatch",),
     "sagemaker.watch.watched_jobs": ("WatchedJobs",),
+    "spec.smp": ("SmpConfiguration",),
+    "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
+    "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),
+    "spec.training_job_data": ("Channel", "Checkpoints", "InputMode", "JobMetric", "JobOutput", "Tracking"),
     "storage.data_bucket": ("DataBucket",),
     "storage.fleet_key": ("FleetKey",),
     "storage.lustre_file_system": ("LustreFileSystem",),

@@ -13,11 +13,10 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.training_job.training_job import TrainingJob
+from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.storage_stack import StorageStack
-from llm_fleet_stacks.training_job_spec import spec_of
-from llm_fleet_stacks.training_job_values import capacity_retries_from, schedule_from
 from llm_fleet_stacks.watch_stack import WatchStack
 from llm_fleet_stacks.watch_values import job_watch_from
 
@@ -51,17 +50,13 @@ class TrainingJobStack(FleetStack):
         self.job = TrainingJob(
             self,
             "Job",
-            job=spec_of(config, fleet, storage),
+            job=_in_fleet(config, fleet, storage),
             network=network_for(self, network),
             bucket=cast(s3.IBucket, storage.buckets[config.bucket]) if config.bucket else None,
             encryption_key=storage.key,  # pyright: ignore[reportArgumentType]
-            schedule=schedule_from(config.schedule),
-            capacity_retries=capacity_retries_from(config.capacity_retries),
             watch=followed,
             watched=job_watch_from(config.watch) if followed and config.watch else None,
             alarm_topic=sns.Topic.from_topic_arn(self, "Told", config.alarm_topic) if config.alarm_topic else None,
-            dashboard=config.dashboard,
-            log_retention_days=config.log_retention_days,
         )
         """The job."""
         self._add_outputs()
@@ -87,3 +82,16 @@ class TrainingJobStack(FleetStack):
             )
         for name, (value, description) in outputs.items():
             cdk.CfnOutput(self, name, value=value, description=description)
+
+
+def _in_fleet(config: TrainingJobConfig, fleet: Fleet, storage: StorageStack) -> TrainingJobSpec:
+    """Return the job on the fleet's own buckets and file system."""
+    keys = {name: bucket.encryption_key for name, bucket in storage.buckets.items()}
+    buckets = {
+        name: (each.bucket_name, key.key_arn if (key := keys[name]) else None) for name, each in storage.buckets.items()
+    }
+    lustre = storage.lustre
+    if lustre is None:
+        return config.in_fleet(fleet.name, tags=fleet.tags, buckets=buckets)
+    place = (lustre.file_system_id, lustre.mount_name)
+    return config.in_fleet(fleet.name, tags=fleet.tags, buckets=buckets, lustre=place)

@@ -16,7 +16,8 @@ from llm_fleet.catalog.smp_images import smddp_instances
 from llm_fleet.catalog.training_instances import training_instances
 from llm_fleet.catalog.training_job_images import ended_images, training_image_families
 from llm_fleet.catalog.training_jobs import launchers, name_limit, training_job_fact, training_job_limit
-from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind, InputMode, TrainingImageKind
+from llm_fleet.spec.training_job_code import DistributionKind, TrainingImageKind
+from llm_fleet.spec.training_job_data import InputMode
 from tools.make_training_job_facts import NOT_OFFERED, TARGET, constraints, document
 
 MODEL: Any = get_session().get_service_model("sagemaker")

@@ -1,20 +1,15 @@
 """Training jobs of the fleet file: short forms, the words of the SDK, and the construct's values that come of them."""
 
-from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.job_distribution import JobDistributionConfig
-from llm_fleet.config.sagemaker.job_image import TrainingImageConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.config.sagemaker.training_job_words import OF_DISTRIBUTION, OF_IMAGE, OF_TRAINING_JOB
-from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind, TrainingImageKind
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
-from llm_fleet_stacks.training_job_spec import spec_of
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import Distribution, DistributionKind, TrainingImage, TrainingImageKind
+from llm_fleet.spec.training_job_words import OF_DISTRIBUTION, OF_IMAGE, OF_TRAINING_JOB
 from tests.config.good_training_job import edited, job, problems, source_folder
 from tests.sagemaker.training_job.good_spec import spec
 
@@ -22,10 +17,6 @@ TRAIN, COUNT, IMAGE, LAUNCHER = '{train: "s3://my-data/train"}', "count: 2", "im
 NETWORK, CLOSED = "{azs: [usw2-az1, usw2-az2]}", "{azs: [usw2-az1, usw2-az2], internet: none}"
 KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
 MLFLOW = "arn:aws:sagemaker:us-west-2:111122223333:mlflow-app/app-ABC"
-STORAGE: Any = SimpleNamespace(
-    lustre=SimpleNamespace(file_system_id="fs-0123456789abcdef0", mount_name="abcdef12"),
-    buckets={"models": SimpleNamespace(bucket_name="our-models", encryption_key=SimpleNamespace(key_arn=KEY))},
-)
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +27,13 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(directory: Path, *edits: str) -> TrainingJobSpec:
     """Return what the stack makes of the file so edited."""
     fleet = parse_fleet(edited(*edits), directory=directory)
-    return spec_of(fleet.training_jobs["gpt2"], fleet, STORAGE)
+    buckets = {"models": ("our-models", KEY)}
+    lustre = ("fs-0123456789abcdef0", "abcdef12")
+    return fleet.training_jobs["gpt2"].in_fleet(fleet.name, tags=fleet.tags, buckets=buckets, lustre=lustre)
 
 
 def values(described: TrainingJobSpec) -> dict[str, Any]:
-    return asdict(described)
+    return described.model_dump(exclude={"source"})
 
 
 def test_the_file_makes_what_python_makes(directory: Path):
@@ -92,7 +85,7 @@ def test_channels_on_the_fleets_own_storage(directory: Path):
     told = made(
         directory, TRAIN, "{a: {fsx: data/x, read_only: false}, b: {bucket: models, prefix: gpt2/}, c: {fsx: /}}"
     )
-    lustre, bucket, whole = told.channels
+    lustre, bucket, whole = told.channels.values()
     assert (lustre.file_system_id, lustre.directory) == ("fs-0123456789abcdef0", "/abcdef12/data/x")
     assert not lustre.read_only
     assert (bucket.uri, bucket.key_arn) == ("s3://our-models/gpt2", KEY)
@@ -108,8 +101,8 @@ def test_words_of_the_sdk_are_answered(word: str):
 
 def test_no_word_from_elsewhere_is_a_key_of_ours():
     assert not set(OF_TRAINING_JOB) & set(TrainingJobConfig.keys())
-    assert not set(OF_IMAGE) & {*TrainingImageConfig.keys(), *TrainingImageKind}
-    assert not set(OF_DISTRIBUTION) & {*JobDistributionConfig.keys(), *DistributionKind}
+    assert not set(OF_IMAGE) & {*TrainingImage.keys(), *TrainingImageKind}
+    assert not set(OF_DISTRIBUTION) & {*Distribution.keys(), *DistributionKind}
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,20 @@
 """The file that SMP v2 reads."""
 
 import json
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.smp import smp_aliases, smp_keys
-from llm_fleet.config.jobs.smp import SmpConfig
-from llm_fleet.jobs.smp_configuration import SmpConfiguration
+from llm_fleet.jobs.render_run import render_smp
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.training.smp import check_smp
+from llm_fleet.spec.smp import SmpConfiguration
+
+
+class Nothing:
+    shard_degree = tensor_parallel = context_parallel = seed = None
 
 
 class Run:
@@ -29,7 +33,7 @@ def test_the_posts_configuration_under_todays_names() -> None:
         tensor_parallel_degree=8,
         tensor_parallel_seed=0,
     )
-    assert configuration.render() == (
+    assert render_smp(configuration, Nothing()) == (
         "{\n"
         '  "hybrid_shard_degree": 16,\n'
         '  "sm_activation_offloading": true,\n'
@@ -41,46 +45,41 @@ def test_the_posts_configuration_under_todays_names() -> None:
 
 
 def test_what_is_left_out_is_not_written() -> None:
-    assert SmpConfiguration(backend="nccl").render() == "{}\n"
+    assert SmpConfiguration(backend="nccl").for_library == {}
 
 
 def test_every_key_is_told_and_written_in_the_references_order() -> None:
     values: dict[str, Any] = {name: (True if key.type == "boolean" else 1) for name, key in smp_keys().items()}
-    text = SmpConfiguration(**values).render()
-    assert list(json.loads(text)) == list(smp_keys())
-    assert json.loads(text) == values
+    written = SmpConfiguration(**values).for_library
+    assert list(written) == list(smp_keys())
+    assert written == values
 
 
-@pytest.mark.parametrize("names", [SmpConfig.keys(), [field.name for field in fields(SmpConfiguration)]])
-def test_fleet_file_and_python_have_every_key(names: list[str]) -> None:
-    assert names == [*smp_keys(), *smp_aliases(), "backend"]
+def test_every_key_of_the_library_can_be_set() -> None:
+    assert SmpConfiguration.keys() == [*smp_keys(), *smp_aliases(), "backend"]
 
 
-def test_all_that_is_wrong_is_told_when_it_is_made() -> None:
-    with pytest.raises(FleetError) as error:
-        SmpConfiguration(activation_loading_horizon=0, context_parallel_degree=4)
-    assert [problem.code for problem in error.value.problems] == [Code.SMP_VALUE, Code.SMP_CONTEXT]
+def test_all_that_is_wrong_is_reported_together() -> None:
+    problems = check_smp(SmpConfiguration(activation_loading_horizon=0, context_parallel_degree=4))
+    assert [problem.code for problem in problems] == [Code.SMP_VALUE, Code.SMP_CONTEXT]
 
 
 def test_what_the_job_tells_is_filled_in() -> None:
-    told = SmpConfig(tensor_parallel_degree=4, sm_activation_offloading=True)
-    assert json.loads(SmpConfiguration.of(told, Run()).render()) == {
+    told = SmpConfiguration(tensor_parallel_degree=4, sm_activation_offloading=True)
+    assert json.loads(render_smp(told, Run())) == {
         "hybrid_shard_degree": 16,
         "sm_activation_offloading": True,
         "tensor_parallel_degree": 4,
         "context_parallel_degree": 2,
         "random_seed": 42,
     }
-    assert json.loads(SmpConfiguration.of(told).render()) == {
-        "sm_activation_offloading": True,
-        "tensor_parallel_degree": 4,
-    }
+    assert told.for_library == {"sm_activation_offloading": True, "tensor_parallel_degree": 4}
 
 
 def test_the_old_name_of_the_seed_wins_over_the_jobs() -> None:
-    assert json.loads(SmpConfiguration.of(SmpConfig(tensor_parallel_seed=3), Run()).render())["random_seed"] == 3
+    assert json.loads(render_smp(SmpConfiguration(tensor_parallel_seed=3), Run()))["random_seed"] == 3
 
 
 def test_degrees_that_differ_are_refused() -> None:
     with pytest.raises(FleetError, match="LF841"):
-        SmpConfiguration.of(SmpConfig(hybrid_shard_degree=8), Run())
+        render_smp(SmpConfiguration(hybrid_shard_degree=8), Run())

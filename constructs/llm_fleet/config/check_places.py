@@ -12,7 +12,7 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
 from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
-from llm_fleet.config.sagemaker.training_job_view import TrainingJobView
+from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
@@ -115,7 +115,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             owner="studio",
         )
     for job in fleet.training_jobs.values():
-        yield _claim_of_training_job(TrainingJobView(config=job, fleet=fleet))
+        yield _claim_of_training_job(job, fleet)
     for name, notebook in fleet.notebooks.items():
         yield notebook_claim(name, availability_zone_id=notebook.availability_zone_id)
 
@@ -127,11 +127,11 @@ def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
         yield from service_address_claims(view.hosts, view.scaling, owner=name, zones=zones)
 
 
-def _claim_of_training_job(job: TrainingJobView) -> AddressClaim:
+def _claim_of_training_job(job: TrainingJobConfig, fleet: Fleet) -> AddressClaim:
     """With a channel on FSx it runs in that AZ; else in any, and the first must have room."""
-    on_fsx = any(channel.fsx is not None for channel in job.config.channels.values())
-    zone = zone_of_fsx(job.fleet) if on_fsx and job.fleet.storage.fsx is not None else None
-    return training_job_claim(job, owner=job.config.name, availability_zone_id=zone)
+    on_fsx = any(channel.fsx is not None for channel in job.channels.values())
+    zone = zone_of_fsx(fleet) if on_fsx and fleet.storage.fsx is not None else None
+    return training_job_claim(job, owner=job.name, availability_zone_id=zone)
 
 
 def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:

@@ -80,7 +80,6 @@ class Fleet(FleetModel):
         name_entries(self.jobs)
         name_entries(self.notebooks)
         name_entries(self.endpoints)
-        name_entries(self.training_jobs)
         return self
 
     @property

@@ -49,9 +49,10 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
 
 def _stand_in(fleet: Fleet, directory: Path | None) -> None:
     """Tell each part where relative paths in the file begin; without `directory` they find nothing."""
+    for job in fleet.training_jobs.values():
+        job.stand_in(directory)
     if directory is not None:
-        on_clusters = (*fleet.clusters.values(), *fleet.services.values(), *fleet.jobs.values())
-        for part in (*on_clusters, *fleet.training_jobs.values()):
+        for part in (*fleet.clusters.values(), *fleet.services.values(), *fleet.jobs.values()):
             part.stand_in(directory)
 
 

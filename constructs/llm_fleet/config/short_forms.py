@@ -8,16 +8,16 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from llm_fleet.config.accounting import LOCAL_ACCOUNTING
-from llm_fleet.config.fleet import NO_NETWORK
+from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
 from llm_fleet.config.sagemaker.endpoint_short_form import endpoint_in_long_form
 from llm_fleet.config.sagemaker.notebook_short_form import notebook_in_long_form
 from llm_fleet.config.sagemaker.studio_short_form import studio_in_long_form
-from llm_fleet.config.sagemaker.training_job_short_form import training_job_in_long_form
 from llm_fleet.config.sagemaker.watch_short_forms import watch_in_long_form
 from llm_fleet.config.services.short_forms import service_in_long_form
 from llm_fleet.config.training.short_form import training_in_long_form
+from llm_fleet.spec import spec
 
 _Change = Callable[[Any], Any]
 
@@ -31,11 +31,8 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     read = _under(read, "endpoints", _each(endpoint_in_long_form))
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
     read = _under(_under(read, "jobs", _each(job_in_long_form)), "watch", watch_in_long_form)
-    return _under(read, "training_jobs", _each(_training_job))
-
-
-def _training_job(job: Any) -> Any:
-    return _under(training_job_in_long_form(job), "watch", watch_in_long_form)
+    read = _under(read, "training_jobs", _each(lambda job: _under(job, "watch", watch_in_long_form)))
+    return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
 
 
 def _cluster(cluster: Any) -> Any:

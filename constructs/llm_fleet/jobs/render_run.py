@@ -1,17 +1,19 @@
 """The batch files of a run, with its values in them."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from llm_fleet.catalog.job_settings import job_stages, shared_settings
 from llm_fleet.jobs.render_batch_file import render_batch_file
 from llm_fleet.jobs.settings import directives, run_settings, stage_settings
-from llm_fleet.jobs.smp_configuration import SmpConfiguration
 from llm_fleet.jobs.stages import check_stages, stages_of
 from llm_fleet.jobs.templates import RUN, template
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.training.smp_run import SmpRunLike, check_smp_run, run_values
+from llm_fleet.spec.smp import SmpConfiguration
 
 SMP = "smp_config.json"
 """What the SageMaker model parallel library reads."""
@@ -39,8 +41,17 @@ def render_run(
     )
     files = _render(chosen, shared, told, own, {name: directives(run, name) for name in chosen})
     if run.smp is not None:
-        files[SMP] = SmpConfiguration.of(run.smp, run).render()
+        files[SMP] = render_smp(run.smp, run)
     return files
+
+
+def render_smp(smp: SmpConfiguration, run: SmpRunLike) -> str:
+    """Return the text of `smp_config.json`: what is set in `smp`, and what it leaves to `run`.
+
+    Raises `FleetError` where both have a degree and differ.
+    """
+    raise_problems(check_smp_run(smp, run), subject="smp")
+    return json.dumps(smp.model_copy(update=run_values(smp, run)).for_library, indent=2) + "\n"
 
 
 def render_stages(

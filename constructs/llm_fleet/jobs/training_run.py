@@ -14,7 +14,7 @@ from llm_fleet.rules.training.run.planned import planned
 from llm_fleet.rules.training.run.protocols import TrainedShapeLike
 from llm_fleet.rules.training.run.shape import known_trained_shape
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
-from llm_fleet.rules.training.smp_protocols import SmpLike
+from llm_fleet.spec.smp import SmpConfiguration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class TrainingRun:
     """How often it is put into the queue again after a failure that a restart may mend. Default: 10."""
     export: ServedExport | None = None
     """What becomes of the trained model. Default: nothing; it lies in the run's folder."""
-    smp: SmpLike | None = None
+    smp: SmpConfiguration | None = None
     """With `SMP`: the library's configuration (`SmpConfiguration`). Default: the library's own."""
 
     def __post_init__(self) -> None:

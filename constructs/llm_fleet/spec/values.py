@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any
+from os import PathLike, fspath
+from typing import Annotated, Any, cast
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -246,3 +247,27 @@ SecurityGroupId = Annotated[str, SECURITY_GROUP_ID]
 
 SubnetId = Annotated[str, SUBNET_ID]
 """The id of a subnet."""
+
+
+class _Path:
+    """A path: text, in Python also a `Path`; kept as text. Metadata of a `str | PathLike[str]`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take text alone from a fleet file."""
+        text = core_schema.str_schema(strict=True)
+        return core_schema.json_or_python_schema(
+            json_schema=text,
+            python_schema=core_schema.no_info_before_validator_function(_as_text, text),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return what an editor needs to know of it."""
+        return {"type": "string"}
+
+
+def _as_text(path: Any) -> Any:
+    return fspath(cast("PathLike[str]", path)) if isinstance(path, PathLike) else path
+
+
+PATH = _Path()
+"""A path on this machine."""

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.smp import smp_keys
-from llm_fleet.config.jobs.smp import SmpConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.smp import check_smp, smp_remarks
 from llm_fleet.rules.training.smp_run import check_smp_in_run
+from llm_fleet.spec.smp import SmpConfiguration
 
 REFERENCE = {
     "hybrid_shard_degree": 16,
@@ -22,9 +22,9 @@ REFERENCE = {
 }
 
 
-def smp(**values: Any) -> SmpConfig:
+def smp(**values: Any) -> SmpConfiguration:
     """A configuration that need not be right."""
-    return SmpConfig.model_construct(**values)
+    return SmpConfiguration.model_construct(**values)
 
 
 class Run:

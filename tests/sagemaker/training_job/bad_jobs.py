@@ -4,16 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from llm_fleet.jobs.smp_configuration import SmpConfiguration
-from llm_fleet.sagemaker.training_job.channel import Channel
-from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints
-from llm_fleet.sagemaker.training_job.distribution import Distribution
-from llm_fleet.sagemaker.training_job.job_metric import JobMetric
-from llm_fleet.sagemaker.training_job.source_bundle import SourceBundle
-from llm_fleet.sagemaker.training_job.spot import Spot
-from llm_fleet.sagemaker.training_job.tracking import Tracking
-from llm_fleet.sagemaker.training_job.training_image import TrainingImage
-from llm_fleet.sagemaker.training_job.warm_pool import WarmPool
+from llm_fleet.spec.smp import SmpConfiguration
+from llm_fleet.spec.training_job import Spot, WarmPool
+from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
+from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric, JobOutput, Tracking
 
 IMAGE, COUNT, LAUNCHER = "image: pytorch", "count: 2", "distribution: torchrun"
 TYPE, LOSS, CHECKPOINTS = "ml.g5.12xlarge", '"loss=([0-9.]+)"', "checkpoints: true"
@@ -26,17 +20,17 @@ SMP = SmpConfiguration(hybrid_shard_degree=8)
 
 def script(name: str) -> Callable[[Path], SourceBundle]:
     def bundle(directory: Path) -> SourceBundle:
-        return SourceBundle(directory / "train", entry_point=name)
+        return SourceBundle(folder=directory / "train", entry_point=name)
 
     return bundle
 
 
 def metric(regex: str, **alarm: Any) -> dict[str, Any]:
-    return {"metrics": (JobMetric(name="loss", regex=regex, **alarm),)}
+    return {"metrics": {"loss": JobMetric(regex=regex, **alarm)}}
 
 
-def channel(*args: Any, **options: Any) -> dict[str, Any]:
-    return {"channels": (Channel.s3(*args, **options),)}
+def channel(name: str, uri: str, **options: Any) -> dict[str, Any]:
+    return {"channels": {name: Channel(uri=uri, **options)}}
 
 
 # name: edits of the file, changes of the arguments, code, path in the file, part of the remedy
@@ -242,7 +236,7 @@ BAD: dict[str, tuple[tuple[str, ...], dict[str, Any], str, str, str]] = {
         "checkpoints.local_path",
         "/opt/ml/checkpoints",
     ),
-    "results nowhere": ((COUNT, "output: here"), {"output_uri": "here"}, "LF964", "output.s3", "s3://"),
+    "results nowhere": ((COUNT, "output: here"), {"output": JobOutput(uri="here")}, "LF964", "output.s3", "s3://"),
     "a warm pool above its cap": (
         (COUNT, "warm_pool: 2 h"),
         {"warm_pool": WarmPool(keep_alive_seconds=7200)},

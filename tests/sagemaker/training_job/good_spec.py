@@ -5,14 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.rules.problem import FleetError, Problem
-from llm_fleet.sagemaker.training_job.channel import Channel
-from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints
-from llm_fleet.sagemaker.training_job.distribution import Distribution
-from llm_fleet.sagemaker.training_job.job_metric import JobMetric
+from llm_fleet.rules.sagemaker.training_job import check_training_job
 from llm_fleet.sagemaker.training_job.job_place import JobPlace
-from llm_fleet.sagemaker.training_job.source_bundle import SourceBundle
-from llm_fleet.sagemaker.training_job.training_image import TrainingImage
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
+from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric
 
 PLACE = JobPlace(
     name="gpt2-20261122-093000-abcd",
@@ -29,15 +26,15 @@ def arguments(directory: Path) -> dict[str, Any]:
     return {
         "name": "gpt2",
         "image": TrainingImage.pytorch(),
-        "source": SourceBundle(directory / "train", entry_point="train.py"),
+        "source": SourceBundle(folder=directory / "train", entry_point="train.py"),
         "instance_type": "ml.g5.12xlarge",
         "instance_count": 2,
         "distribution": Distribution.torchrun(),
         "hyperparameters": {"epochs": 3, "learning-rate": 0.0001},
         "environment": {"NCCL_DEBUG": "WARN"},
-        "channels": (Channel.s3("train", "s3://my-data/train"),),
+        "channels": {"train": Channel(uri="s3://my-data/train")},
         "checkpoints": Checkpoints(),
-        "metrics": (JobMetric(name="loss", regex="loss=([0-9.]+)"),),
+        "metrics": {"loss": JobMetric(regex="loss=([0-9.]+)")},
     }
 
 
@@ -49,7 +46,6 @@ def spec(directory: Path, **changes: Any) -> TrainingJobSpec:
 def problems(directory: Path, changes: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Return what is told of the description so changed; nothing of a good one."""
     try:
-        spec(directory, **changes)
+        return tuple(check_training_job(spec(directory, **changes)))
     except FleetError as error:
         return error.problems
-    return ()

@@ -1,20 +1,16 @@
 """What cannot be trained: refused by the construct's values and by the fleet file, with the same code and words."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.training_job import check_training_job_place
-from llm_fleet.rules.sagemaker.training_job_terms import InputMode
-from llm_fleet.sagemaker.training_job.channel import Channel
-from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints
-from llm_fleet.sagemaker.training_job.distribution import Distribution
-from llm_fleet.sagemaker.training_job.job_metric import JobMetric
-from llm_fleet.sagemaker.training_job.source_bundle import SourceBundle
-from llm_fleet.sagemaker.training_job.spot import Spot
-from llm_fleet.sagemaker.training_job.training_image import TrainingImage
-from llm_fleet.sagemaker.training_job.warm_pool import WarmPool
+from llm_fleet.spec.training_job import Spot, WarmPool
+from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
+from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric
 from tests.config import good_training_job as in_file
 from tests.sagemaker.training_job import good_spec as in_python
 from tests.sagemaker.training_job.bad_jobs import BAD, LONG
@@ -61,23 +57,36 @@ WRONG_CLASSES: dict[str, dict[str, Any]] = {
     "instance_count": {"instance_count": "2"},
     "spot": {"spot": True},
     "warm_pool": {"warm_pool": 1800},
-    "channels": {"channels": {"train": "s3://abc"}},
-    "channels[0]": {"channels": ("s3://abc",)},
-    "channels[0].input_mode": {"channels": (Channel.s3("a", "s3://abc/d", input_mode="FastFile"),)},  # pyright: ignore
+    "channels": {"channels": ("s3://abc",)},
+    "channels.train": {"channels": {"train": "s3://abc"}},  # pyright: ignore
     "checkpoints": {"checkpoints": "s3://abc"},
-    "metrics[0]": {"metrics": ({"Name": "a", "Regex": "(x)"},)},
+    "metrics.a": {"metrics": {"a": "(x)"}},
     "distribution": {"distribution": "torchrun"},
-    "distribution.smp_configuration": {"distribution": Distribution.smp({"hybrid_shard_degree": 8})},  # pyright: ignore
     "tracking": {"tracking": "arn:aws:sagemaker:…"},
     "remote_debug": {"remote_debug": "yes"},
     "hyperparameters": {"hyperparameters": ["--epochs", "3"]},
-    "checkpoints.uri": {"checkpoints": Checkpoints(uri=3)},  # pyright: ignore[reportArgumentType]
 }
 
 
 @pytest.mark.parametrize("where", WRONG_CLASSES)
 def test_a_value_of_another_class_is_a_problem_too(where: str, directory: Path):
     (problem,) = in_python.problems(directory, WRONG_CLASSES[where])
+    assert problem.where == where
+    assert "write" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (lambda: Channel(uri="s3://abc/d", input_mode="FastFile"), "input_mode"),  # pyright: ignore
+        (lambda: Distribution.smp(8), "smp_configuration"),  # pyright: ignore
+        (lambda: Checkpoints(uri=3), "uri"),  # pyright: ignore
+    ],
+)
+def test_a_part_tells_of_itself(make: Callable[[], object], where: str):
+    with pytest.raises(FleetError) as raised:
+        make()
+    (problem,) = raised.value.problems
     assert problem.where == where
     assert "write" in problem.remedy
 
@@ -89,33 +98,42 @@ def test_all_is_told_at_once(directory: Path):
             "image": TrainingImage.pytorch("1.6.0"),
             "warm_pool": WarmPool(keep_alive_seconds=7200),
             "spot": Spot(),
-            "metrics": (JobMetric(name="loss", regex="("),),
-            "channels": (Channel.s3("a", "x"), Channel.lustre("b", "fs-1", directory="data")),
+            "metrics": {"loss": JobMetric(regex="(")},
+            "channels": {"a": Channel(uri="x"), "b": Channel(file_system_id="fs-1", directory="data")},
         },
     )
     assert {problem.code.value for problem in found} == {"LF960", "LF963", "LF965", "LF967"}
-    assert len([problem for problem in found if problem.path[:2] == ("channels", 1)]) == 2
+    assert len([problem for problem in found if problem.path[:2] == ("channels", "b")]) == 2
 
 
 def test_only_a_channel_in_s3_is_streamed(directory: Path):
     lustre = Channel(
-        name="a",
         file_system_id="fs-0123456789abcdef0",
         directory="/fsx/a",
         input_mode=InputMode.FAST_FILE,
         sharded=True,
     )
-    found = in_python.problems(directory, {"channels": (lustre,)})
-    assert {problem.where for problem in found} == {"channels[0].input_mode", "channels[0].sharded"}
+    found = in_python.problems(directory, {"channels": {"a": lustre}})
+    assert {problem.where for problem in found} == {"channels.a.input_mode", "channels.a.sharded"}
 
 
-def test_a_folder_that_is_none_is_told_by_the_bundle(tmp_path: Path):
-    with pytest.raises(ValueError, match="there is no such folder"):
-        SourceBundle(tmp_path / "nothing", entry_point="train.py")
+def test_a_folder_that_is_missing_or_empty_is_a_problem(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / ".hidden").write_text("")
-    with pytest.raises(ValueError, match="there is nothing in this folder"):
-        SourceBundle(tmp_path / "empty", entry_point="train.py")
+    for name, message in (("nothing", "there is no such folder"), ("empty", "there is nothing in this folder")):
+        source = SourceBundle(folder=tmp_path / name, entry_point="train.py")
+        (problem,) = in_python.problems(tmp_path, {"source": source})
+        assert (problem.where, problem.message) == ("source.folder", message)
+
+
+def test_an_alias_of_a_key_is_refused_in_python_as_in_the_file(directory: Path):
+    """IAM knows no alias: a role could not be allowed to use the key."""
+    (of_file,) = in_file.problems("checkpoints: true", "checkpoints: {key: alias/mine}", directory=directory)
+    with pytest.raises(FleetError) as raised:
+        Checkpoints(key_arn="alias/mine")
+    (of_python,) = raised.value.problems
+    assert of_file.code == of_python.code == "LF116"
+    assert (of_file.message, of_file.remedy) == (of_python.message, of_python.remedy)
 
 
 def test_a_package_is_nothing_for_torchrun(tmp_path: Path):
@@ -136,8 +154,8 @@ def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
 
 
 def test_a_file_system_needs_a_network(directory: Path):
-    channels = (Channel.s3("a", "s3://abc/d"), Channel.lustre("b", "fs-0123456789abcdef0", directory="/fsx"))
+    channels = {"a": Channel(uri="s3://abc/d"), "b": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
     asked = in_python.spec(directory, channels=channels)
     (problem,) = check_training_job_place(asked, region="us-west-2", has_network=False)
-    assert (problem.where, problem.code) == ("channels[1]", "LF903")
+    assert (problem.where, problem.code) == ("channels.b", "LF903")
     assert check_training_job_place(asked, region="us-west-2", has_network=True) == []

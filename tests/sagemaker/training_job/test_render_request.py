@@ -12,17 +12,12 @@ from botocore.validate import ParamValidator
 
 from llm_fleet.catalog.training_instances import training_instances
 from llm_fleet.catalog.training_job_images import training_image_families
-from llm_fleet.jobs.smp_configuration import SmpConfiguration
-from llm_fleet.rules.sagemaker.training_job_terms import InputMode, TrainingImageKind
-from llm_fleet.sagemaker.training_job.channel import Channel
-from llm_fleet.sagemaker.training_job.checkpoints import Checkpoints
-from llm_fleet.sagemaker.training_job.distribution import Distribution
-from llm_fleet.sagemaker.training_job.job_metric import JobMetric
+from llm_fleet.rules.training.image import ecr_repository
 from llm_fleet.sagemaker.training_job.render_request import render_request
-from llm_fleet.sagemaker.training_job.spot import Spot
-from llm_fleet.sagemaker.training_job.tracking import Tracking
-from llm_fleet.sagemaker.training_job.training_image import TrainingImage
-from llm_fleet.sagemaker.training_job.warm_pool import WarmPool
+from llm_fleet.spec.smp import SmpConfiguration
+from llm_fleet.spec.training_job import Spot, WarmPool
+from llm_fleet.spec.training_job_code import Distribution, TrainingImage, TrainingImageKind
+from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric, JobOutput, Tracking
 from tests.config.good_training_job import source_folder
 from tests.sagemaker.training_job.good_spec import PLACE, spec
 
@@ -96,15 +91,13 @@ def test_everything_that_can_be_asked_for(directory: Path):
         image=TrainingImage.smp(),
         instance_type="ml.p4d.24xlarge",
         distribution=Distribution.smp(SmpConfiguration(hybrid_shard_degree=8, tensor_parallel_seed=3)),
-        channels=(
-            Channel.s3("a", "s3://abc/m", manifest=True, sharded=True, input_mode=InputMode.PIPE, compressed=True),
-            Channel.lustre("b", "fs-0123456789abcdef0", directory="/fsx/data", read_only=False),
-            Channel.s3("c", "s3://abc", input_mode=InputMode.FAST_FILE, content_type="application/json"),
-        ),
+        channels={
+            "a": Channel(uri="s3://abc/m", manifest=True, sharded=True, input_mode=InputMode.PIPE, compressed=True),
+            "b": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx/data", read_only=False),
+            "c": Channel(uri="s3://abc", input_mode=InputMode.FAST_FILE, content_type="application/json"),
+        },
         checkpoints=Checkpoints(uri="s3://abc/c", local_path="/checkpoints"),
-        output_uri="s3://abc/o",
-        output_key_arn=KEY,
-        compress_output=False,
+        output=JobOutput(uri="s3://abc/o", key_arn=KEY, compress=False),
         max_pending_seconds=7200,
         spot=Spot(max_wait_seconds=172800),
         retries=30,
@@ -228,10 +221,10 @@ def test_optional_parts_in_all_combinations(directory: Path, count: int):
         "spot": Spot(),
         "warm_pool": WarmPool(keep_alive_seconds=600),
         "checkpoints": None,
-        "metrics": tuple(JobMetric(name=f"m{i}", regex="(.)") for i in range(40)),
+        "metrics": {f"m{i}": JobMetric(regex="(.)") for i in range(40)},
         "tracking": Tracking(tensorboard_uri="s3://abc/t"),
         "network_isolation": True,
-        "channels": (),
+        "channels": {},
         "hyperparameters": {},
     }
     for size in range(len(parts) + 1):
@@ -246,7 +239,7 @@ def test_optional_parts_in_all_combinations(directory: Path, count: int):
 
 
 def test_a_file_system_is_only_read_unless_told(directory: Path):
-    asked = spec(directory, channels=(Channel.lustre("a", "fs-0123456789abcdef0", directory="/fsx"),))
+    asked = spec(directory, channels={"a": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")})
     (channel,) = render_request(asked, IN_VPC)["InputDataConfig"]
     assert channel["DataSource"]["FileSystemDataSource"]["FileSystemAccessMode"] == "ro"
 
@@ -264,15 +257,17 @@ def test_checkpoints_need_a_place(directory: Path):
 def test_what_is_read_and_written_elsewhere_is_known(directory: Path):
     asked = spec(
         directory,
-        channels=(Channel.s3("a", "s3://abc/d/", key_arn=KEY),),
+        channels={"a": Channel(uri="s3://abc/d/", key_arn=KEY)},
         checkpoints=Checkpoints(uri="s3://def", key_arn=KEY),
-        output_uri="s3://ghi/o",
+        output=JobOutput(uri="s3://ghi/o"),
         tracking=Tracking(tensorboard_uri="s3://jkl/t"),
     )
-    assert [(place.bucket, place.prefix, place.key_arn) for place in asked.s3_read] == [("abc", "d", KEY)]
-    assert [(place.bucket, place.prefix) for place in asked.s3_written] == [("ghi", "o"), ("def", ""), ("jkl", "t")]
+    assert asked.s3_read == (("s3://abc/d/", KEY),)
+    assert [uri for uri, _ in asked.s3_written] == ["s3://ghi/o", "s3://def", "s3://jkl/t"]
     assert not asked.needs_network
-    assert spec(directory, channels=(Channel.lustre("a", "fs-0123456789abcdef0", directory="/fsx"),)).needs_network
+    assert spec(
+        directory, channels={"a": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
+    ).needs_network
     assert spec(directory).s3_written == ()
 
 
@@ -280,9 +275,9 @@ def test_tokens_pass(directory: Path):
     token = "${Token[TOKEN.1]}"
     asked = spec(
         directory,
-        channels=(Channel.s3("a", f"s3://{token}/x"), Channel.lustre("b", token, directory=f"/{token}/d")),
+        channels={"a": Channel(uri=f"s3://{token}/x"), "b": Channel(file_system_id=token, directory=f"/{token}/d")},
         checkpoints=Checkpoints(uri=token),
-        output_uri=f"s3://{token}/{token}",
+        output=JobOutput(uri=f"s3://{token}/{token}"),
         hyperparameters={"a": token},
         environment={"B": token},
         tracking=Tracking(mlflow_arn=token),
@@ -292,9 +287,9 @@ def test_tokens_pass(directory: Path):
 
 
 def test_repositories_are_known_for_the_role(directory: Path):
-    arn = spec(directory).image.repository_arn(region="cn-north-1", instance_type="ml.g5.xlarge", partition="aws-cn")
-    assert arn == "arn:aws-cn:ecr:cn-north-1:727897471807:repository/pytorch-training"
+    uri = spec(directory).image.uri(region="cn-north-1", instance_type="ml.g5.xlarge")
+    assert ecr_repository(uri, "aws-cn") == "arn:aws-cn:ecr:cn-north-1:727897471807:repository/pytorch-training"
     elsewhere = TrainingImage.of("public.ecr.aws/x/y:1")
-    assert elsewhere.repository_arn(region="us-west-2", instance_type="ml.g5.xlarge", partition="aws") is None
+    assert ecr_repository(elsewhere.uri(region="us-west-2", instance_type="ml.g5.xlarge"), "aws") is None
     assert [TrainingImage.smp().pytorch_version, TrainingImage.hugging_face().pytorch_version] == ["2.5.1", "2.9.0"]
     assert elsewhere.pytorch_version is None

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.job_machine import job_machine_fact
-from llm_fleet.rules.problem import FleetError
-from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries
-from llm_fleet.sagemaker.training_job.job_schedule import JobSchedule
+from llm_fleet.rules.problem import FleetError, raise_problems
+from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
 from llm_fleet.sagemaker.training_job.machine_pace import (
     EVENTS_OF_A_POLL,
     EVENTS_OF_AN_ASK,
@@ -15,6 +14,7 @@ from llm_fleet.sagemaker.training_job.machine_pace import (
     pace,
     watch_record,
 )
+from llm_fleet.spec.training_job import CapacityRetries, JobSchedule
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_schedules_of_the_service_pass(expression: str) -> None:
         ({"expression": "at(tomorrow)"}, "no time of a day"),
         ({"expression": "at(2026-02-30T03:00:00)"}, "a time that there is not"),
         ({"expression": "rate(1 day)", "time_zone": "Vienna"}, "no such time zone"),
-        ({"expression": "rate(1 day)", "hyperparameters": {"epochs": 3}}, "is a text"),
+        ({"expression": "rate(1 day)", "hyperparameters": {"epochs": 3}}, "be text"),
     ],
 )
 def test_other_schedules_are_told(given: dict[str, Any], word: str) -> None:
     with pytest.raises(FleetError, match=word):
-        JobSchedule(**given)
+        raise_problems(check_job_schedule(JobSchedule(**given)))
 
 
 def test_waits_are_doubled_up_to_the_longest() -> None:
@@ -53,12 +53,17 @@ def test_waits_are_doubled_up_to_the_longest() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"attempts": 21}, {"attempts": -1}, {"attempts": True}, {"first_wait_seconds": 5}, {"longest_wait_seconds": 90000},
+    [{"attempts": 21}, {"attempts": -1}, {"first_wait_seconds": 5}, {"longest_wait_seconds": 90000},
      {"first_wait_seconds": 600, "longest_wait_seconds": 60}],
 )  # fmt: skip
 def test_other_attempts_are_told(given: dict[str, Any]) -> None:
-    with pytest.raises(FleetError, match="LF973"):
-        CapacityRetries(**given)
+    (problem,) = check_capacity_retries(CapacityRetries(**given))
+    assert problem.code == "LF973"
+
+
+def test_a_number_of_attempts_is_a_number() -> None:
+    with pytest.raises(FleetError, match="LF113"):
+        CapacityRetries(attempts=True)
 
 
 @pytest.mark.parametrize("days", [1, 5, 28])

@@ -37,13 +37,13 @@ def spec(folder: Path, **other: Any) -> TrainingJobSpec:
     given: dict[str, Any] = {
         "name": "llama",
         "image": TrainingImage.pytorch(),
-        "source": SourceBundle(folder, entry_point="train.py"),
+        "source": SourceBundle(folder=folder, entry_point="train.py"),
         "instance_type": "ml.g5.12xlarge",
         "instance_count": 2,
         "distribution": Distribution.torchrun(),
-        "channels": (Channel.s3("train", "s3://my-data/train"),),
+        "channels": {"train": Channel(uri="s3://my-data/train")},
         "checkpoints": Checkpoints(),
-        "metrics": (JobMetric(name="train:loss", regex="loss=([0-9.]+)", above=5.0),),
+        "metrics": {"train:loss": JobMetric(regex="loss=([0-9.]+)", above=5.0)},
         "warm_pool": WarmPool(keep_alive_seconds=600, cap_seconds=1800),
         "remote_debug": True,
     }
@@ -70,8 +70,7 @@ def test_nag_finds_nothing(stack: cdk.Stack, app: cdk.App, tmp_path: Path) -> No
     job = TrainingJob(
         stack,
         "Job",
-        job=spec(folder),
-        schedule=JobSchedule(expression="rate(7 days)", hyperparameters={"epochs": "2"}),
+        job=spec(folder, schedule=JobSchedule(expression="rate(7 days)", hyperparameters={"epochs": "2"})),
         alarm_topic=AlarmTopic(stack, "Topic"),
     )
     people = iam.Role(stack, "People", assumed_by=iam.AccountRootPrincipal())  # pyright: ignore[reportArgumentType]
@@ -162,16 +161,16 @@ def test_a_shell_in_a_job_that_has_none_is_told(stack: cdk.Stack, tmp_path: Path
 
 
 def test_arguments_of_the_wrong_class_are_told_together(stack: cdk.Stack) -> None:
-    wrong: Any = {"job": "llama", "schedule": "rate(7 days)", "capacity_retries": 3, "network": "vpc-1"}
+    wrong: Any = {"job": "llama", "network": "vpc-1"}
     with pytest.raises(FleetError) as told:
         TrainingJob(stack, "Job", **wrong)
     assert {problem.path[0] for problem in told.value.problems} == set(wrong)
 
 
 def test_a_channel_on_lustre_needs_a_network(stack: cdk.Stack, tmp_path: Path) -> None:
-    data = Channel.lustre("train", "fs-0123456789abcdef0", directory="/abc/data")
+    data = Channel(file_system_id="fs-0123456789abcdef0", directory="/abc/data")
     with pytest.raises(FleetError, match="network"):
-        TrainingJob(stack, "Job", job=spec(tmp_path, channels=(data,)))
+        TrainingJob(stack, "Job", job=spec(tmp_path, channels={"train": data}))
 
 
 def test_a_stack_without_a_region_cannot_choose_among_images(app: cdk.App, tmp_path: Path) -> None:
@@ -181,7 +180,8 @@ def test_a_stack_without_a_region_cannot_choose_among_images(app: cdk.App, tmp_p
 
 def test_a_schedule_hands_over_what_is_otherwise(stack: cdk.Stack, tmp_path: Path) -> None:
     schedule = JobSchedule(expression="rate(1 day)", enabled=False, hyperparameters={"epochs": "9"})
-    TrainingJob(stack, "Job", job=spec(tmp_path), schedule=schedule, capacity_retries=CapacityRetries(attempts=0))
+    job = spec(tmp_path, schedule=schedule, capacity_retries=CapacityRetries(attempts=0))
+    TrainingJob(stack, "Job", job=job)
     template = Template.from_stack(stack)
     expected = {"State": "DISABLED", "Target": {"Input": '{"hyperparameters": {"epochs": "9"}}'}}
     template.has_resource_properties("AWS::Scheduler::Schedule", expected)

@@ -87,8 +87,8 @@ def _of_models(fleet: Fleet) -> Iterator[NamedBucket]:
 def _of_jobs(fleet: Fleet) -> Iterator[NamedBucket]:
     for name, job in fleet.training_jobs.items():
         for key, channel in job.channels.items():
-            if channel.s3_uri is not None:
-                yield _of(channel.s3_uri, "the job reads", True, ("training_jobs", name, "channels", key))
+            if channel.uri is not None:
+                yield _of(channel.uri, "the job reads", True, ("training_jobs", name, "channels", key))
 
 
 def _of(uri: str, used_for: str, same_region: bool, path: tuple[PathPart, ...]) -> NamedBucket:

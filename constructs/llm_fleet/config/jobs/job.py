@@ -10,13 +10,13 @@ from llm_fleet.config.jobs.checkpoint import CheckpointConfig
 from llm_fleet.config.jobs.data import DataConfig
 from llm_fleet.config.jobs.export import JobExportConfig
 from llm_fleet.config.jobs.shape import TrainedShapeConfig
-from llm_fleet.config.jobs.smp import SmpConfig
 from llm_fleet.named_files.hugging_face_config import read_trained_shape
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run.protocols import TrainedShapeLike
 from llm_fleet.rules.training.run.shape import TrainedNumbers, known_trained_shape
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
 from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.smp import SmpConfiguration
 
 
 def or_place(schema: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ class JobConfig(NamedModel):
     """How often it is put into the queue again after a failure that a restart may mend. Default: 10."""
     export: JobExportConfig | None = Field(default=None, examples=["{service: chat}"])
     """What becomes of the trained model. Default: nothing; it lies in the job's folder."""
-    smp: SmpConfig | None = Field(default=None, examples=["{}"])
+    smp: SmpConfiguration | None = Field(default=None, examples=["{}"])
     """With `backend: smp`: what the library is told. Default: the library's own values."""
 
     _numbers: TrainedNumbers | None = PrivateAttr(default=None)

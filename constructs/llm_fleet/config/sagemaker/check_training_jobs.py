@@ -5,15 +5,11 @@ from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network_example import network_of_services
-from llm_fleet.config.sagemaker.job_channel import JobChannelConfig
-from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.config.sagemaker.training_job_view import TrainingJobView
+from llm_fleet.config.sagemaker.training_job import FleetChannel, TrainingJobConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.rules.terms import InternetAccess
 
@@ -22,7 +18,7 @@ def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with training jobs of `fleet`, by attribute names."""
     for name, job in fleet.training_jobs.items():
         own = list(_check_own(job, fleet))
-        judged = [_in_file(problem, job, fleet) for problem in _judged(TrainingJobView(config=job, fleet=fleet))]
+        judged = [_in_file(problem, job, fleet) for problem in _judged(job, fleet)]
         found = [*own, *(problem for problem in judged if not _is_told(problem, own))]
         yield from (problem.under("training_jobs", name) for problem in found)
 
@@ -32,30 +28,23 @@ def _is_told(problem: Problem, own: list[Problem]) -> bool:
     return any(problem.path[:2] == each.path[:2] for each in own if each.path[0] == "channels")
 
 
-def _judged(view: TrainingJobView) -> list[Problem]:
-    network = view.fleet.network
+def _judged(config: TrainingJobConfig, fleet: Fleet) -> list[Problem]:
+    job, network = config.in_fleet(fleet.name), fleet.network
     internet: InternetAccess | None = network.internet if network is not None and network.vpc is None else None
-    place = check_training_job_place(view, region=view.fleet.region, has_network=network is not None, internet=internet)
-    return [*check_training_job(view), *place]
+    place = check_training_job_place(job, region=fleet.region, has_network=network is not None, internet=internet)
+    return [*check_training_job(job), *place]
 
 
 def _check_own(job: TrainingJobConfig, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
-    if job.source is not None:
-        yield from (problem.under("source") for problem in job.source.unread)
     if job.bucket is not None:
         yield from _bucket(job.bucket, fleet, "bucket")
-    if job.schedule is not None:
-        yield from (problem.under("schedule") for problem in check_job_schedule(job.schedule))
-    if job.capacity_retries is not None:
-        yield from (problem.under("capacity_retries") for problem in check_capacity_retries(job.capacity_retries))
-    yield from check_retention_days(job.log_retention_days, SageMakerCode.TRAINING_TIME, "log_retention_days")
     for name, channel in job.channels.items():
         yield from (problem.under("channels", name) for problem in _channel(channel, fleet))
 
 
-def _channel(channel: JobChannelConfig, fleet: Fleet) -> Iterator[Problem]:
-    places = {"s3_uri": channel.s3_uri, "bucket": channel.bucket, "fsx": channel.fsx}
+def _channel(channel: FleetChannel, fleet: Fleet) -> Iterator[Problem]:
+    places = {"uri": channel.uri, "bucket": channel.bucket, "fsx": channel.fsx}
     told = [attribute for attribute, place in places.items() if place is not None]
     if len(told) != 1:
         yield Problem(
@@ -121,13 +110,9 @@ def _bucket(name: str, fleet: Fleet, *path: str) -> Iterator[Problem]:
 def _in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Problem:
     """Return a problem that a rule found of `job`, by its attributes in the file."""
     match problem.path:
-        case ("channels", int(index), *rest):
-            channel = list(job.channels.values())[index]
-            return replace(_at_place(problem, channel, fleet), path=("channels", channel.name, *_place(rest, channel)))
-        case ("metrics", int(index), *rest):
-            return replace(problem, path=("metrics", list(job.metrics)[index], *rest))
-        case ("output_uri", *rest):
-            return replace(problem, path=("output", "uri", *rest))
+        case ("channels", str(name), *rest) if name in job.channels:
+            channel = job.channels[name]
+            return replace(_at_place(problem, channel, fleet), path=("channels", name, *_place(rest, channel)))
         case ("name", *_):
             return replace(problem, remedy=_by_key(problem.remedy, fleet.name))
         case _:
@@ -143,13 +128,13 @@ def _by_key(remedy: str, fleet: str) -> str:
     return "shorten the fleet's name, which this name begins with"
 
 
-def _place(rest: list[PathPart], channel: JobChannelConfig) -> list[PathPart]:
+def _place(rest: list[PathPart], channel: FleetChannel) -> list[PathPart]:
     """A place has another word in the file for each kind of it."""
-    words = {"uri": "s3_uri" if channel.bucket is None else "prefix", "file_system_id": "fsx", "directory": "fsx"}
+    words = {"uri": "uri" if channel.bucket is None else "prefix", "file_system_id": "fsx", "directory": "fsx"}
     return [words.get(str(rest[0]), rest[0]), *rest[1:]] if rest else []
 
 
-def _at_place(problem: Problem, channel: JobChannelConfig, fleet: Fleet) -> Problem:
+def _at_place(problem: Problem, channel: FleetChannel, fleet: Fleet) -> Problem:
     if problem.code is SageMakerCode.NETWORK_NEEDED:
         return replace(
             problem, remedy=f"write `network: {network_of_services(fleet.region)}`, or take the data from S3"

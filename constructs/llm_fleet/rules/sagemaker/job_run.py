@@ -9,15 +9,15 @@ from llm_fleet.catalog.job_machine import job_machine_fact
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.job_run_protocols import CapacityRetriesLike, JobScheduleLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import CapacityRetries, JobSchedule
 
 _SCHEDULE = SageMakerCode.TRAINING_SCHEDULE
 _RATE = re.compile(r"rate\((\d+) ([a-z]+)\)")
 _AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
 
 
-def check_job_schedule(schedule: JobScheduleLike) -> list[Problem]:
+def check_job_schedule(schedule: JobSchedule) -> list[Problem]:
     """Return what is wrong with when a job is started by itself, by attributes (LF972)."""
     problems: list[Problem] = []
     fault = None if is_unresolved(schedule.expression) else _expression_fault(schedule.expression)
@@ -57,7 +57,7 @@ def check_job_schedule(schedule: JobScheduleLike) -> list[Problem]:
     return problems
 
 
-def check_capacity_retries(retries: CapacityRetriesLike) -> list[Problem]:
+def check_capacity_retries(retries: CapacityRetries) -> list[Problem]:
     """Return what is wrong with further attempts after one without capacity, by attributes (LF973)."""
     attempts, waits = job_machine_fact("capacity_attempts"), job_machine_fact("capacity_wait_seconds")
     bounds = {

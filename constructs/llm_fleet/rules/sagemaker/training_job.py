@@ -1,9 +1,12 @@
 """Everything that can be wrong with a training job of SageMaker."""
 
 from llm_fleet.catalog.training_jobs import name_limit
+from llm_fleet.rules.fields import check_fields
+from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
 from llm_fleet.rules.sagemaker.training_job_channels import check_channel_network, check_channels
 from llm_fleet.rules.sagemaker.training_job_distribution import check_distribution
 from llm_fleet.rules.sagemaker.training_job_image import check_image, check_image_region
@@ -11,19 +14,20 @@ from llm_fleet.rules.sagemaker.training_job_instance import check_instances
 from llm_fleet.rules.sagemaker.training_job_metrics import check_metrics
 from llm_fleet.rules.sagemaker.training_job_network import check_mlflow_reached
 from llm_fleet.rules.sagemaker.training_job_places import check_places
-from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
 from llm_fleet.rules.sagemaker.training_job_source import check_requirements, check_source
 from llm_fleet.rules.sagemaker.training_job_times import check_times
 from llm_fleet.rules.sagemaker.training_job_values import check_values
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.training_job import TrainingJobSpec
 
 
-def check_training_job(job: TrainingJobLike) -> list[Problem]:
-    """Return everything that is wrong with `job` wherever it runs, by its attributes and indices."""
+def check_training_job(job: TrainingJobSpec) -> list[Problem]:
+    """Return everything that is wrong with `job` wherever it runs, by its attributes."""
     return [
         *check_hyphenated_name(
             job.name, name_limit(), SageMakerCode.NAME, "name", what="name of the training job's state machine"
         ),
+        *check_fields(job),
         *check_instances(job),
         *check_image(job),
         *check_source(job),
@@ -34,11 +38,25 @@ def check_training_job(job: TrainingJobLike) -> list[Problem]:
         *check_places(job),
         *check_metrics(job),
         *_isolated(job),
+        *_run(job),
+    ]
+
+
+def _run(job: TrainingJobSpec) -> list[Problem]:
+    schedule, retries = job.schedule, job.capacity_retries
+    return [
+        *([] if schedule is None else [problem.under("schedule") for problem in check_job_schedule(schedule)]),
+        *(
+            []
+            if retries is None
+            else [problem.under("capacity_retries") for problem in check_capacity_retries(retries)]
+        ),
+        *check_retention_days(job.log_retention_days, SageMakerCode.TRAINING_TIME, "log_retention_days"),
     ]
 
 
 def check_training_job_place(
-    job: TrainingJobLike, *, region: str | None, has_network: bool, internet: InternetAccess | None = None
+    job: TrainingJobSpec, *, region: str | None, has_network: bool, internet: InternetAccess | None = None
 ) -> list[Problem]:
     """Return everything that is wrong with where `job` runs.
 
@@ -54,7 +72,7 @@ def check_training_job_place(
     ]
 
 
-def _isolated(job: TrainingJobLike) -> list[Problem]:
+def _isolated(job: TrainingJobSpec) -> list[Problem]:
     """An isolated container makes no call: of what it cannot do, so much is known beforehand."""
     if not job.network_isolation:
         return []

@@ -2,33 +2,34 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.catalog.training_jobs import training_job_limit
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.s3_place import check_s3_place
-from llm_fleet.rules.sagemaker.training_job_protocols import ChannelLike, TrainingJobLike
-from llm_fleet.rules.sagemaker.training_job_terms import InputMode
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_data import Channel, InputMode
 
 _CODE = SageMakerCode.TRAINING_CHANNEL
 _DIRECTORY = re.compile(r"/[A-Za-z0-9_-]{1,8}(/[^/]+)*/?")
 """The mount name in front (`FsxLustreConfig.MountName`), then a path on the file system."""
 
 
-def check_channels(job: TrainingJobLike) -> list[Problem]:
-    """Return what is wrong with the channels, below `channels` and their index."""
+def check_channels(job: TrainingJobSpec) -> list[Problem]:
+    """Return what is wrong with the channels, below `channels` and their names."""
     return [
         *_number(job),
         *(
-            problem.under("channels", index)
-            for index, channel in enumerate(job.channels)
-            for problem in _channel(channel, [each.name for each in job.channels[:index]])
+            problem.under("channels", name)
+            for name, channel in job.channels.items()
+            for problem in _channel(name, channel)
         ),
     ]
 
 
-def check_channel_network(job: TrainingJobLike, *, has_network: bool) -> list[Problem]:
+def check_channel_network(job: TrainingJobSpec, *, has_network: bool) -> list[Problem]:
     """Return each channel on a file system of a job that stands in no network."""
     if has_network:
         return []
@@ -37,15 +38,15 @@ def check_channel_network(job: TrainingJobLike, *, has_network: bool) -> list[Pr
             code=SageMakerCode.NETWORK_NEEDED,
             message="FSx for Lustre is reached through a network of yours, and this job stands in none",
             remedy="give the job a network, in the AZ of the file system, or take the data from S3",
-            path=("channels", index),
-            value=channel.name,
+            path=("channels", name),
+            value=name,
         )
-        for index, channel in enumerate(job.channels)
+        for name, channel in job.channels.items()
         if channel.file_system_id is not None
     ]
 
 
-def _number(job: TrainingJobLike) -> Iterator[Problem]:
+def _number(job: TrainingJobSpec) -> Iterator[Problem]:
     limit = training_job_limit("InputDataConfig")
     if len(job.channels) > (limit.maximum or 0):
         yield Problem(
@@ -58,8 +59,8 @@ def _number(job: TrainingJobLike) -> Iterator[Problem]:
         )
 
 
-def _channel(channel: ChannelLike, earlier: list[str]) -> Iterator[Problem]:
-    yield from _name(channel.name, earlier)
+def _channel(name: str, channel: Channel) -> Iterator[Problem]:
+    yield from _name(name)
     if (channel.uri is None) == (channel.file_system_id is None):
         yield _problem("a channel is either in S3 or on a file system", "tell one place", "uri", channel.uri)
     elif channel.uri is not None:
@@ -70,18 +71,16 @@ def _channel(channel: ChannelLike, earlier: list[str]) -> Iterator[Problem]:
     yield from _content_type(channel.content_type)
 
 
-def _name(name: str, earlier: list[str]) -> Iterator[Problem]:
+def _name(name: str) -> Iterator[Problem]:
     limit = training_job_limit("InputDataConfig[].ChannelName")
     if is_unresolved(name):
         return
     if not limit.matches(name) or not limit.holds(len(name)):
         allowed = f"{limit.range} letters, digits, dots, hyphens and underscores"
-        yield _problem("this is no name of a channel", "write e.g. train", "name", name, allowed)
-    elif name in earlier:
-        yield _problem(f"there are two channels {name!r}", "give one of them another name", "name", name)
+        yield replace(_problem("this is no name of a channel", "write e.g. train", "name", name, allowed), path=())
 
 
-def _modes_of_s3(channel: ChannelLike) -> Iterator[Problem]:
+def _modes_of_s3(channel: Channel) -> Iterator[Problem]:
     if channel.compressed and channel.input_mode is not InputMode.PIPE:
         yield _problem(
             "SageMaker unpacks objects in Pipe mode only",
@@ -91,7 +90,7 @@ def _modes_of_s3(channel: ChannelLike) -> Iterator[Problem]:
         )
 
 
-def _on_file_system(channel: ChannelLike) -> Iterator[Problem]:
+def _on_file_system(channel: Channel) -> Iterator[Problem]:
     id, directory = channel.file_system_id, channel.directory
     limit = training_job_limit("InputDataConfig[].DataSource.FileSystemDataSource.FileSystemId")
     if id is not None and not is_unresolved(id) and not limit.matches(id):

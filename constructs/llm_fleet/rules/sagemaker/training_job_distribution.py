@@ -9,17 +9,16 @@ from llm_fleet.catalog.training_jobs import launchers
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_image import newest_version
-from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
-from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind, TrainingImageKind
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.smp import check_smp
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import DistributionKind, TrainingImageKind
 
 _CODE = SageMakerCode.TRAINING_DISTRIBUTION
 _WITH_LIBRARIES = (TrainingImageKind.SMP, TrainingImageKind.OWN)
 
 
-def check_distribution(job: TrainingJobLike) -> list[Problem]:
+def check_distribution(job: TrainingJobSpec) -> list[Problem]:
     """Return why the launcher does not go with instance, image or configuration, below `distribution`."""
     instance = training_instances().get(job.instance_type)
     if instance is not None and instance.successor is not None:
@@ -28,7 +27,7 @@ def check_distribution(job: TrainingJobLike) -> list[Problem]:
     return [problem.under("distribution") for problem in [*found, *_smp(job, instance)]]
 
 
-def _own_values(job: TrainingJobLike) -> Iterator[Problem]:
+def _own_values(job: TrainingJobSpec) -> Iterator[Problem]:
     distribution = job.distribution
     if distribution.smp_configuration is not None and distribution.kind is not DistributionKind.SMP:
         yield _problem(
@@ -53,7 +52,7 @@ def _own_values(job: TrainingJobLike) -> Iterator[Problem]:
         )
 
 
-def _instance(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterator[Problem]:
+def _instance(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Problem]:
     launcher = launchers()[job.distribution.kind.value]
     if instance is None:
         return
@@ -71,21 +70,21 @@ def _instance(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterat
         )
 
 
-def _image(job: TrainingJobLike) -> Iterator[Problem]:
+def _image(job: TrainingJobSpec) -> Iterator[Problem]:
     """SMP and SMDDP are in no other image of today."""
     kind = job.distribution.kind
     if kind in (DistributionKind.SMP, DistributionKind.SMDDP) and job.image.kind not in _WITH_LIBRARIES:
         title = launchers()[kind.value].title
         yield _problem(
             f"{title} is not in the image {job.image.kind.value}: no later one than that of SMP with PyTorch "
-            f"{newest_version(TrainingImageKind.SMP)} has it",
+            f"{TrainingImageKind.SMP.newest_version} has it",
             "take the image smp, or torchrun, which needs no library",
             "kind",
             kind.value,
         )
 
 
-def _smp(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterator[Problem]:
+def _smp(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Problem]:
     distribution = job.distribution
     if distribution.kind is not DistributionKind.SMP:
         return

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.smp_images import smp_images, smp_regions, smp_versions
+from llm_fleet.catalog.smp_images import smp_regions, smp_versions
 from llm_fleet.catalog.training_instances import TrainingInstance, training_instances
 from llm_fleet.catalog.training_job_images import TrainingImageFamily, ended_images, training_image_families
 from llm_fleet.catalog.training_jobs import training_job_limit
 from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import TrainingImageLike, TrainingJobLike
-from llm_fleet.rules.sagemaker.training_job_terms import TrainingImageKind
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.smp_place import check_smp_place
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import TrainingImage, TrainingImageKind
 
 _CODE = SageMakerCode.TRAINING_IMAGE
 _FOR = {"gpu": "for GPUs", "cpu": "without accelerators", "neuron": "for Trainium"}
@@ -23,7 +23,7 @@ _INSTEAD = {
 }
 
 
-def check_image(job: TrainingJobLike) -> list[Problem]:
+def check_image(job: TrainingJobSpec) -> list[Problem]:
     """Return why the image cannot be had, or cannot run on the instance, below `image`."""
     image = job.image
     found = list(_own(image) if image.kind is TrainingImageKind.OWN else _version(image))
@@ -32,7 +32,7 @@ def check_image(job: TrainingJobLike) -> list[Problem]:
     return [problem.under("image") for problem in found]
 
 
-def check_image_region(image: TrainingImageLike, region: str | None) -> list[Problem]:
+def check_image_region(image: TrainingImage, region: str | None) -> list[Problem]:
     """Return why AWS does not offer the image in `region`, below `image`; an own one is where its address says.
 
     A region that only the deployment knows has no image that could be named; `None` is not judged.
@@ -63,26 +63,11 @@ def check_image_region(image: TrainingImageLike, region: str | None) -> list[Pro
     ]
 
 
-def newest_version(kind: TrainingImageKind) -> str:
-    """Return the version that is taken of `kind` when none is told."""
-    return smp_versions()[0] if kind is TrainingImageKind.SMP else training_image_families()[kind.value].default
-
-
-def image_uri(image: TrainingImageLike, *, region: str, instance_type: str) -> str:
-    """Return the address of an image that the rules have let pass, for `instance_type` in `region`."""
-    if image.own_uri is not None:
-        return image.own_uri
-    version = image.version or newest_version(image.kind)
-    if image.kind is TrainingImageKind.SMP:
-        return smp_images()[version].uri(region)
-    return _family(image).uri(version, training_instances()[instance_type].processor, region)
-
-
-def _family(image: TrainingImageLike) -> TrainingImageFamily:
+def _family(image: TrainingImage) -> TrainingImageFamily:
     return training_image_families()[image.kind.value]
 
 
-def _version(image: TrainingImageLike) -> Iterator[Problem]:
+def _version(image: TrainingImage) -> Iterator[Problem]:
     version = image.version
     if version is None or is_unresolved(version):
         return
@@ -98,8 +83,8 @@ def _version(image: TrainingImageLike) -> Iterator[Problem]:
         message=f"the image with {title} {version} is retired: nobody patches it"
         if retired
         else f"there is no image with {title} {version}",
-        remedy=f"write {offer or newest_version(image.kind)!r}, or leave the version out, which is the same"
-        if (offer or newest_version(image.kind)) == newest_version(image.kind)
+        remedy=f"write {offer or image.kind.newest_version!r}, or leave the version out, which is the same"
+        if (offer or image.kind.newest_version) == image.kind.newest_version
         else f"write {offer!r}",
         path=("version",),
         value=version,
@@ -107,7 +92,7 @@ def _version(image: TrainingImageLike) -> Iterator[Problem]:
     )
 
 
-def _own(image: TrainingImageLike) -> Iterator[Problem]:
+def _own(image: TrainingImage) -> Iterator[Problem]:
     uri = image.own_uri or ""
     limit = training_job_limit("AlgorithmSpecification.TrainingImage")
     if is_unresolved(uri):
@@ -141,7 +126,7 @@ def _own(image: TrainingImageLike) -> Iterator[Problem]:
         )
 
 
-def _on_instance(image: TrainingImageLike, instance: TrainingInstance | None) -> Iterator[Problem]:
+def _on_instance(image: TrainingImage, instance: TrainingInstance | None) -> Iterator[Problem]:
     if instance is None or instance.successor is not None or image.kind is TrainingImageKind.OWN:
         return
     if instance.architecture != "x86_64":
@@ -158,7 +143,7 @@ def _on_instance(image: TrainingImageLike, instance: TrainingInstance | None) ->
         yield from _processor(image, instance)
 
 
-def _processor(image: TrainingImageLike, instance: TrainingInstance) -> Iterator[Problem]:
+def _processor(image: TrainingImage, instance: TrainingInstance) -> Iterator[Problem]:
     family = _family(image)
     version = image.version or family.default
     if is_unresolved(version):

@@ -2,31 +2,20 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_instances import TrainingInstance, training_instances
 from llm_fleet.catalog.training_jobs import training_job_limit
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
 
-_SIZE = Limit(minimum=1)
 
-
-def check_instances(job: TrainingJobLike) -> list[Problem]:
+def check_instances(job: TrainingJobSpec) -> list[Problem]:
     """Return what is wrong with the type of instance, their number, their volume and the plan that they are from."""
     instance = training_instances().get(job.instance_type)
     return [
         *_type(job.instance_type, instance),
-        *check_number(
-            job.instance_count,
-            Limit(minimum=1),
-            SageMakerCode.TRAINING_SETTING,
-            "instance_count",
-            what="the number of instances",
-        ),
         *_volume(job, instance),
         *_plan(job.training_plan_arn),
     ]
@@ -55,11 +44,9 @@ def _type(name: str, instance: TrainingInstance | None) -> Iterator[Problem]:
         )
 
 
-def _volume(job: TrainingJobLike, instance: TrainingInstance | None) -> Iterator[Problem]:
+def _volume(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Problem]:
     size = job.volume_gib
-    found = check_number(size, _SIZE, SageMakerCode.TRAINING_SETTING, "volume_gib", what="the volume")
-    yield from found
-    if found or size is None or is_unresolved(size) or instance is None or not instance.has_local_disks:
+    if size is None or is_unresolved(size) or size < 1 or instance is None or not instance.has_local_disks:
         return
     disks = f" of {instance.nvme_gb} GB altogether" if instance.nvme_gb else ""
     yield Problem(

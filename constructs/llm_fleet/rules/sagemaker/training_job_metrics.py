@@ -3,18 +3,20 @@
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.catalog.training_jobs import training_job_limit
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import MetricLike, TrainingJobLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_data import JobMetric
 
 _CODE = SageMakerCode.TRAINING_METRIC
 
 
-def check_metrics(job: TrainingJobLike) -> list[Problem]:
-    """Return what nothing could be read by, below `metrics` and the index."""
+def check_metrics(job: TrainingJobSpec) -> list[Problem]:
+    """Return what nothing could be read by, below `metrics` and the name."""
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions")
     problems: list[Problem] = []
     if len(job.metrics) > (limit.maximum or 0):
@@ -29,21 +31,15 @@ def check_metrics(job: TrainingJobLike) -> list[Problem]:
                 allowed=f"up to {limit.maximum}",
             )
         )
-    for index, metric in enumerate(job.metrics):
-        found = _metric(metric, [each.name for each in job.metrics[:index]])
-        problems += [problem.under("metrics", index) for problem in found]
+    for name, metric in job.metrics.items():
+        problems += [problem.under("metrics", name) for problem in _metric(name, metric)]
     return problems
 
 
-def _metric(metric: MetricLike, earlier: list[str]) -> Iterator[Problem]:
+def _metric(name: str, metric: JobMetric) -> Iterator[Problem]:
     limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Name")
-    if not is_unresolved(metric.name):
-        if not limit.holds(len(metric.name)) or not limit.matches(metric.name):
-            yield _problem("this is no name of a metric", "write e.g. train:loss", "name", metric.name)
-        elif metric.name in earlier:
-            yield _problem(
-                f"there are two metrics {metric.name!r}", "give one of them another name", "name", metric.name
-            )
+    if not is_unresolved(name) and (not limit.holds(len(name)) or not limit.matches(name)):
+        yield replace(_problem("this is no name of a metric", "write e.g. train:loss", "name", name), path=())
     yield from _regex(metric.regex)
     yield from _thresholds(metric)
 
@@ -72,7 +68,7 @@ def _regex(regex: str) -> Iterator[Problem]:
         )
 
 
-def _thresholds(metric: MetricLike) -> Iterator[Problem]:
+def _thresholds(metric: JobMetric) -> Iterator[Problem]:
     for attribute in ("above", "below"):
         value: object = getattr(metric, attribute)
         if value is None or is_unresolved(value):

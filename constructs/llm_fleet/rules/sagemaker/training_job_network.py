@@ -4,11 +4,11 @@ from llm_fleet.catalog.training_jobs import training_job_fact
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
 
 
-def address_claim(job: TrainingJobLike, *, owner: str, availability_zone_id: str | None) -> AddressClaim:
+def address_claim(job: TrainingJobSpec, *, owner: str, availability_zone_id: str | None) -> AddressClaim:
     """Return the addresses that the instances of one job take. A number that is not known yet claims nothing."""
     count = 0 if is_unresolved(job.instance_count) else job.instance_count
     return AddressClaim(
@@ -20,7 +20,7 @@ def address_claim(job: TrainingJobLike, *, owner: str, availability_zone_id: str
     )
 
 
-def check_mlflow_reached(job: TrainingJobLike, *, closed: bool) -> list[Problem]:
+def check_mlflow_reached(job: TrainingJobSpec, *, closed: bool) -> list[Problem]:
     """Return why the container does not reach MLflow: it has an endpoint of its own, which no network of ours has."""
     if not closed or job.tracking is None or job.tracking.mlflow_arn is None:
         return []

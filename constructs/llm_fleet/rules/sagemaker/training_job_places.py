@@ -6,32 +6,30 @@ from llm_fleet.catalog.training_jobs import training_job_limit
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.s3_place import check_s3_place
-from llm_fleet.rules.sagemaker.training_job_protocols import CheckpointsLike, TrackingLike, TrainingJobLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_data import Checkpoints, Tracking
 
 _ML = "/opt/ml/"
 _SERVICES = ("/opt/ml/input", "/opt/ml/model", "/opt/ml/output", "/opt/ml/code", "/opt/ml/failure")
 """What SageMaker fills or carries away itself (Developer Guide, model-train-storage)."""
 
 
-def check_places(job: TrainingJobLike) -> list[Problem]:
+def check_places(job: TrainingJobSpec) -> list[Problem]:
     """Return what is wrong with the places, by the attributes of the job."""
-    return [
-        *([] if job.checkpoints is None else _checkpoints(job.checkpoints)),
-        *(
-            []
-            if job.output_uri is None
-            else check_s3_place(job.output_uri, SageMakerCode.TRAINING_PLACE, "output_uri", what="the results' place")
-        ),
-        *([] if job.tracking is None else _tracking(job.tracking)),
-    ]
+    output, checkpoints, tracking = job.output, job.checkpoints, job.tracking
+    found: list[Problem] = []
+    if checkpoints is not None:
+        found += [problem.under("checkpoints") for problem in _checkpoints(checkpoints)]
+    if output.uri is not None:
+        place = check_s3_place(output.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the results' place")
+        found += [problem.under("output") for problem in place]
+    return [*found, *([] if tracking is None else _tracking(tracking))]
 
 
-def _checkpoints(checkpoints: CheckpointsLike) -> Iterator[Problem]:
+def _checkpoints(checkpoints: Checkpoints) -> Iterator[Problem]:
     if checkpoints.uri is not None:
-        yield from check_s3_place(
-            checkpoints.uri, SageMakerCode.TRAINING_PLACE, "checkpoints", "uri", what="the checkpoints' place"
-        )
+        yield from check_s3_place(checkpoints.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the checkpoints' place")
     path = checkpoints.local_path
     limit = training_job_limit("CheckpointConfig.LocalPath")
     if is_unresolved(path):
@@ -47,12 +45,12 @@ def _local(message: str, path: str) -> Problem:
         code=SageMakerCode.TRAINING_PLACE,
         message=message,
         remedy=f"write {_ML}checkpoints, or leave it out, which is the same",
-        path=("checkpoints", "local_path"),
+        path=("local_path",),
         value=path,
     )
 
 
-def _tracking(tracking: TrackingLike) -> Iterator[Problem]:
+def _tracking(tracking: Tracking) -> Iterator[Problem]:
     if tracking.mlflow_arn is None and tracking.tensorboard_uri is None:
         yield _record("neither MLflow nor TensorBoard is told", "tell the ARN of an MLflow app, or leave it out")
     if tracking.tensorboard_uri is not None:

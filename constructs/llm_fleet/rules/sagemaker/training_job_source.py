@@ -7,8 +7,8 @@ from llm_fleet.catalog.training_jobs import launchers
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import SourceLike, TrainingJobLike
-from llm_fleet.rules.sagemaker.training_job_terms import TrainingImageKind
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import SourceBundle, TrainingImageKind
 
 REQUIREMENTS = "requirements.txt"
 """What the toolkit installs by pip before the script starts."""
@@ -16,17 +16,28 @@ _PACKAGE = "setup.py"
 _CODE = SageMakerCode.TRAINING_SOURCE
 
 
-def check_source(job: TrainingJobLike) -> list[Problem]:
+def check_source(job: TrainingJobSpec) -> list[Problem]:
     """Return why the container cannot run the script, below `source`."""
     source = job.source
     if source is None:
         return list(_needed(job))
-    found = list(_entry_point(source)) or list(_launched(job, source))
+    found = [*_folder(source), *(list(_entry_point(source)) or _launched(job, source))]
     return [problem.under("source") for problem in found]
 
 
+def _folder(source: SourceBundle) -> Iterator[Problem]:
+    if source.place is not None and not source.files:
+        yield Problem(
+            code=_CODE,
+            message="there is no such folder" if source.files is None else "there is nothing in this folder",
+            remedy="write the folder that holds the training script",
+            path=("folder",),
+            value=str(source.place),
+        )
+
+
 def check_requirements(
-    job: TrainingJobLike, *, closed: bool, index_variables: tuple[str, ...] = ("PIP_INDEX_URL", "PIP_FIND_LINKS")
+    job: TrainingJobSpec, *, closed: bool, index_variables: tuple[str, ...] = ("PIP_INDEX_URL", "PIP_FIND_LINKS")
 ) -> list[Problem]:
     """Return why pip cannot fetch what the folder asks for: the container reaches no index. `closed`: its network."""
     source = job.source
@@ -47,7 +58,7 @@ def check_requirements(
     ]
 
 
-def _needed(job: TrainingJobLike) -> Iterator[Problem]:
+def _needed(job: TrainingJobSpec) -> Iterator[Problem]:
     if job.image.kind is not TrainingImageKind.OWN:
         yield Problem(
             code=_CODE,
@@ -64,7 +75,7 @@ def _needed(job: TrainingJobLike) -> Iterator[Problem]:
         )
 
 
-def _entry_point(source: SourceLike) -> Iterator[Problem]:
+def _entry_point(source: SourceBundle) -> Iterator[Problem]:
     name = source.entry_point
     if not name or isabs(name) or normpath(name).startswith(".."):
         yield _problem(
@@ -72,7 +83,7 @@ def _entry_point(source: SourceLike) -> Iterator[Problem]:
             "write it from the folder, e.g. train.py",
             name,
         )
-    elif source.files is not None and normpath(name) not in source.files:
+    elif source.files and normpath(name) not in source.files:
         scripts = sorted(each for each in source.files if each.endswith((".py", ".sh")))
         yield _problem(
             f"there is no {name} in the folder",
@@ -82,7 +93,7 @@ def _entry_point(source: SourceLike) -> Iterator[Problem]:
         )
 
 
-def _launched(job: TrainingJobLike, source: SourceLike) -> Iterator[Problem]:
+def _launched(job: TrainingJobSpec, source: SourceBundle) -> Iterator[Problem]:
     launcher = launchers()[job.distribution.kind.value]
     if not launcher.python_script:
         return

@@ -6,17 +6,18 @@ from typing import Any
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_instances import training_instances
 from llm_fleet.catalog.training_jobs import training_job_fact, training_job_limit
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import SpotLike, TrainingJobLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import Spot, TrainingJobSpec
 
 _CODE = SageMakerCode.TRAINING_TIME
 _POOL = SageMakerCode.TRAINING_WARM_POOL
 
 
-def check_times(job: TrainingJobLike) -> list[Problem]:
+def check_times(job: TrainingJobSpec) -> list[Problem]:
     """Return what is wrong with times, attempts and the warm pool, by the attributes of the job."""
     longest = Limit(minimum=1, maximum=training_job_fact("max_run_seconds")["maximum"])
     retries = training_job_limit("RetryStrategy.MaximumRetryAttempts")
@@ -38,13 +39,6 @@ def check_times(job: TrainingJobLike) -> list[Problem]:
     ]
 
 
-def wait_seconds(job: TrainingJobLike, spot: SpotLike) -> int:
-    """Return for how long a job on spot instances may wait and run altogether."""
-    if spot.max_wait_seconds is not None:
-        return spot.max_wait_seconds
-    return job.max_run_seconds + training_job_fact("spot_wait_seconds")
-
-
 def _known(value: Any) -> bool:
     return type(value) is int and not is_unresolved(value)
 
@@ -53,16 +47,14 @@ def _above(value: Any, limit: Limit) -> bool:
     return _known(value) and limit.maximum is not None and value > limit.maximum
 
 
-def _no_retries(job: TrainingJobLike) -> str:
+def _no_retries(job: TrainingJobSpec) -> str:
     return "leave it out: then SageMaker does not retry" if job.retries == 0 else ""
 
 
-def _pending(job: TrainingJobLike) -> Iterator[Problem]:
+def _pending(job: TrainingJobSpec) -> Iterator[Problem]:
     seconds = job.max_pending_seconds
     if seconds is None:
         return
-    limit = training_job_limit("StoppingCondition.MaxPendingTimeInSeconds")
-    yield from check_number(seconds, limit, _CODE, "max_pending_seconds", what="the time that it may be pending")
     instance = training_instances().get(job.instance_type)
     if instance is not None and instance.successor is None and instance.accelerator is None:
         yield Problem(
@@ -74,11 +66,8 @@ def _pending(job: TrainingJobLike) -> Iterator[Problem]:
         )
 
 
-def _spot(job: TrainingJobLike, spot: SpotLike) -> Iterator[Problem]:
+def _spot(job: TrainingJobSpec, spot: Spot) -> Iterator[Problem]:
     wait = spot.max_wait_seconds
-    yield from check_number(
-        wait, Limit(minimum=1), _CODE, "spot", "max_wait_seconds", what="the time that it may wait and run"
-    )
     if _known(wait) and _known(job.max_run_seconds) and wait is not None and 0 < wait < job.max_run_seconds:
         yield Problem(
             code=_CODE,
@@ -89,18 +78,12 @@ def _spot(job: TrainingJobLike, spot: SpotLike) -> Iterator[Problem]:
         )
 
 
-def _warm_pool(job: TrainingJobLike) -> Iterator[Problem]:
+def _warm_pool(job: TrainingJobSpec) -> Iterator[Problem]:
     pool = job.warm_pool
     if pool is None:
         return
-    limit = Limit(minimum=1, maximum=training_job_limit("ResourceConfig.KeepAlivePeriodInSeconds").maximum)
-    found = [
-        *check_number(pool.keep_alive_seconds, limit, _POOL, "warm_pool", "keep_alive_seconds", what="the warm time"),
-        *check_number(pool.cap_seconds, limit, _POOL, "warm_pool", "cap_seconds", what="the cap of warm time"),
-    ]
-    yield from found
     known = _known(pool.keep_alive_seconds) and _known(pool.cap_seconds)
-    if not found and known and pool.keep_alive_seconds > pool.cap_seconds:
+    if not check_fields(pool) and known and pool.keep_alive_seconds > pool.cap_seconds:
         yield Problem(
             code=_POOL,
             message=f"the warm pool is kept longer than its cap of {pool.cap_seconds} s allows",

@@ -9,9 +9,9 @@ from llm_fleet.catalog.training_jobs import ended_hyperparameters, training_job_
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job_protocols import TrainingJobLike
 from llm_fleet.rules.secret_text import SECRET_VALUE
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
 
 _CODE = SageMakerCode.TRAINING_HYPERPARAMETER
 _SECRET_NAME = re.compile(
@@ -20,7 +20,7 @@ _SECRET_NAME = re.compile(
 )
 
 
-def check_values(job: TrainingJobLike) -> list[Problem]:
+def check_values(job: TrainingJobSpec) -> list[Problem]:
     """Return what cannot be told: too many, too long, taken already, ended, or not to be told in the open."""
     launcher_room = 8 if job.source is not None else 0
     return [

@@ -14,11 +14,11 @@ from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.smp_degrees import check_degrees
-from llm_fleet.rules.training.smp_protocols import SmpLike
+from llm_fleet.spec.smp import SmpConfiguration
 
 
 def check_smp(
-    smp: SmpLike,
+    smp: SmpConfiguration,
     *,
     world_size: int | None = None,
     activation_checkpointing: bool | None = None,
@@ -56,7 +56,7 @@ def check_smp_values(
     ]
 
 
-def smp_remarks(smp: SmpLike) -> list[str]:
+def smp_remarks(smp: SmpConfiguration) -> list[str]:
     """Return what a user should know of `smp` though nothing is wrong with it, a sentence each."""
     remarks = [
         f"{name} above 1 only acts on a model that the script passes through torch.sagemaker.transform; "
@@ -94,7 +94,7 @@ def _check_value(key: SmpKey, value: Any, world_size: int | None) -> list[Proble
     ]
 
 
-def check_smp_seeds(smp: SmpLike) -> list[Problem]:
+def check_smp_seeds(smp: SmpConfiguration) -> list[Problem]:
     """Return what is wrong with the seed's old name."""
     old = smp.tensor_parallel_seed
     if old is None or is_unresolved(old):

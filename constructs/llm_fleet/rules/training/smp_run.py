@@ -9,7 +9,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values
-from llm_fleet.rules.training.smp_protocols import SmpLike
+from llm_fleet.spec.smp import SmpConfiguration
 
 _OF_RUN = {
     "hybrid_shard_degree": "shard_degree",
@@ -44,7 +44,7 @@ class SmpRunLike(Protocol):
         ...
 
 
-def check_smp_run(smp: SmpLike, run: SmpRunLike) -> list[Problem]:
+def check_smp_run(smp: SmpConfiguration, run: SmpRunLike) -> list[Problem]:
     """Return which degrees `smp` tells otherwise than its job, at the keys of `smp`; its seed may be another."""
     found: list[Problem] = []
     for name, of_run in _OF_RUN.items():
@@ -67,7 +67,7 @@ def check_smp_run(smp: SmpLike, run: SmpRunLike) -> list[Problem]:
 
 
 def check_smp_in_run(
-    smp: SmpLike | None,
+    smp: SmpConfiguration | None,
     run: SmpRunLike,
     *,
     world_size: int | None = None,
@@ -98,7 +98,7 @@ def _values_of_run(run: SmpRunLike) -> Mapping[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def run_values(smp: SmpLike, run: SmpRunLike) -> Mapping[str, Any]:
+def run_values(smp: SmpConfiguration, run: SmpRunLike) -> Mapping[str, Any]:
     """Return what `smp` leaves out and `run` tells, by the keys of SMP."""
     told = {name: value for name, value in _values_of_run(run).items() if getattr(smp, name) is None}
     if smp.tensor_parallel_seed is not None:

@@ -6,10 +6,11 @@ from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.permission import Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.sagemaker.s3_place import bucket_and_key
+from llm_fleet.rules.training.image import ecr_repository
 from llm_fleet.sagemaker.training_job.job_permissions import JobFeatures
-from llm_fleet.sagemaker.training_job.s3_place import S3Place
 from llm_fleet.sagemaker.training_job.source_archive import SourceArchive
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+from llm_fleet.spec.training_job import TrainingJobSpec
 
 _ADDRESSES = 2
 """Of each instance: docs.aws.amazon.com/sagemaker/latest/dg/train-vpc.html asks for two or more."""
@@ -43,8 +44,8 @@ def job_features(
         source_arn=source.object_arn if source else None,
         read=_accesses(job.s3_read, place),
         write=(*_own(job, bucket), *_accesses(job.s3_written, place)),
-        repository_arn=job.image.repository_arn(
-            region=place.region, instance_type=job.instance_type, partition=place.partition
+        repository_arn=ecr_repository(
+            job.image.uri(region=place.region, instance_type=job.instance_type), place.partition
         ),
         in_network=in_network,
         volume_key_arn=key_arn,
@@ -55,14 +56,15 @@ def job_features(
 
 def _own(job: TrainingJobSpec, bucket: s3.IBucket) -> tuple[BucketAccess, ...]:
     """Return the parts of the job's own bucket that it writes."""
-    parts = ["output"] if job.output_uri is None else []
+    parts = ["output"] if job.output.uri is None else []
     if job.checkpoints is not None and job.checkpoints.uri is None:
         parts.append(f"checkpoints/{job.name}")
     return tuple(BucketAccess.of(bucket, prefix=part) for part in parts)
 
 
-def _accesses(places: tuple[S3Place, ...], place: Place) -> tuple[BucketAccess, ...]:
+def _accesses(places: tuple[tuple[str, str | None], ...], place: Place) -> tuple[BucketAccess, ...]:
     return tuple(
-        BucketAccess(bucket_arn=f"arn:{place.partition}:s3:::{one.bucket}", prefix=one.prefix, key_arn=one.key_arn)
-        for one in dict.fromkeys(places)
+        BucketAccess(bucket_arn=f"arn:{place.partition}:s3:::{bucket}", prefix=prefix, key_arn=key_arn)
+        for uri, key_arn in dict.fromkeys(places)
+        for bucket, prefix in [bucket_and_key(uri)]
     )

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_fleet.catalog.job_machine import job_machine_fact
-from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries
 from llm_fleet.sagemaker.training_job.follows_jobs import FollowsJobs
 from llm_fleet.sagemaker.training_job.machine_pace import longest_seconds, pace, watch_record
 from llm_fleet.sagemaker.training_job.machine_plan import MachinePlan
 from llm_fleet.sagemaker.training_job.run_alarms import run_alarms
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 
 
 def machine_plan(

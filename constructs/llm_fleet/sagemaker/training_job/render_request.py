@@ -4,12 +4,10 @@ from typing import Any
 
 from llm_fleet.catalog.training_instances import training_instances
 from llm_fleet.catalog.training_jobs import training_job_fact
-from llm_fleet.rules.sagemaker.training_job_terms import InputMode
-from llm_fleet.rules.sagemaker.training_job_times import wait_seconds
-from llm_fleet.sagemaker.training_job.channel import Channel
 from llm_fleet.sagemaker.training_job.job_place import JobPlace
 from llm_fleet.sagemaker.training_job.script_mode import render_hyperparameters
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_data import Channel, InputMode
 
 
 def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
@@ -21,7 +19,7 @@ def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
         "AlgorithmSpecification": _algorithm(spec, place),
         "RoleArn": place.role_arn,
         "HyperParameters": render_hyperparameters(spec, source_uri=place.source_uri, region=place.region),
-        "InputDataConfig": [_channel(channel) for channel in spec.channels],
+        "InputDataConfig": [_channel(name, channel) for name, channel in spec.channels.items()],
         "OutputDataConfig": _output(spec, place),
         "ResourceConfig": _resources(spec, place),
         "StoppingCondition": _stopping(spec),
@@ -45,7 +43,7 @@ def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
 
 
 def _algorithm(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
-    metrics = [{"Name": metric.name, "Regex": metric.regex} for metric in spec.metrics]
+    metrics = [{"Name": name, "Regex": metric.regex} for name, metric in spec.metrics.items()]
     return {
         "TrainingImage": spec.image.uri(region=place.region, instance_type=spec.instance_type),
         "TrainingInputMode": InputMode.FILE.value,
@@ -53,8 +51,8 @@ def _algorithm(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
     }
 
 
-def _channel(channel: Channel) -> dict[str, Any]:
-    rendered: dict[str, Any] = {"ChannelName": channel.name, "DataSource": _data_source(channel)}
+def _channel(name: str, channel: Channel) -> dict[str, Any]:
+    rendered: dict[str, Any] = {"ChannelName": name, "DataSource": _data_source(channel)}
     if channel.content_type is not None:
         rendered["ContentType"] = channel.content_type
     if channel.compressed:
@@ -83,12 +81,12 @@ def _data_source(channel: Channel) -> dict[str, Any]:
 
 
 def _output(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
-    own = spec.output_uri is None
-    key = place.output_key_arn if own else spec.output_key_arn
+    own = spec.output.uri is None
+    key = place.output_key_arn if own else spec.output.key_arn
     return {
         **({} if key is None else {"KmsKeyId": key}),
-        "S3OutputPath": place.output_uri if own else spec.output_uri,
-        "CompressionType": "GZIP" if spec.compress_output else "NONE",
+        "S3OutputPath": place.output_uri if own else spec.output.uri,
+        "CompressionType": "GZIP" if spec.output.compress else "NONE",
     }
 
 
@@ -111,7 +109,7 @@ def _resources(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
 def _stopping(spec: TrainingJobSpec) -> dict[str, Any]:
     return {
         "MaxRuntimeInSeconds": spec.max_run_seconds,
-        **({} if spec.spot is None else {"MaxWaitTimeInSeconds": wait_seconds(spec, spec.spot)}),
+        **({} if spec.wait_seconds is None else {"MaxWaitTimeInSeconds": spec.wait_seconds}),
         **({} if spec.max_pending_seconds is None else {"MaxPendingTimeInSeconds": spec.max_pending_seconds}),
     }
 

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from llm_fleet.catalog.smp import smp_keys
 from llm_fleet.catalog.training_jobs import launchers, training_job_fact
-from llm_fleet.rules.sagemaker.training_job_terms import DistributionKind
 from llm_fleet.rules.sagemaker.training_job_values import hyperparameter_text
-from llm_fleet.rules.training.smp_protocols import SmpLike
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import DistributionKind
 
 
 def render_hyperparameters(spec: TrainingJobSpec, *, source_uri: str | None, region: str) -> dict[str, str]:
@@ -45,13 +43,5 @@ def _of_launcher(spec: TrainingJobSpec) -> dict[str, Any]:
     if distribution.kind is not DistributionKind.MPI:
         told["sagemaker_instance_type"] = spec.instance_type
     if distribution.smp_configuration is not None:
-        told["mp_parameters"] = _smp_parameters(distribution.smp_configuration)
+        told["mp_parameters"] = distribution.smp_configuration.for_library
     return told
-
-
-def _smp_parameters(smp: SmpLike) -> dict[str, Any]:
-    """Return the keys that were told, in the reference's order; the seed by its name of today."""
-    values = {name: getattr(smp, name) for name in smp_keys()}
-    if values["random_seed"] is None:
-        values["random_seed"] = smp.tensor_parallel_seed
-    return {name: value for name, value in values.items() if value is not None}

@@ -13,18 +13,16 @@ from constructs import Construct
 
 from llm_fleet.iam.permission import Place
 from llm_fleet.network.network import Network
-from llm_fleet.rules.log_retention import check_retention_days
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_form
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.training_job import check_training_job_place
-from llm_fleet.sagemaker.training_job.capacity_retries import CapacityRetries
+from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.sagemaker.training_job.follows_jobs import FollowsJobs
 from llm_fleet.sagemaker.training_job.job_commands import list_command, shell_command, start_command, stop_command
 from llm_fleet.sagemaker.training_job.job_grants import JobGrants
 from llm_fleet.sagemaker.training_job.job_machine import JobMachine
 from llm_fleet.sagemaker.training_job.job_permissions import job_permissions
 from llm_fleet.sagemaker.training_job.job_place import JobPlace
-from llm_fleet.sagemaker.training_job.job_schedule import JobSchedule
 from llm_fleet.sagemaker.training_job.job_sight import JobSight, execution_metric
 from llm_fleet.sagemaker.training_job.job_surroundings import address_claims, job_features
 from llm_fleet.sagemaker.training_job.machine_of_job import machine_plan
@@ -34,11 +32,17 @@ from llm_fleet.sagemaker.training_job.render_request import render_request
 from llm_fleet.sagemaker.training_job.scheduled_start import ScheduledStart
 from llm_fleet.sagemaker.training_job.service_role import ServiceRole
 from llm_fleet.sagemaker.training_job.source_archive import SourceArchive
-from llm_fleet.sagemaker.training_job.training_job_forms import check_training_job_arguments
-from llm_fleet.sagemaker.training_job.training_job_spec import TrainingJobSpec
 from llm_fleet.sagemaker.training_job.warm_pool_cap import WarmPoolCap
+from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
+
+_NETWORK = Form(
+    wanted="a network of llm-fleet",
+    remedy="write network=FleetNetwork(…), or FleetNetwork.from_existing(…)",
+    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
+    optional=True,
+)
 
 
 class TrainingJob(Construct):
@@ -62,13 +66,9 @@ class TrainingJob(Construct):
         network: Network | None = None,
         bucket: s3.IBucket | None = None,
         encryption_key: kms.IKey | None = None,
-        schedule: JobSchedule | None = None,
-        capacity_retries: CapacityRetries | None = None,
         watch: FollowsJobs | None = None,
         watched: Any = None,
         alarm_topic: sns.ITopic | None = None,
-        dashboard: bool = True,
-        log_retention_days: int = 90,
     ) -> None:
         """Make what runs `job`.
 
@@ -77,32 +77,25 @@ class TrainingJob(Construct):
         - `bucket`: for results and checkpoints. Default: one of its own, which is retained.
         - `encryption_key`: of volumes, the bucket that is made, and the log; its policy must let CloudWatch Logs use
           it. Default: one of its own, retained.
-        - `schedule`: when it is started by itself. Default: never.
-        - `capacity_retries`: further jobs where there is no capacity. Default: five. None under a watch.
         - `watch`: who starts failed jobs again; the machine then follows those. `watched`: what this job has otherwise
           than the watch says (`JobWatch`).
         - `alarm_topic`: who is told of failed runs, and of thresholds of `job.metrics`. Default nobody.
-        - `log_retention_days`: of the machine's log; the job's own is kept as the account's group says.
 
-        Raises `FleetError` with everything that is wrong with where it runs; the job itself was checked when it was
-        described.
+        Raises `FleetError` with everything that is wrong with the job and with where it runs.
         """
         subject = f"{scope.node.path}/{id}"
         raise_problems(
-            check_training_job_arguments(
-                job=job, schedule=schedule, capacity_retries=capacity_retries, network=network
-            ),
-            subject=subject,
+            [*check_is_spec(job, TrainingJobSpec, "job"), *check_form(network, _NETWORK, "network")], subject=subject
         )
         stack = cdk.Stack.of(scope)
         problems = [
+            *check_training_job(job),
             *check_training_job_place(
                 job,
                 region=stack.region,
                 has_network=network is not None,
                 internet=network.internet if network else None,
             ),
-            *check_retention_days(log_retention_days, SageMakerCode.TRAINING_TIME, "log_retention_days"),
         ]
         if network and not problems:
             problems += network.reserve_addresses(address_claims(job, network, owner=subject))
@@ -129,7 +122,7 @@ class TrainingJob(Construct):
             job,
             render_request(job, self._job_place(tags)),
             partition=stack.partition,
-            retries=capacity_retries or CapacityRetries(),
+            retries=job.capacity_retries or CapacityRetries(),
             watch=watch,
             topic_arn=alarm_topic.topic_arn if alarm_topic else None,
         )
@@ -146,13 +139,13 @@ class TrainingJob(Construct):
             ),
             definition=render_machine(self._plan),
             place=self._place,
-            log_retention_days=log_retention_days,
+            log_retention_days=job.log_retention_days,
             encryption_key=self.encryption_key,
         )
         """The state machine, its role and its log."""
         self.machine.machine.node.add_dependency(role)
-        self.schedule = schedule and ScheduledStart(
-            self, "Schedule", schedule=schedule, name=job.name, state_machine_arn=self.state_machine_arn
+        self.schedule = job.schedule and ScheduledStart(
+            self, "Schedule", schedule=job.schedule, name=job.name, state_machine_arn=self.state_machine_arn
         )
         """What starts it by itself; `None` when nothing does."""
         self.sight = JobSight(
@@ -160,10 +153,10 @@ class TrainingJob(Construct):
             "Sight",
             name=job.name,
             state_machine_arn=self.state_machine_arn,
-            metrics=[metric.name for metric in job.metrics],
+            metrics=list(job.metrics),
             stop_command=self.stop_command,
             topic=alarm_topic,
-            dashboard=dashboard,
+            dashboard=job.dashboard,
         )
         """Alarms on runs, and the dashboard."""
         self.warm_pool_cap = job.warm_pool and WarmPoolCap(self, "WarmPoolCap", cap_seconds=job.warm_pool.cap_seconds)
@@ -274,7 +267,7 @@ class TrainingJob(Construct):
             role=self.role,
             has_checkpoints=checkpoints is not None,
             checkpoint_uri=(checkpoints.uri or self._checkpoint_uri) if checkpoints else None,
-            metrics=[metric.name for metric in self.job.metrics],
+            metrics=list(self.job.metrics),
             settings=watched,
             keys=self._keys(),
             training_plan_arn=self.job.training_plan_arn,

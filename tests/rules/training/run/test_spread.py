@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.smp_configuration import SmpConfiguration
 from llm_fleet.jobs.trained_shape import TrainedShape
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend
+from llm_fleet.spec.smp import SmpConfiguration
 from tests.rules.training.run.runs import LLAMA_3_8B, LLAMA_3_70B, partition, problems, run, values
 
 P5, CPU = partition("ml.p5.48xlarge", 2), partition("ml.m5.4xlarge", 2)

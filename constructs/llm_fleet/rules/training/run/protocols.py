@@ -10,7 +10,7 @@ from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.run.partition import TrainingPartition
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
-from llm_fleet.rules.training.smp_protocols import SmpLike
+from llm_fleet.spec.smp import SmpConfiguration
 
 
 class TrainedShapeLike(ShapeLike, Protocol):
@@ -248,6 +248,6 @@ class RunLike(Protocol):
         ...
 
     @property
-    def smp(self) -> SmpLike | None:
+    def smp(self) -> SmpConfiguration | None:
         """The configuration of SMP v2; `None` for the library's defaults."""
         ...

@@ -1,0 +1,224 @@
+"""A training job of SageMaker: when and on what it runs.
+
+`training_job_code` has what it runs, `training_job_data` what it reads and writes.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import Field
+
+from llm_fleet.catalog.job_machine import job_machine_fact
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.training_instances import training_instances
+from llm_fleet.catalog.training_jobs import training_job_fact, training_job_limit
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.spec import training_job_words as words
+from llm_fleet.spec.shape import OWN_KEY
+from llm_fleet.spec.spec import SHORTHAND, Spec, Within
+from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
+from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric, JobOutput, Tracking
+from llm_fleet.spec.values import Days, Gibibytes, Seconds
+
+_WARM = Limit(minimum=1, maximum=training_job_limit("ResourceConfig.KeepAlivePeriodInSeconds").maximum)
+
+
+class Spot(Spec):
+    """Capacity that AWS may take back: SageMaker waits for more, and starts the script again with its checkpoints.
+
+    Without checkpoints, the script begins from the start each time.
+    """
+
+    switch: ClassVar[bool] = True
+
+    max_wait_seconds: Annotated[
+        Seconds | None,
+        Field(alias="max_wait"),
+        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_TIME, what="the time that it may wait and run"),
+    ] = None
+    """For how long the job may wait and run altogether. Default: a day more than it may run."""
+
+
+class WarmPool(Spec):
+    """Instances that stay, and are paid in full, so that the next job starts within seconds. Not with spot instances.
+
+    They have a quota of their own. A policy refuses a start of the job with a longer time than the cap (IAM's condition
+    key `sagemaker:KeepAlivePeriod`).
+    """
+
+    keep_alive_seconds: Annotated[
+        Seconds,
+        SHORTHAND,
+        Field(alias="keep", examples=["30 min"]),
+        Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="the warm time"),
+    ]
+    """For how long after the job's end."""
+    cap_seconds: Annotated[
+        Seconds,
+        Field(alias="cap"),
+        Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="the cap of warm time"),
+    ] = training_job_fact("warm_pool")["cap_seconds"]
+    """For how long at most, whatever a start of the job asks for; a policy sees to it. Default: `1 h`."""
+
+
+class JobSchedule(Spec):
+    """A schedule of EventBridge Scheduler. It starts the job whether the last run has ended or not."""
+
+    expression: Annotated[str, SHORTHAND, Field(alias="when", examples=["cron(0 3 ? * SUN *)"])]
+    """`cron(minute hour day month weekday year)`, `rate(7 days)` or `at(2026-12-24T03:00:00)`."""
+    time_zone: Annotated[str, Field(examples=["Europe/Vienna"])] = "UTC"
+    """In which `cron` and `at` count. Default: `UTC`."""
+    enabled: bool = True
+    """`false` keeps the schedule, and it starts nothing. Default: `true`."""
+    hyperparameters: Mapping[str, str] = {}
+    """What scheduled runs have otherwise, in quotes where they are numbers. Default: nothing."""
+
+
+class CapacityRetries(Spec):
+    """Further jobs of the same run after one that found no capacity; SageMaker itself tries only once.
+
+    They go on from the run's checkpoints. A job under a watch has none: the watch starts it again.
+    """
+
+    attempts: Annotated[int, SHORTHAND] = job_machine_fact("capacity_attempts")["default"]
+    """How many after the first, 0 to 20. Default: 5."""
+    first_wait_seconds: Annotated[Seconds | None, Field(alias="first_wait")] = None
+    """Before the second job; doubled before each further one. Default: `5 min`."""
+    longest_wait_seconds: Annotated[Seconds | None, Field(alias="longest_wait")] = None
+    """However often it was doubled. Default: `1 h`, or the first wait where that is longer."""
+
+    @property
+    def waits(self) -> tuple[int, ...]:
+        """Seconds before each further job."""
+        facts = job_machine_fact("capacity_wait_seconds")
+        first: int = self.first_wait_seconds or facts["default"]
+        longest: int = self.longest_wait_seconds or max(facts["longest_default"], first)
+        return tuple(min(first * 2**index, longest) for index in range(self.attempts))
+
+
+def _training_instances(schema: dict[str, Any]) -> None:
+    """Offer the instance types of SageMaker training; which there are is for the rule to tell."""
+    schema["enum"] = [name for name, facts in training_instances().items() if facts.successor is None]
+
+
+class TrainingJobSpec(Spec):
+    """What the estimators of the SageMaker SDK set, as typed values: `CreateTrainingJob` but for where it runs.
+
+    `TrainingJob` refuses what is wrong with it, all at once (LF900 to LF903, LF960 to LF973). Heterogeneous clusters,
+    UltraServers, built-in algorithms, serverless customization, Debugger and Profiler are not offered.
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = words.OF_TRAINING_JOB
+
+    name: Annotated[str, Field(alias=OWN_KEY, examples=["gpt2"])]
+    """Name of the state machine that starts it, and what the names of its jobs begin with; up to 36 characters."""
+    image: Annotated[TrainingImage, Field(examples=["pytorch"])]
+    """What it trains in: `pytorch`, `hugging-face`, `pytorch-neuronx`, `smp`, an image's address, or more about it."""
+    source: Annotated[SourceBundle | None, Field(examples=["train/train.py"])] = None
+    """The training script, `train/train.py`: its whole folder goes to the job. Default: none; the image has its own."""
+    instance_type: Annotated[
+        str, Field(alias="instance", examples=["ml.g5.12xlarge"], json_schema_extra=_training_instances)
+    ]
+    """On what: an instance type of SageMaker training, `ml.g5.12xlarge`."""
+    instance_count: Annotated[
+        int,
+        Field(alias="count"),
+        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_SETTING, what="the number of instances"),
+    ] = 1
+    """How many instances. Default: 1."""
+    volume_gib: Annotated[
+        Gibibytes | None,
+        Field(alias="volume"),
+        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_SETTING, what="the volume"),
+    ] = None
+    """Size of each instance's volume. Default: `30 GiB`; instances with local disks have these, and no volume."""
+    max_run_seconds: Annotated[Seconds, Field(alias="max_run")] = training_job_fact("max_run_seconds")["default"]
+    """How long it may run, retries included, up to `28 days`. Default: `24 h`."""
+    max_pending_seconds: Annotated[
+        Seconds | None,
+        Field(alias="max_pending"),
+        Within(
+            limit=training_job_limit("StoppingCondition.MaxPendingTimeInSeconds"),
+            code=SageMakerCode.TRAINING_TIME,
+            what="the time that it may be pending",
+        ),
+    ] = None
+    """How long it may wait for accelerated capacity. Default: as long as SageMaker lets it."""
+    spot: Annotated[Spot | None, Field(examples=["true"])] = None
+    """`true`, or more about it: spot instances. Default: on demand."""
+    warm_pool: Annotated[WarmPool | None, Field(examples=["30 min"])] = None
+    """How long instances stay for the next job, paid in full. Default: not at all."""
+    training_plan_arn: Annotated[str | None, Field(alias="training_plan")] = None
+    """ARN of a training plan, capacity that was reserved. Default: none."""
+    retries: int | None = None
+    """How often SageMaker starts it again after an error of its own, 1 to 30. Default: never."""
+    hyperparameters: Mapping[str, Any] = {}
+    """What the script is told as `--name value`. No secrets. Default: nothing."""
+    environment: Mapping[str, str] = {}
+    """Variables of the container, in quotes where they are numbers. No secrets. Default: none."""
+    channels: Annotated[Mapping[str, Channel], Field(examples=["{train: s3://my-data/train}"])] = {}
+    """The data, by the names that the script knows: `{train: s3://my-data/train}`. Default: none."""
+    checkpoints: Annotated[Checkpoints | None, Field(examples=["true"])] = None
+    """`true`, a place in S3, or more about it: checkpoints. Default: none are kept."""
+    output: JobOutput = JobOutput()
+    """Where results go: a place in S3, or more about it. Default: in the job's bucket."""
+    metrics: Annotated[Mapping[str, JobMetric], Field(examples=["{loss: 'loss=([0-9.]+)'}"])] = {}
+    """Numbers of the log, by name: a regular expression with a group, or more about it. Default: none."""
+    distribution: Distribution = Distribution()
+    """What starts the script's processes: `torchrun`, `smp`, `smddp`, `mpi` or `none`. Default: `none`."""
+    tracking: Annotated[Tracking | None, Field(examples=["{mlflow: arn:aws:sagemaker:…}"])] = None
+    """Where the record of the experiment goes. Default: nowhere."""
+    remote_debug: bool = False
+    """Whether Session Manager may open a shell in the container. Default: no."""
+    infra_check: bool = False
+    """Whether SageMaker checks the instances' hardware first. Default: no."""
+    network_isolation: bool = False
+    """Whether the container can make no call at all. Default: no."""
+    encrypt_between_nodes: bool | None = None
+    """Whether what instances send each other is encrypted. Default: yes where there is more than one."""
+    schedule: Annotated[JobSchedule | None, Field(examples=["cron(0 3 ? * SUN *)"])] = None
+    """When it is started by itself: `cron(0 3 ? * SUN *)`, `rate(7 days)`, or more about it. Default: never."""
+    capacity_retries: CapacityRetries | None = None
+    """Further jobs where there is no capacity: a number, or more about it. Default: five, waiting from 5 minutes to an
+    hour."""
+    log_retention_days: Annotated[Days, Field(alias="logs")] = 90
+    """How long the log of the state machine is kept. Default: `90 days`."""
+    dashboard: bool = True
+    """Whether there is a dashboard. Default: yes."""
+    tags: Mapping[str, str] = {}
+    """Tags of each job, next to those of the fleet. Default: none."""
+
+    @classmethod
+    def from_shorthand(cls, written: Any) -> Any:
+        """Let one place alone be the channel that the SDK calls `training` too."""
+        job = cast("dict[str, Any]", written) if isinstance(written, dict) else {}
+        channels = job.get("channels")
+        return {**job, "channels": {"training": channels}} if isinstance(channels, str) else written  # pyright: ignore[reportUnknownVariableType]
+
+    @property
+    def wait_seconds(self) -> int | None:
+        """For how long it may wait and run altogether; `None` where it does not run on spot instances."""
+        if self.spot is None:
+            return None
+        return self.spot.max_wait_seconds or self.max_run_seconds + training_job_fact("spot_wait_seconds")
+
+    @property
+    def needs_network(self) -> bool:
+        """Whether it must stand in a network: a channel is on a file system."""
+        return any(channel.file_system_id is not None for channel in self.channels.values())
+
+    @property
+    def s3_read(self) -> tuple[tuple[str, str | None], ...]:
+        """What the job reads in buckets that are not its own, each with the bucket's key."""
+        return tuple((channel.uri, channel.key_arn) for channel in self.channels.values() if channel.uri is not None)
+
+    @property
+    def s3_written(self) -> tuple[tuple[str, str | None], ...]:
+        """What the job writes, and reads again, in buckets that are not its own, each with the bucket's key."""
+        checkpoints, tracking = self.checkpoints, self.tracking
+        places = (
+            (self.output.uri, self.output.key_arn),
+            (None, None) if checkpoints is None else (checkpoints.uri, checkpoints.key_arn),
+            (None, None) if tracking is None else (tracking.tensorboard_uri, tracking.tensorboard_key_arn),
+        )
+        return tuple((uri, key) for uri, key in places if uri is not None)

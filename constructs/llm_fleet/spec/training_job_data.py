@@ -1,0 +1,167 @@
+"""What a training job of SageMaker reads and writes: channels, checkpoints, results, metrics of its log, records."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, ClassVar, Protocol
+
+from pydantic import Field
+
+from llm_fleet.catalog.training_jobs import training_job_fact
+from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, Spec
+from llm_fleet.spec.values import KeyArn
+
+
+class InputMode(StrEnum):
+    """How the data of a channel reaches the container (`TrainingInputMode`)."""
+
+    FILE = "File"
+    """Downloaded before the script starts."""
+    FAST_FILE = "FastFile"
+    """Streamed while the script reads files."""
+    PIPE = "Pipe"
+    """Streamed through named pipes, which the script must read as such."""
+
+
+class Mounted(Protocol):
+    """An FSx for Lustre file system, made or imported."""
+
+    @property
+    def file_system_id(self) -> str:
+        """Its id, which may be a token."""
+        ...
+
+    @property
+    def mount_name(self) -> str:
+        """Its mount name, which may be a token."""
+        ...
+
+
+class Channel(Spec):
+    """Data that the script finds in `/opt/ml/input/data/<name>`: from S3, or from FSx for Lustre.
+
+    EFS, augmented manifests and RecordIO are not offered. What is wrong has LF963.
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("uri", "s3_uri", "s3_data"), "write `s3`"),
+        "path": "write `s3`, or `fsx`",
+        "lustre": "write `fsx`",
+        "directory_path": "write `fsx`, without the mount name in front",
+        "file_system_id": "leave it out: `fsx` is a folder of the file system under `storage.fsx`",
+        "efs": "copy the data to S3 or FSx for Lustre: EFS is not offered",
+        "input_mode": "write `mode`",
+        "distribution": "write `sharded: true` for ShardedByS3Key",
+        **dict.fromkeys(("fast-file", "fastfile"), "write `FastFile`"),
+        "file": "write `File`",
+        "pipe": "write `Pipe`",
+    }
+
+    uri: Annotated[str | None, SHORTHAND, Field(alias="s3", examples=["s3://my-data/train"])] = None
+    """Its place in S3, e.g. `s3://my-data/train`."""
+    file_system_id: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} file_system_id")] = None
+    """Id of an FSx for Lustre file system, in place of `uri`. The job then needs a network that reaches it."""
+    directory: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} directory")] = None
+    """The folder on that file system, with the mount name in front: `/fsx/data`."""
+    read_only: bool = True
+    """On a file system: whether the script may not write there. Default: it may not."""
+    input_mode: Annotated[InputMode, Field(alias="mode")] = InputMode.FILE
+    """`File` downloads it before the script starts, `FastFile` streams what is read. Default: `File`."""
+    sharded: bool = False
+    """Whether each instance gets a part of the objects. Default: all get all."""
+    manifest: bool = False
+    """Whether `s3` is a manifest that lists the objects. Default: no, a prefix."""
+    compressed: bool = False
+    """Whether objects are unpacked by gzip on their way, in Pipe mode. Default: no."""
+    content_type: str | None = None
+    """Its MIME type, for images that ask. Default: none."""
+    key_arn: Annotated[KeyArn | None, Field(alias="key")] = None
+    """ARN of the KMS key of a bucket that is not the fleet's. Default: none."""
+
+    @classmethod
+    def from_lustre(cls, file_system: Mounted, *, directory: str = "", read_only: bool = True) -> "Channel":
+        """Return the folder `directory`, from its root, of a file system of this app or an imported one. Default: all
+        of it."""
+        return cls(
+            file_system_id=file_system.file_system_id,
+            directory=below_mount(file_system.mount_name, directory),
+            read_only=read_only,
+        )
+
+
+def below_mount(mount_name: str, directory: str) -> str:
+    """Return `directory`, from the root of a file system, as SageMaker names it."""
+    below = directory.strip("/")
+    return f"/{mount_name}" + (f"/{below}" if below else "")
+
+
+class Checkpoints(Spec):
+    """A folder of the container that is copied to S3 while the script runs, and back before it starts again.
+
+    Each run has a prefix of its own below `uri`, so that a run that is started again goes on where it was, and the next
+    one begins afresh. The script must write checkpoints, and look for one when it starts.
+    """
+
+    switch: ClassVar[bool] = True
+    other_words: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("uri", "s3_uri"), "write `s3`"),
+        **dict.fromkeys(("path", "local"), "write `local_path`"),
+    }
+
+    uri: Annotated[str | None, SHORTHAND, Field(alias="s3")] = None
+    """`s3://bucket/prefix`; each run has a folder of its own below it. Default: in the job's bucket."""
+    local_path: str = training_job_fact("checkpoint_path")
+    """Where the script writes them. Default: `/opt/ml/checkpoints`."""
+    key_arn: Annotated[KeyArn | None, Field(alias="key")] = None
+    """ARN of the KMS key of that bucket. Default: it has none of its own."""
+
+
+class JobOutput(Spec):
+    """What the script leaves in `SM_MODEL_DIR`."""
+
+    other_words: ClassVar[Mapping[str, str]] = {"uri": "write `s3`", "path": "write `s3`"}
+
+    uri: Annotated[str | None, SHORTHAND, Field(alias="s3", examples=["s3://my-models/gpt2"])] = None
+    """`s3://bucket/prefix`. Default: in the job's bucket."""
+    key_arn: Annotated[KeyArn | None, Field(alias="key")] = None
+    """ARN of the KMS key of that bucket. Default: it has none of its own."""
+    compress: bool = True
+    """Whether it is packed into `model.tar.gz`, which takes long with large models. Default: yes."""
+
+
+class JobMetric(Spec):
+    """A metric of CloudWatch that SageMaker makes of lines of the job's log (`/aws/sagemaker/TrainingJobs`).
+
+    A regular expression that does not compile, or has no group, is refused (LF967).
+    """
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("Regex", "pattern"), "write `regex`"),
+        "max": "write `above`",
+        "min": "write `below`",
+    }
+
+    regex: Annotated[str, SHORTHAND, Field(examples=["'loss=([0-9.]+)'"])]
+    """A regular expression whose first group is the number."""
+    above: float | None = None
+    """An alarm goes off while it is above this. Default: none does."""
+    below: float | None = None
+    """An alarm goes off while it is below this. Default: none does."""
+
+
+class Tracking(Spec):
+    """MLflow, TensorBoard, or both. The old Experiments SDK and Debugger have ended, and are not offered."""
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        "mlflow_tracking_uri": "write `mlflow`",
+        "experiment_name": "write `experiment`",
+        "s3_output_path": "write `tensorboard`",
+    }
+
+    mlflow_arn: Annotated[str | None, Field(alias="mlflow")] = None
+    """ARN of an MLflow app or tracking server of SageMaker's. Default: none."""
+    experiment: str | None = None
+    """The experiment in MLflow. Default: the job's name."""
+    tensorboard_uri: Annotated[str | None, Field(alias="tensorboard")] = None
+    """`s3://bucket/prefix` for what is written below `/opt/ml/output/tensorboard`. Default: none."""
+    tensorboard_key_arn: Annotated[KeyArn | None, Field(alias="tensorboard_key")] = None
+    """ARN of the KMS key of that bucket. Default: it has none of its own."""
