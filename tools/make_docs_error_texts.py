@@ -14,6 +14,8 @@ from tools.synth_environment import ROOT
 _SOURCES = ("constructs", "stacks")
 _DEEPEST = 4
 """Steps that a text is followed: from a rule to the rule that it calls, to the function that makes the text."""
+_RANGE = ("llm_fleet.rules.number", "check_number")
+"""The rule that reports what is outside the range at a field of a description."""
 _Function = ast.FunctionDef
 _Texts = Mapping[str, str]
 
@@ -121,7 +123,7 @@ class _Module:
     def _function(self, name: str) -> tuple["_Module", _Function] | None:
         if name in self.functions:
             return self, self.functions[name]
-        home, original = self.homes.get(name, ("", ""))
+        home, original = _RANGE if name == "Within" else self.homes.get(name, ("", ""))
         module = _module(home)
         return (module, module.functions[original]) if module is not None and original in module.functions else None
 

@@ -1,21 +1,25 @@
 """Writes docs/reference: a page a public construct and one a package for its values, from their docstrings.
 
-griffe reads the sources: nothing is imported, so the CDK need not start.
+griffe reads the sources; of ours, only descriptions are imported, so the CDK need not start.
 """
 
 import os
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
+from importlib import import_module
 from pathlib import Path
 
 import griffe
 
+from llm_fleet.spec.spec import Spec
 from tools.make_docs_markdown import GENERATED, code, table
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "reference"
 _DESCRIBED = re.compile(r"(?:^|(?<=[.:;)\n]\s)|(?<=\n))((?:`\w+`(?:, | and )?)+): ")
 _NAME = re.compile(r"\b[A-Z]\w+\b")
+_OF_SPEC = frozenset({"from_shorthand", "shorthand_schemas", "in_python"})
 _SCOPE = "scope"
 _UNREAD = ("cli", "config", "functions", "needs")
 _PACKAGES = {
@@ -33,6 +37,7 @@ _PACKAGES = {
     "parallelcluster": "ParallelCluster",
     "rules": "Words of the fleet file and of constructs, and what is wrong with them",
     "sagemaker": "SageMaker",
+    "spec": "Descriptions, in Python and in a fleet file",
     "storage": "Storage",
 }
 
@@ -155,6 +160,8 @@ def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
         for field in one.all_members.values()
         if isinstance(field, griffe.Attribute) and field.is_public and "property" not in field.labels
     ]
+    if _is_spec(one):
+        return _spec_fields(one, homes)
     if is_construct(one):
         rows = [(code(field.name), _annotation(field, homes), _text(field)) for field in own if field.docstring]
         return "\n" + table(("attribute", "type", "what it is"), rows) if rows else ""
@@ -162,8 +169,42 @@ def _fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
     return table(("name", "type", "value or default", "what it is"), rows) if rows else ""
 
 
+def _is_spec(one: griffe.Class) -> bool:
+    """Return whether `one` is a description, whose fields have keys in a fleet file as well."""
+    return any(base.name == "Spec" for base in one.mro())
+
+
+def _spec_fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
+    """Return the fields of a description, as pydantic has them: it needs no CDK."""
+    spec: type[Spec] = getattr(import_module(one.canonical_path.rpartition(".")[0]), one.name)
+    keys = spec.keys()
+    rows: list[tuple[str, ...]] = []
+    for name, field in spec.model_fields.items():
+        key = spec.key_of(name)
+        written = one.all_members[name]
+        assert isinstance(written, griffe.Attribute)
+        plain = isinstance(field.default, bool | int | str) and not isinstance(field.default, Enum)
+        default = code(repr(field.default)) if plain else _default(written)
+        rows.append(
+            (code(name), code(key) if key in keys else "none", _annotation(written, homes), default, _text(written))
+        )
+    return table(("name", "key in a fleet file", "type", "default", "what it is"), rows) if rows else ""
+
+
+def _bare(annotation: str) -> str:
+    """Return an annotation without the metadata in its `Annotated[…]`."""
+    inner, depth = annotation.removeprefix("Annotated["), 0
+    if inner == annotation:
+        return annotation
+    for index, letter in enumerate(inner):
+        depth += (letter in "[(") - (letter in ")]")
+        if letter == "," and depth == 0:
+            return inner[:index]
+    return inner
+
+
 def _annotation(field: griffe.Attribute, homes: Mapping[str, str]) -> str:
-    return _type(str(field.annotation or ""), homes)
+    return _type(_bare(str(field.annotation or "")), homes)
 
 
 def _default(field: griffe.Attribute) -> str:
@@ -183,7 +224,9 @@ def _type(annotation: str, homes: Mapping[str, str]) -> str:
 
 
 def _methods(one: griffe.Class, homes: Mapping[str, str]) -> str:
-    rows = [row for member in one.all_members.values() for row in _method(member, homes)]
+    # What every description has is told once, in `spec/spec.py`.
+    members = one.members if _is_spec(one) else one.all_members
+    rows = [row for name, member in members.items() if name not in _OF_SPEC for row in _method(member, homes)]
     return "\n" + table(("method or property", "what it does"), sorted(rows)) if rows else ""
 
 
