@@ -13,7 +13,7 @@ A thing is described once, as a subclass of `Spec`:
 - **Python** writes `WarmPool(keep_alive_seconds=1800)`: attribute names, numbers in the unit of the API. A value of a
   wrong type raises `FleetError` where it is written.
 - **A fleet file** writes `warm_pool: {keep: 30 min}`, or `warm_pool: 30 min` for the field with `SHORTHAND`: aliases
-  and units. `fleet_file`'s loader reports what is wrong with the line.
+  and units. The loader reports what is wrong, with the line.
 - **Rules** get the same object from both. The construct and the fleet file's checks call them, so a `Spec` knows none.
 - **Schema, editor completion and pages** follow from the annotations, and from the text below each attribute.
 
@@ -38,7 +38,20 @@ keys that people bring from elsewhere), and its own `from_shorthand` where one v
 What names other parts of a fleet (a bucket under `storage`) is no part of the thing: Python gives the construct the
 object. The fleet file's own subclass adds those keys, and resolves them (`config/sagemaker/training_job.py`).
 
-Two CDK facts shape the code. A token may stand for any value of a field, so in Python each field lets one pass. And a
+A feature that still has a fleet-file model, protocols, value classes and a translator gets its `Spec` in this order:
+
+1. `spec/<thing>.py`: a class for each mapping, with attribute names from the value classes, and keys, units and texts
+   from the models. `Within` for what a rule only compares with two bounds.
+2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
+3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
+4. `config`: the model becomes the `Spec`, or its subclass with the names of other parts. Model, view and shorthand go.
+   `short_forms.in_long_form` reads the shorthand of every `Spec` already, but not of a mapping of several kinds.
+5. The stack hands the `Spec` over. The translator goes.
+
+Fleet files keep their problems (compare them before and after, for each key with a few wrong values), and templates
+stay as they are.
+
+Two facts shape the code. A CDK token may stand for any value of a field, so in Python each field lets one pass. And a
 fleet file is validated as JSON, where strict typing takes lists for tuples and words for choices.
 """
 
