@@ -136,7 +136,7 @@ def test_a_wrong_value_in_python_is_refused_with_its_place(
 
 def test_a_number_in_python_is_in_the_unit_of_the_api() -> None:
     (problem,) = refused(Pause, seconds="30 min")
-    assert (problem.where, problem.code) == ("seconds", "LF113")
+    assert (problem.where, problem.code, problem.remedy) == ("seconds", "LF113", "write a whole number of s")
 
 
 def test_everything_that_is_missing_is_named() -> None:

@@ -218,9 +218,16 @@ def _or_token(value: Any, validate: Callable[[Any], Any]) -> Any:
 
 def _may_stand_for(field: FieldInfo) -> tuple[type, ...]:
     """Return the classes of values that may stand for `field`; a bare number may for one whose unit was forgotten."""
-    if any(isinstance(each, Quantity) for each in field.metadata):
+    if _quantity(field) is not None:
         return (str, int, float)
     return (int,) if bare(field.annotation) is int else (str,)
+
+
+def _quantity(field: FieldInfo) -> Quantity | None:
+    """Return the unit of `field`, which may be optional; `None` where it has none."""
+    arms = (field.annotation, *get_args(field.annotation))
+    metadata = (*field.metadata, *(each for arm in arms for each in getattr(arm, "__metadata__", ())))
+    return next((each for each in metadata if isinstance(each, Quantity)), None)
 
 
 def _only_form(node: dict[str, Any]) -> dict[str, Any]:
@@ -262,7 +269,9 @@ def _explain(spec: type[Spec], error: ErrorDetails) -> Problem:
                 path=path,
             )
         case _:
-            problem = _wrong_type(_annotation_at(spec, path), error["type"], given).under(*path)
+            field = (_model_at(spec, path[:-1]) or spec).model_fields.get(str(path[-1]))
+            unit = None if field is None else _quantity(field)
+            problem = _wrong_type(_annotation_at(spec, path), error["type"], given, unit).under(*path)
     return problem
 
 
@@ -277,7 +286,7 @@ def _of_reader(error: ErrorDetails) -> Problem:
     )
 
 
-def _wrong_type(annotation: Any, kind: str, given: Any) -> Problem:
+def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -> Problem:
     wanted_class = bare(annotation)
     code = Code.WRONG_TYPE
     if isinstance(wanted_class, type) and issubclass(wanted_class, Enum):
@@ -291,6 +300,7 @@ def _wrong_type(annotation: Any, kind: str, given: Any) -> Problem:
         remedy = "write one of them"
     else:
         wanted = _WANTED.get(kind, "a value of another class")
+        wanted += f" of {next(iter(unit.units))}" if unit is not None else ""
         remedy = f"write {wanted}"
     noun = "None" if given is None else f"of type {type(given).__name__}"
     return Problem(

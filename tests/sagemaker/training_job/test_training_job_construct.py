@@ -173,6 +173,13 @@ def test_a_channel_on_lustre_needs_a_network(stack: cdk.Stack, tmp_path: Path) -
         TrainingJob(stack, "Job", job=spec(tmp_path, channels={"train": data}))
 
 
+def test_what_is_wrong_with_the_job_and_with_its_place_is_reported_together(stack: cdk.Stack, tmp_path: Path) -> None:
+    data = Channel(file_system_id="fs-0123456789abcdef0", directory="/abc/data")
+    with pytest.raises(FleetError) as raised:
+        TrainingJob(stack, "Job", job=spec(tmp_path, instance_count=0, channels={"train": data}))
+    assert {problem.code.value for problem in raised.value.problems} == {"LF971", "LF903"}
+
+
 def test_a_stack_without_a_region_cannot_choose_among_images(app: cdk.App, tmp_path: Path) -> None:
     with pytest.raises(FleetError, match="LF960"):
         TrainingJob(cdk.Stack(app, "Anywhere"), "Job", job=spec(tmp_path))
