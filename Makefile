@@ -16,7 +16,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/ima
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test real-parts lint types checkov nightly docs bench golden clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test real-parts lint types checkov nightly docs bench golden house clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -72,6 +72,9 @@ bench: setup ## speed of synth, and as root of the nodes: from the start of the 
 
 golden: setup ## write the golden templates and generated files anew
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
+
+house: setup ## count files, lines and declarations of fields against their targets
+	@.venv/bin/python -m tools.house
 
 clean: drill-stop ## remove what setup, synth and drills made
 	rm -rf --one-file-system .tools .venv node_modules cdk.out dist site .docs .demo .drill
