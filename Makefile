@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 # Each process that synthesizes would compile all of ours anew, a second each time.
 export PYTHONDONTWRITEBYTECODE :=
-SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'drill/stand_ins/programs/*' 'drill/image/recipe/files/*/bin/*'
+SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/drill/stand_ins/programs/*' 'local/drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
@@ -30,15 +30,15 @@ demo-stop: ## stop the embedded AWS of the demo
 	@.venv/bin/python -m tools.demo stop
 
 drill: setup .tools/training/.ready ## as root: bring up a real Slurm cluster on this machine with the nodes' own scripts, train, lose a node, resume, heal
-	@.venv/bin/python -m drill show --fleet $(DRILL_FLEET)
+	@.venv/bin/python -m local.drill show --fleet $(DRILL_FLEET)
 
 drill-stop: ## remove whatever killed drills have left behind
-	@[ ! -e .drill/clusters ] || .venv/bin/python -m drill sweep
+	@[ ! -e .drill/clusters ] || .venv/bin/python -m local.drill sweep
 
 scenarios: setup .tools/training/.ready ## as root: the tests that only root can run, and every scenario of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios make nodes: run them as root"; exit 1; }
-	@.venv/bin/python -m pytest -m root tests/drill tests/lifecycle_scripts
-	@.venv/bin/python -m pytest drill/scenarios
+	@.venv/bin/python -m pytest -m root tests/local/drill tests/lifecycle_scripts
+	@.venv/bin/python -m pytest local/drill/scenarios
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -68,7 +68,7 @@ docs: setup ## build the docs site into ./site; a warning fails it
 
 bench: setup ## speed of synth, and as root of the nodes: from the start of the scripts to the first srun
 	@.venv/bin/python -m tools.bench
-	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m drill bench; else echo "the nodes' speed is measured as root"; fi
+	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m local.drill bench; else echo "the nodes' speed is measured as root"; fi
 
 golden: setup ## write the golden templates and generated files anew
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
@@ -90,10 +90,10 @@ $(uv):
 	@$(uv) sync --quiet --locked --compile-bytecode --python $(PYTHON)
 	@touch $@
 
-# ParallelCluster's own schema and validators, for the embedded AWS and the tests: see parallelcluster_oracle.
-.tools/parallelcluster/.ready: parallelcluster_oracle/pyproject.toml parallelcluster_oracle/uv.lock | $(uv)
+# ParallelCluster's own schema and validators, for the embedded AWS and the tests: see local/parallelcluster.
+.tools/parallelcluster/.ready: local/parallelcluster/pyproject.toml local/parallelcluster/uv.lock | $(uv)
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/parallelcluster $(uv) sync --quiet --locked --compile-bytecode \
-		--project parallelcluster_oracle --python $(PYTHON)
+		--project local/parallelcluster --python $(PYTHON)
 	@touch $@
 
 # checkov pins boto3 and others to versions of its own.

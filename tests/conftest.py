@@ -19,14 +19,14 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
-from parallelcluster_oracle.fixture import oracle as oracle
+from local.parallelcluster.fixture import oracle as oracle
 
 LONGEST_FIRST = (
     "tests/tools/",
-    "tests/local_aws/cli/",
+    "tests/local/aws/cli/",
     "tests/stacks/",
     "tests/deployment/",
-    "tests/local_aws/",
+    "tests/local/aws/",
     "tests/house/",
 )
 """Files of few tests that take long; begun last, they would leave one of two processes without work."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from tools.synth_environment import ROOT
 
-CODE = ("constructs", "stacks", "lifecycle_scripts", "local_aws", "drill", "local_serving", "examples")
+CODE = ("constructs", "stacks", "lifecycle_scripts", "local", "examples")
 REGISTER = "constructs/llm_fleet/catalog/data/assumptions/"
 CITATION = re.compile(r"\bassumption(?:\":?|:)?\s+\"?((?:[a-z0-9]+-)+[a-z0-9]+)\b")
 """`assumption: <id>`, `Source: assumption <id>`, and the key `assumption` of data. An id has at least one hyphen."""

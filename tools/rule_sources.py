@@ -35,18 +35,18 @@ _FORMS = {
 tests/aws/services/cloudformation/<file>.snapshot.json; `emulation` is a limit of the emulator's own, which AWS does not
 have."""
 _EVERY_MODULE = (
-    "local_aws/functions/",
-    "local_aws/resources/custom/",
-    "local_aws/resources/hooks/",
-    "local_aws/resources/moto_fixes/",
-    "local_aws/stacks/",
-    "local_aws/template/",
-    "local_serving/proxy/",
+    "local/aws/functions/",
+    "local/aws/resources/custom/",
+    "local/aws/resources/hooks/",
+    "local/aws/resources/moto_fixes/",
+    "local/aws/stacks/",
+    "local/aws/template/",
+    "local/serving/proxy/",
 )
 """Each module of these folders imitates something."""
-_WHOLE_FILES = re.compile(r"drill/(stand_ins/programs/.*|platforms/.*\.sh|image/recipe/.*\.(c|sh))")
+_WHOLE_FILES = re.compile(r"local/drill/(stand_ins/programs/.*|platforms/.*\.sh|image/recipe/.*\.(c|sh))")
 _DRILL_ITSELF = re.compile(
-    r"drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
+    r"local/drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
     r"|(__main__|bench|cli|fingerprint|journal|keeper|live|mirror|relay|services|session|show|slurm|starts|talk|until"
     r"|variant|work_folder|parallelcluster/show|stand_ins/stand_in)\.py)"
 )
@@ -57,14 +57,14 @@ _ON_NODES = re.compile(
 )
 """What is called to do something on a node in the place of a platform."""
 _HELPERS = (
-    "drill/image/recipe/base.sh",
-    "drill/image/recipe/last.sh",
-    "drill/platforms/node_files.py",
-    "local_aws/stacks/definition.py",
-    "local_aws/template/finding.py",
-    "local_aws/template/lookups.py",
+    "local/drill/image/recipe/base.sh",
+    "local/drill/image/recipe/last.sh",
+    "local/drill/platforms/node_files.py",
+    "local/aws/stacks/definition.py",
+    "local/aws/template/finding.py",
+    "local/aws/template/lookups.py",
 )
-"""They hold values, and apply nothing; of `base.sh` the source stands in drill/image/image.py."""
+"""They hold values, and apply nothing; of `base.sh` the source stands in local/drill/image/image.py."""
 _NO_RULES = frozenset(
     {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
     | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
@@ -92,11 +92,11 @@ class Rule:
 def rules() -> Iterator[Rule]:
     """Yield every place that applies a rule."""
     for path, text in texts().items():
-        if path.startswith(("local_aws/", "local_serving/")) and path.endswith(".py"):
+        if path.startswith(("local/aws/", "local/serving/")) and path.endswith(".py"):
             yield from rules_of_module(path, text)
-        elif path.startswith("local_aws/resources/types/") and path.endswith(".yaml"):
+        elif path.startswith("local/aws/resources/types/") and path.endswith(".yaml"):
             yield from _tables(path, text)
-        elif path.startswith("drill/") and path.endswith(".py") and not _DRILL_ITSELF.fullmatch(path):
+        elif path.startswith("local/drill/") and path.endswith(".py") and not _DRILL_ITSELF.fullmatch(path):
             yield from rules_of_module(path, text)
         elif _WHOLE_FILES.fullmatch(path) and path not in _HELPERS:
             yield Rule(f"{path}:1", _comments(text))
@@ -117,8 +117,8 @@ def wrong_with(source: str) -> str:
 def rules_of_module(path: str, text: str) -> Iterator[Rule]:
     """Yield what a module refuses, and what it does on nodes in the place of a platform."""
     tree = ast.parse(text)
-    is_drill = path.startswith("drill/")
-    if path.startswith((*_EVERY_MODULE, "drill/")) and path not in _HELPERS and not path.endswith("__init__.py"):
+    is_drill = path.startswith("local/drill/")
+    if path.startswith((*_EVERY_MODULE, "local/drill/")) and path not in _HELPERS and not path.endswith("__init__.py"):
         yield Rule(f"{path}:1", text)
     lines = text.splitlines()
     refusing = [

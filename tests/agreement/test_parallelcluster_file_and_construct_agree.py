@@ -38,7 +38,7 @@ from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.config.good_parallelcluster import edited
 from tools.synth_environment import cdk_context
 

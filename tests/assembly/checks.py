@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from llm_fleet.catalog.create_only import create_only
-from local_aws.resources.schemas import create_only_paths, schema_of, values_at
+from local.aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
 from tests.assembly.taken_silently import SILENT_CHECKS
 

@@ -7,7 +7,7 @@ import botocore.session
 import pytest
 
 from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
-from local_aws.resources.schemas import schema_of
+from local.aws.resources.schemas import schema_of
 
 
 @pytest.fixture(scope="module")

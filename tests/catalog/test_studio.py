@@ -7,7 +7,7 @@ import botocore.session
 import pytest
 
 from llm_fleet.catalog.studio import studio_facts
-from local_aws.resources.schemas import schema_of
+from local.aws.resources.schemas import schema_of
 
 NOT_FOR_SPACES = {"system", "ml.geospatial.interactive"}
 

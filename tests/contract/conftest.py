@@ -20,11 +20,11 @@ from llm_fleet import (
     ModelServer,
     Scaling,
 )
-from local_serving.local_issuer import LocalIssuer, token_settings
-from local_serving.local_service import LocalService
-from local_serving.template.read_front import read_front
-from local_serving.template.read_service import choose_service, read_services
-from local_serving.template.reader import TemplateReader
+from local.serving.local_issuer import LocalIssuer, token_settings
+from local.serving.local_service import LocalService
+from local.serving.template.read_front import read_front
+from local.serving.template.read_service import choose_service, read_services
+from local.serving.template.reader import TemplateReader
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 

@@ -7,13 +7,13 @@ from typing import Any
 import openai
 import pytest
 
-from local_serving.local_service import LocalService
-from local_serving.proxy.rules import Asked, first_rule
-from local_serving.template.front import Listener, Rule
-from local_serving.template.problem import NotServable
-from local_serving.template.read_front import read_front
-from local_serving.template.read_service import choose_service, read_services
-from local_serving.template.reader import TemplateReader
+from local.serving.local_service import LocalService
+from local.serving.proxy.rules import Asked, first_rule
+from local.serving.template.front import Listener, Rule
+from local.serving.template.problem import NotServable
+from local.serving.template.read_front import read_front
+from local.serving.template.read_service import choose_service, read_services
+from local.serving.template.reader import TemplateReader
 from tests.contract.clients import client, send, user
 from tests.contract.conftest import Serve
 

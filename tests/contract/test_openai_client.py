@@ -8,10 +8,10 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk
 
-from local_serving.local_issuer import LocalIssuer
-from local_serving.local_service import LocalService
-from local_serving.proxy.targets import State
-from local_serving.tasks.stop_sequence import Stopped
+from local.serving.local_issuer import LocalIssuer
+from local.serving.local_service import LocalService
+from local.serving.proxy.targets import State
+from local.serving.tasks.stop_sequence import Stopped
 from tests.contract.clients import ask_task, async_client, client, collector_scrape, numbers, send, user
 from tests.contract.conftest import ISSUER, TIME_SCALE, Serve
 

@@ -10,10 +10,10 @@ from llm_fleet.catalog.neuron_devices import neuron_instance
 from llm_fleet.catalog.server_settings import ServerSetting, server_settings
 from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.rules.inference.terms import ServerKind
-from local_serving.servers.command_words import SettingRefused
-from local_serving.servers.tgi_settings import TgiSettings, tgi_settings
-from local_serving.servers.vllm_settings import VllmSettings, vllm_settings
-from local_serving.tasks.images import kind_of_image
+from local.serving.servers.command_words import SettingRefused
+from local.serving.servers.tgi_settings import TgiSettings, tgi_settings
+from local.serving.servers.vllm_settings import VllmSettings, vllm_settings
+from local.serving.tasks.images import kind_of_image
 
 MODEL = Model.from_s3("s3://my-models/tanuki-8b")
 INSTANCES = {ServerKind.AWS_VLLM_NEURON: "trn2.3xlarge"}

@@ -17,7 +17,7 @@ import yaml
 
 from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import replaced, weak_references
 from tests.assembly.fleets import merge, synthesize

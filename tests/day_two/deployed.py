@@ -12,8 +12,8 @@ from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
 from llm_fleet.cli.plan.difference_section import difference_section
 from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
-from local_aws.assembly.report import DeploymentReport
-from local_aws.client import LocalAws
+from local.aws.assembly.report import DeploymentReport
+from local.aws.client import LocalAws
 
 REGION = "us-west-2"
 Place = tuple[str, str]

@@ -8,7 +8,7 @@ import pytest
 
 from llm_fleet.config.load import load_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tools.synth_environment import ROOT, cdk_context
 

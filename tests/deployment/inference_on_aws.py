@@ -7,8 +7,8 @@ import json
 from functools import cached_property
 from typing import Any
 
-from local_aws.client import LocalAws
-from local_aws.reachability import Place
+from local.aws.client import LocalAws
+from local.aws.reachability import Place
 from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of
 
 CLUSTER = SERVICE = "inference-chat"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from local_aws.client import LocalAws
-from local_aws.reachability import Place
+from local.aws.client import LocalAws
+from local.aws.reachability import Place
 
 VERSION_TAG = "parallelcluster:version"
 

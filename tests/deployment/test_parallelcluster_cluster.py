@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from local_aws.assembly.report import DeploymentReport
-from local_aws.client import LocalAws
-from local_aws.reachability import Reachability
+from local.aws.assembly.report import DeploymentReport
+from local.aws.client import LocalAws
+from local.aws.reachability import Reachability
 from tests.deployment.conftest import synthesize
 from tests.deployment.every_verb import Said, every_verb
 from tests.deployment.parallelcluster_on_aws import ParallelClusterOnAws
-from tests.local_aws.cli.cdk_cli import DEPLOY, Cli
+from tests.local.aws.cli.cdk_cli import DEPLOY, Cli
 from tools.synth_environment import ROOT
 
 EXAMPLE = ROOT / "examples" / "parallelcluster-trn1.yaml"

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.deployment.conftest import synthesize
 from tools.synth_environment import ROOT
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from local_aws.client import LocalAws
-from local_aws.reachability import Place, Reachability
+from local.aws.client import LocalAws
+from local.aws.reachability import Place, Reachability
 from tests.assembly.fleets import synthesize, text_of
 
 

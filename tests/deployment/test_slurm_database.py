@@ -10,8 +10,8 @@ import pytest
 
 from llm_fleet.config.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local_aws.client import LocalAws
-from local_aws.reachability import Place, Reachability
+from local.aws.client import LocalAws
+from local.aws.reachability import Place, Reachability
 from tools.synth_environment import cdk_context
 
 FLEET = """

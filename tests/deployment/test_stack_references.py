@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from llm_fleet.config.load import parse_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
 TRAIN = """

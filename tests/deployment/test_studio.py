@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local_aws.client import LocalAws
-from local_aws.reachability import Place, Reachability
+from local.aws.client import LocalAws
+from local.aws.reachability import Place, Reachability
 from tests.deployment.conftest import synthesize
 
 FLEET = """

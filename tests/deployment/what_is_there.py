@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 
 _Client = Callable[[str], Any]
 

@@ -40,7 +40,7 @@ def test_a_mark_tells_why_or_who():
         if mark.startswith("not run"):
             assert any(reason in mark for reason in REASONS), words
         elif mark:
-            assert (ROOT / "drill/scenarios/test_training.py").is_file()
+            assert (ROOT / "local/drill/scenarios/test_training.py").is_file()
             assert "the drill" in mark or (ROOT / mark.split()[-1]).is_dir(), mark
 
 

@@ -9,7 +9,7 @@ from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest
 from llm_fleet.rules.terms import NodeType
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
 ACCOUNT, REGION = "123456789012", "us-west-2"

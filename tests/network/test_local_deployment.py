@@ -9,7 +9,7 @@ import pytest
 
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import InternetAccess
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.network.looking import TWO_ZONES
 from tools.synth_environment import cdk_context
 

@@ -29,7 +29,7 @@ from llm_fleet import (
     Queue,
     SlurmSettings,
 )
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
 from tests.parallelcluster.conftest import OTHER_ZONE, SECURITY_GROUP, SUBNETS, ZONE, Make, Read
 

@@ -20,7 +20,7 @@ from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.defaults import efa_of, exclusive_of, placement_group_of
 from llm_fleet.rules.problem import FleetError
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import HOOKS, OTHER_SUBNET, POLICIES, RESERVATION, cluster, subnet
 
 GROUP_ARN = "arn:aws:resource-groups:us-west-2:111122223333:group/reserved"

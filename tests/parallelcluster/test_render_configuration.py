@@ -17,7 +17,7 @@ from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import (
     GROUP,
     HOOKS,

@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet import ClusterUser, FleetNetwork, HeadNode, LoginPool, NodeScripts, ParallelCluster, Queue
 from llm_fleet.lifecycle.script_folder import default_folder
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
 from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS
 from tests.parallelcluster.deployed import configuration_of

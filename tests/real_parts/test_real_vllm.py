@@ -16,8 +16,8 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import Ec2Hosts, FleetNetwork, Front, InferenceService, Model, ModelServer, ModelShape, Scaling
-from local_serving.local_service import LocalService
-from local_serving.template.service import ServerContainer
+from local.serving.local_service import LocalService
+from local.serving.template.service import ServerContainer
 from tests.conftest import ENVIRONMENT
 from tests.contract.clients import ask_task, client, collector_scrape, send, user
 from tools.synth_environment import ROOT, cdk_context

@@ -19,7 +19,7 @@ from llm_fleet.cli.plan.picture.drawing import picture_of
 from llm_fleet.config.load import load_fleet
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import EVERY_CHECK, names_twice
 from tests.clean import Finder, all_findings, every_checker

@@ -12,7 +12,7 @@ from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
 ENVIRONMENT = cdk.Environment(account="123456789012", region="us-west-2")

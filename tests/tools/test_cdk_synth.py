@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local_aws.cli.cdk_cli import JSII_CACHE
+from tests.local.aws.cli.cdk_cli import JSII_CACHE
 from tools.demo.cdk_cli import CDK
 from tools.synth_environment import ROOT
 

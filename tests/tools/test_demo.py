@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local_aws.client import LocalAws
-from local_aws.server import DEFAULT_ACCOUNT, client_environment
+from local.aws.client import LocalAws
+from local.aws.server import DEFAULT_ACCOUNT, client_environment
 from tools.synth_environment import ROOT
 
 pytestmark = pytest.mark.cli

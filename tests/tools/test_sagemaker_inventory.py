@@ -5,7 +5,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tools.demo.inventory import Inventory
 
 ROLE = "arn:aws:iam::123456789012:role/r"

@@ -10,7 +10,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.config.services.view import service_name
 from llm_fleet.rules.problem import FleetError
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tools.demo import embedded_aws
 from tools.demo.cdk_cli import CdkCli, CdkFailed
 from tools.demo.farewell import farewell

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local_aws.server import DEFAULT_ACCOUNT, client_environment
+from local.aws.server import DEFAULT_ACCOUNT, client_environment
 from tools.demo.embedded_aws import FOLDER
 from tools.synth_environment import ROOT, project_node, use_project_node
 

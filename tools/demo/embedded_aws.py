@@ -63,7 +63,7 @@ def _start() -> EmbeddedAws:
     log = FOLDER / "embedded-aws.log"
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "local_aws", "serve", "--port", "0", "--ready-file", str(READY)],
+            [sys.executable, "-m", "local.aws", "serve", "--port", "0", "--ready-file", str(READY)],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -100,7 +100,7 @@ class InferenceServices:
         self._console.print(
             f"""on AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
 A stand-in of the model behind these very rules, on this machine, with key and curl:
-  python -m local_serving serve {assembly}
+  python -m local.serving serve {assembly}
 """,
             soft_wrap=True,
             highlight=False,

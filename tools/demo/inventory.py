@@ -6,7 +6,7 @@ from urllib.parse import urlparse
 from rich.console import Console
 from rich.table import Table
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tools.demo.inference_services import InferenceServices
 from tools.demo.parallel_clusters import ParallelClusters
 from tools.demo.sagemaker_pieces import SageMakerPieces

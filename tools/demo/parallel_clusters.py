@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from local_aws.parallelcluster.cluster_stack import VERSION_TAG
-from parallelcluster_oracle import named
+from local.aws.parallelcluster.cluster_stack import VERSION_TAG
+from local.parallelcluster import named
 from tools.demo.tables import table
 
 

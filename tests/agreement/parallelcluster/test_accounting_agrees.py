@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.defect import Defect
 from tests.agreement.parallelcluster.defects_of_accounting import DEFECTS
 from tests.agreement.parallelcluster.test_rules_agree import alone, errors_of_theirs

@@ -33,7 +33,7 @@ from llm_fleet.catalog.parallelcluster_storage import (
     ebs_volume_types,
     mount_dirs,
 )
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.package import assigned, folder
 from tools.make_instances import ec2_types
 

@@ -9,7 +9,7 @@ import pytest
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.defect import GOOD, Defect
 from tests.agreement.parallelcluster.defects import DEFECTS
 from tests.rules.parallelcluster.shapes import Cluster, Partition

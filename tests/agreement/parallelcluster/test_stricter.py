@@ -9,7 +9,7 @@ from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.terms import StorageKind
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
 from tests.agreement.parallelcluster.test_rules_agree import errors_of_theirs
 from tests.rules.parallelcluster.shapes import TRN1, Cluster, Head, Placement, with_queue, with_resource, with_storage

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.main import main
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 
 TRN1 = """
 fleet: post

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.check.account import Account
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.cli.check.conftest import ENOUGH, TRN1, Check
 from tests.pains.told import told
 from tests.rules.account.commands import commands_in, why_not

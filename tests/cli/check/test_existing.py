@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
 from tests.pains.told import told
 

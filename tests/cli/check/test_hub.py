@@ -10,7 +10,7 @@ import pytest
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check import models
 from llm_fleet.cli.check.hub import hub_status
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.cli.check.conftest import Check
 
 _TOKEN = "hf_of-a-test"

@@ -1,6 +1,6 @@
 """What is told when AWS does not answer, or not everything."""
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1
 from tests.terminal import run, run_in_terminal
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from drill.stand_ins.apt_repository import AptRepository, StubPackage, build, neuron_packages
 from llm_fleet.cli.mirror import fetching
+from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build, neuron_packages
 from tests.cli.mirror.web import Web, serve
 
 PACKAGES = (

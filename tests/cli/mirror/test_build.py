@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet.cli.main import main
 from llm_fleet.cli.mirror.fetching import sha256_of
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.cli.mirror.web import Web
 
 Capture = pytest.CaptureFixture[str]

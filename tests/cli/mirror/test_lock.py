@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from llm_fleet.cli.main import main
+from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from tests.apt_programs import needs_apt
 from tests.cli.mirror.web import Web, serve
 

@@ -16,8 +16,8 @@ from llm_fleet.cli.plan.retained_section import retained_section
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
 from llm_fleet.cli.terminal.screen import Screen
-from local_aws.resources.schemas import create_only_paths, schema_of
-from local_aws.resources.spec import type_specs
+from local.aws.resources.schemas import create_only_paths, schema_of
+from local.aws.resources.spec import type_specs
 
 WIDE = Screen(width=None, colour=False, live=False)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
-from local_aws.resources.moto_fixes import install_moto_fixes
+from local.aws.resources.moto_fixes import install_moto_fixes
 from tests.functions.endpoint_reaper.hosted import REGION, Hosted
 
 

@@ -27,7 +27,7 @@ class Watch:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.clock = Clock(DAWN)
-        patch.setattr("local_aws.resources.moto_fixes.sagemaker_training_jobs.time", self.clock)
+        patch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", self.clock)
         self.raw = memory_aws(self.clock)
         self.line = Line(JOB, (Fate("complete", 100),))
         self.day: Day = new_day(self.raw, self.clock, seed=1, unlucky=0, sweep_every=1e9, lines=(self.line,))

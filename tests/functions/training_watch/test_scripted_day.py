@@ -40,7 +40,7 @@ def _quiet() -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The day's clock, which SageMaker goes by as well."""
     clock = Clock(DAWN)
-    monkeypatch.setattr("local_aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
+    monkeypatch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
     return clock
 
 

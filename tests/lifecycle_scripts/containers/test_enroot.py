@@ -14,7 +14,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.enroot import STEP
 from tests.lifecycle_scripts.step_node_4 import again, file, kill_at_every_effect, make
 
-STAND_IN = Path(__file__).parents[3] / "drill/stand_ins/programs/enroot"
+STAND_IN = Path(__file__).parents[3] / "local/drill/stand_ins/programs/enroot"
 AMI = """\
 ENROOT_RUNTIME_PATH /run/enroot/user-$(id -u)
 ENROOT_DATA_PATH=/var/lib/enroot/user-$(id -u)

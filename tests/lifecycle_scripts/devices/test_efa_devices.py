@@ -12,7 +12,7 @@ from llm_fleet_node.steps.health_check import _expected as expected_of_health_ch
 from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
 from tools.synth_environment import ROOT
 
-STAND_IN = ROOT / "drill/stand_ins/programs/fi_info"
+STAND_IN = ROOT / "local/drill/stand_ins/programs/fi_info"
 
 
 def interfaces(root: Path, *names: str, vendor: str = "0x1d0f", device: str = "0xefa1") -> None:

@@ -16,7 +16,7 @@ from tests.lifecycle_scripts.moved_node import M5, P5, TRN1, TRN2, Said, devices
 from tests.pains.told import told
 from tools.synth_environment import ROOT
 
-STAND_IN = ROOT / "drill/stand_ins/programs/neuron-ls"
+STAND_IN = ROOT / "local/drill/stand_ins/programs/neuron-ls"
 RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 
 

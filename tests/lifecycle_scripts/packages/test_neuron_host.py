@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from llm_fleet.catalog.neuron_release import (
     alternative_packages,
     alternative_releases,
@@ -22,6 +21,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, installed_versions
 from llm_fleet_node.steps.neuron_host import STEP
 from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ignore[reportPrivateUsage]
+from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.moved_node import M5, TRN1, Said, file, make, program
 from tests.lifecycle_scripts.packages.apt_root import asked, fill_mirror, lay_out, pin, repository

@@ -9,7 +9,7 @@ from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, paralle
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.problem import PathPart
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 
 WRONG_TYPE = {"str": 5, "int": "many", "float": "cheap", "bool": "maybe", "map": "text"}
 ANY_TEXT = "qwertyuiop"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from llm_fleet.sagemaker.training_job.machine_pace import pace
 from llm_fleet.sagemaker.training_job.machine_plan import MachinePlan, RunAlarm, WatchRecord
 from llm_fleet.sagemaker.training_job.render_machine import render_machine
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 
 _T = TypeVar("_T")
 TABLE = "decisions"

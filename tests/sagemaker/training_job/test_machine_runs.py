@@ -9,7 +9,7 @@ import pytest
 from llm_fleet.sagemaker.training_job.machine_pace import EVENTS_OF_A_POLL, EVENTS_OF_AN_ASK
 from llm_fleet.sagemaker.training_job.machine_plan import WatchRecord
 from llm_fleet.sagemaker.training_job.render_machine import render_machine
-from local_aws.client import LocalAws
+from local.aws.client import LocalAws
 from tests.sagemaker.training_job.machine_on_aws import REQUEST, TABLE, MachineOnAws, plan_of, role
 
 CAPACITY = (

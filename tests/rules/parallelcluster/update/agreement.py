@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from llm_fleet.rules.parallelcluster.update.plan import LOST_DATA, PlannedChange
 from llm_fleet.rules.parallelcluster.update.values import normal
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
-from parallelcluster_oracle.answers import Change
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.answers import Change
+from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import Configuration
 
 PASSES = "passes"

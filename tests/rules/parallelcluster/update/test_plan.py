@@ -10,7 +10,7 @@ from llm_fleet.rules.parallelcluster.update.plan_text import plan_json, plan_tex
 from llm_fleet.rules.parallelcluster.update.value_text import value_text
 from llm_fleet.rules.parallelcluster.update.values import normal
 from llm_fleet.rules.parallelcluster.update.verdict import Verdict
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import (
     MANAGED_LUSTRE,
     Configuration,

@@ -4,7 +4,7 @@ import pytest
 
 from llm_fleet.rules.parallelcluster.update.plan import plan_update
 from llm_fleet.rules.parallelcluster.update.policies import POLICIES
-from parallelcluster_oracle.client import Oracle
+from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.agreement import ParallelClustersWord, ours
 from tests.rules.parallelcluster.update.cases import CHANGES
 from tests.rules.parallelcluster.update.configurations import STRATEGIES, Configuration, base, edited

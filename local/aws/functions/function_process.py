@@ -1,0 +1,153 @@
+"""Runs a Lambda function's code as a process of this machine, with its role's credentials and nothing else."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moto.awslambda.models import lambda_backends
+
+from local.aws.resource_provider import ResourceFailed
+from local.aws.resources.services import Services
+
+_RUNNER = Path(__file__).with_name("run_handler.py")
+_LOG_LINES_TOLD = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What became of one run."""
+
+    ended_well: bool
+    timed_out: bool
+    log: str
+    """The last lines that the function wrote."""
+    returned: Any
+    """What the handler returned; `None` of one that did not."""
+
+
+class FunctionProcess:
+    """Invokes functions that are in the emulated Lambda, each time in a fresh process and folder."""
+
+    def __init__(self, services: Services) -> None:
+        """Run functions against the services at one endpoint."""
+        self._services = services
+
+    def invoke(
+        self,
+        function_arn: str,
+        event: Mapping[str, Any],
+        region: str,
+        account: str,
+        *,
+        around: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Run:
+        """Run a function, by ARN or name, with an event until it ends or its timeout passes.
+
+        `around`: what surrounds the run itself, once all that it needs has been asked of the services.
+        """
+        told = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
+        function: dict[str, Any] = told["Configuration"]
+        _refuse_unserved(function)
+        seconds = int(function.get("Timeout", 3))
+        with tempfile.TemporaryDirectory(prefix="local-aws-lambda-") as folder:
+            task = Path(folder, "task")
+            _unpack(function_arn, region, account, task)
+            environment = self._environment(function, region, Path(folder))
+            with around():
+                return _run(function["Handler"], seconds, event, task, environment)
+
+    def _environment(self, function: Mapping[str, Any], region: str, folder: Path) -> dict[str, str]:
+        """Return what Lambda sets, the function's own variables, and where AWS is; nothing of this process."""
+        config = folder / "aws-config"
+        config.write_text("[default]\ns3 =\n  addressing_style = path\n", encoding="utf-8")
+        name = function["FunctionName"]
+        own: dict[str, str] = function.get("Environment", {}).get("Variables", {})
+        return {
+            **own,
+            **self._credentials(function["Role"], name, region),
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(folder),
+            "TMPDIR": str(folder),
+            "LANG": "en_US.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUNBUFFERED": "1",
+            "TZ": ":UTC",
+            "AWS_CONFIG_FILE": str(config),
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_ENDPOINT_URL": self._services.endpoint_url,
+            "AWS_REGION": region,
+            "AWS_DEFAULT_REGION": region,
+            "AWS_EXECUTION_ENV": f"AWS_Lambda_{function['Runtime']}",
+            "AWS_LAMBDA_FUNCTION_NAME": name,
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.get("MemorySize", 128)),
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{name}",
+            "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+            "LAMBDA_TASK_ROOT": str(folder / "task"),
+            "LLM_FLEET_FUNCTION_ARN": function["FunctionArn"],
+        }
+
+    def _credentials(self, role_arn: str, session: str, region: str) -> dict[str, str]:
+        """Assume the execution role, after asking IAM whether Lambda may.
+
+        Source: assumption services-ask-who-trusts-a-role
+        """
+        role = self._services.call("iam", region, "GetRole", {"RoleName": role_arn.rsplit("/", 1)[-1]})["Role"]
+        trusted = json.dumps(role["AssumeRolePolicyDocument"])
+        if "lambda.amazonaws.com" not in trusted:
+            raise ResourceFailed(f"The role defined for the function cannot be assumed by Lambda: {role_arn}")
+        wanted = {"RoleArn": role_arn, "RoleSessionName": session[:64]}
+        given = self._services.call("sts", region, "AssumeRole", wanted)["Credentials"]
+        return {
+            "AWS_ACCESS_KEY_ID": given["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": given["SecretAccessKey"],
+            "AWS_SESSION_TOKEN": given["SessionToken"],
+        }
+
+
+def _refuse_unserved(function: Mapping[str, Any]) -> None:
+    # Source: emulation, Python without layers is what runs here
+    runtime = str(function.get("Runtime"))
+    if not runtime.startswith("python"):
+        raise ResourceFailed(f"{function['FunctionName']}: this emulation runs Python functions only, not {runtime}")
+    if function.get("Layers"):
+        raise ResourceFailed(f"{function['FunctionName']}: this emulation runs no layers")
+
+
+def _unpack(function_arn: str, region: str, account: str, task: Path) -> None:
+    function: Any = lambda_backends[account][region].get_function(function_arn)
+    with zipfile.ZipFile(io.BytesIO(function.code_bytes)) as archive:
+        archive.extractall(task)
+
+
+def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, environment: dict[str, str]) -> Run:
+    answer = task.with_name("returned.json")
+    process = subprocess.Popen(
+        [sys.executable, str(_RUNNER), handler, str(seconds), str(answer)],
+        cwd=task, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    timed_out = False
+    try:
+        log, _ = process.communicate(json.dumps(event), timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        log, _ = process.communicate()
+        timed_out = True
+    return Run(
+        ended_well=process.returncode == 0,
+        timed_out=timed_out,
+        log="\n".join(log.splitlines()[-_LOG_LINES_TOLD:]),
+        returned=json.loads(answer.read_text(encoding="utf-8")) if process.returncode == 0 else None,
+    )

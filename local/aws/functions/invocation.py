@@ -1,0 +1,50 @@
+"""Runs a function when a test asks for it, as AWS would: with its role's rights and no others.
+
+Source: model botocore lambda Invoke
+"""
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from moto import settings
+from moto.core.authorization import ActionAuthenticatorMixin
+
+from local.aws.functions.function_process import FunctionProcess
+from local.aws.resources.services import Services
+
+
+class Invocation:
+    """Invokes functions of the emulation at one endpoint."""
+
+    def __init__(self, endpoint: str, account: str) -> None:
+        """Run what is deployed there."""
+        self._process = FunctionProcess(Services(endpoint))
+        self._account = account
+
+    def invoke(self, asked: str) -> dict[str, Any]:
+        """Run the function of a request (JSON: `function`, `event`, `region`, `judged`); return what became of it."""
+        request: dict[str, Any] = json.loads(asked)
+        around = _judged if request["judged"] else _unjudged
+        run = self._process.invoke(
+            request["function"], request["event"], request["region"], self._account, around=around
+        )
+        return asdict(run)
+
+
+@contextmanager
+def _judged() -> Generator[None]:
+    """Let IAM allow or deny every call meanwhile."""
+    settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
+    ActionAuthenticatorMixin.request_count = 0
+    try:
+        yield
+    finally:
+        settings.INITIAL_NO_AUTH_ACTION_COUNT = float("inf")
+
+
+@contextmanager
+def _unjudged() -> Generator[None]:
+    yield

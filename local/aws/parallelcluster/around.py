@@ -1,0 +1,114 @@
+"""What the emulated services say of the things that a configuration names: who is missing, and where the others are."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from local.aws.resource_provider import ResourceFailed
+from local.aws.resources.services import Services
+from local.parallelcluster import named
+from local.parallelcluster.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """A kind of thing that exists when a call about it succeeds."""
+
+    keys: tuple[str, ...]
+    call: tuple[str, str]
+    asks: Callable[[str], dict[str, Any]]
+    under: str | None = None
+
+
+_KINDS = (
+    _Kind(
+        keys=("SecurityGroups", "AdditionalSecurityGroups", "SecurityGroupIds"),
+        call=("ec2", "DescribeSecurityGroups"),
+        asks=lambda name: {"GroupIds": [name]},
+    ),
+    _Kind(keys=("KeyName",), under="Ssh", call=("ec2", "DescribeKeyPairs"), asks=lambda name: {"KeyNames": [name]}),
+    _Kind(keys=("Policy", "PermissionsBoundary"), call=("iam", "GetPolicy"), asks=lambda name: {"PolicyArn": name}),
+    _Kind(keys=("InstanceRole",), call=("iam", "GetRole"), asks=lambda name: {"RoleName": _last(name)}),
+    _Kind(
+        keys=("InstanceProfile",),
+        call=("iam", "GetInstanceProfile"),
+        asks=lambda name: {"InstanceProfileName": _last(name)},
+    ),
+    _Kind(
+        keys=("PasswordSecretArn", "MungeKeySecretArn"),
+        call=("secretsmanager", "DescribeSecret"),
+        asks=lambda name: {"SecretId": name},
+    ),
+    _Kind(keys=("KmsKeyId",), call=("kms", "DescribeKey"), asks=lambda name: {"KeyId": name}),
+    _Kind(
+        keys=("FileSystemId",),
+        under="FsxLustreSettings",
+        call=("fsx", "DescribeFileSystems"),
+        asks=lambda name: {"FileSystemIds": [name]},
+    ),
+    _Kind(
+        keys=("VolumeId",),
+        under="FsxOpenZfsSettings",
+        call=("fsx", "DescribeVolumes"),
+        asks=lambda name: {"VolumeIds": [name]},
+    ),
+)
+
+
+def surroundings(services: Services, region: str, configuration: Mapping[str, Any]) -> Surroundings:
+    """Ask the emulated services what a configuration's validators would ask AWS."""
+    look = _Look(services, region)
+    subnets = look.subnets(named.values(configuration, "SubnetId", "SubnetIds"))
+    missing = [
+        name
+        for kind in _KINDS
+        for name in named.values(configuration, *kind.keys, under=kind.under)
+        if look.ask(*kind.call, kind.asks(name)) is None
+    ]
+    missing += [name for name, facts in subnets.items() if facts is None]
+    missing += [uri for uri in named.s3_uris(configuration) if not look.has_object(uri)]
+    found = {name: facts for name, facts in subnets.items() if facts}
+    return Surroundings(
+        zones={name: facts["AvailabilityZone"] for name, facts in found.items()},
+        public_subnets=[name for name, facts in found.items() if facts["MapPublicIpOnLaunch"]],
+        missing=missing,
+        file_system_vpcs=look.foreign_file_systems(configuration, found),
+    )
+
+
+class _Look:
+    def __init__(self, services: Services, region: str) -> None:
+        self._services = services
+        self._region = region
+
+    def ask(self, service: str, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the answer; `None` when the service refuses, as it does for what is not there."""
+        try:
+            return self._services.call(service, self._region, operation, params)
+        except ResourceFailed:
+            return None
+
+    def subnets(self, names: list[str]) -> dict[str, dict[str, Any] | None]:
+        """Return each subnet's facts, `None` for one that is not there."""
+        answers = {name: self.ask("ec2", "DescribeSubnets", {"SubnetIds": [name]}) for name in names}
+        return {name: answer["Subnets"][0] if answer else None for name, answer in answers.items()}
+
+    def has_object(self, uri: str) -> bool:
+        """Tell whether there is an object at an S3 URI."""
+        parts = urlsplit(uri)
+        return self.ask("s3", "HeadObject", {"Bucket": parts.netloc, "Key": parts.path.lstrip("/")}) is not None
+
+    def foreign_file_systems(self, configuration: Mapping[str, Any], subnets: dict[str, Any]) -> dict[str, str]:
+        """Return the VPCs of file systems that are in another one than the cluster."""
+        own = {facts["VpcId"] for facts in subnets.values()}
+        vpcs: dict[str, str] = {}
+        for name in named.values(configuration, "FileSystemId", under="FsxLustreSettings"):
+            answer = self.ask("fsx", "DescribeFileSystems", {"FileSystemIds": [name]})
+            if answer and (vpc := answer["FileSystems"][0].get("VpcId")) not in own:
+                vpcs[name] = vpc
+        return vpcs
+
+
+def _last(arn: str) -> str:
+    return arn.rsplit("/", 1)[-1]

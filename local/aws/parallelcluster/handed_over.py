@@ -1,0 +1,92 @@
+"""What the provider's function is handed, and what of it the function itself refuses."""
+
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, cast
+
+from local.aws.resource_provider import Request
+from local.aws.resources.strings import as_strings
+
+_OWN = frozenset({"ServiceToken", "DeletionPolicy"})
+_BOTH = frozenset(
+    {"cluster_name", "cluster_configuration", "region", "suppress_validators", "validation_failure_level"}
+)
+KEYWORDS = {
+    "create": _BOTH | {"dryrun", "rollback_on_failure", "wait", "query", "debug"},
+    "update": _BOTH | {"dryrun", "force_update", "wait", "query", "debug"},
+}
+_NAME = re.compile(r"^[a-zA-Z][a-zA-Z0-9-]+$")
+_TAG = {"Key": "parallelcluster:custom_resource", "Value": "cluster"}
+
+
+class Refused(Exception):
+    """The function answers FAILED, with this reason."""
+
+
+class HandedOver:
+    """The properties of a cluster, as texts: CloudFormation hands numbers and booleans over as such."""
+
+    def __init__(self, request: Request, operation: str) -> None:
+        """Read a request. Raises `Refused` for what is no cluster at all.
+
+        Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/custom_resource/cluster.yaml
+        (2026-11)
+        Source: code of ParallelCluster 3.16.1, pcluster/api/controllers/cluster_operations_controller.py,
+        "configuration is required and cannot be empty"
+        """
+        properties = cast("dict[str, Any]", as_strings(request.properties))
+        self.retained = properties.get("DeletionPolicy", "Delete") == "Retain"
+        if properties.get("DeletionPolicy", "Delete") not in ("Retain", "Delete"):
+            raise Refused('DeletionPolicy must be one of ["Retain", "Delete"].')
+        if "ClusterName" not in properties:
+            raise Refused("Couldn't find a ClusterName in the properties.")
+        self.name = str(properties["ClusterName"])
+        _refuse_unknown(properties, operation)
+        self.rolls_back = properties.get("RollbackOnFailure", "true") != "false"
+        self.suppressed = properties.get("SuppressValidators", [])
+        self.failure_level = str(properties.get("ValidationFailureLevel", "ERROR"))
+        given = properties.get("ClusterConfiguration")
+        if not isinstance(given, dict) or not given:
+            raise Refused("configuration is required and cannot be empty")
+        self.configuration = _with_tags(cast("dict[str, Any]", given), request.tags)
+
+
+def check_new_name(name: str) -> None:
+    """Refuse a name that does not look like one; how long it may be a validator says.
+
+    By the pattern of clusterName.
+    Source: document https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cli/src/pcluster/api/openapi/openapi.yaml
+    (2026-11)
+    """
+    if not _NAME.match(name):
+        raise Refused(f"Bad Request: '{name}' does not match '{_NAME.pattern}' - 'clusterName'")
+
+
+def _refuse_unknown(properties: Mapping[str, Any], operation: str) -> None:
+    """Refuse properties that are no keywords of the operation, which the function calls with them.
+
+    Source: code of ParallelCluster 3.16.1, pcluster/lib/lib.py, `make_func`
+    """
+    names = {_snake_case(name): name for name in properties if name not in _OWN}
+    unexpected = sorted(set(names) - KEYWORDS[operation])
+    if unexpected:
+        raise Refused(f"<{operation}-cluster> got unexpected arguments: {set(unexpected)}")
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _with_tags(configuration: dict[str, Any], stack_tags: Mapping[str, str]) -> dict[str, Any]:
+    """Return the configuration with the stack's tags before its own, as the function adds them."""
+    changed = deepcopy(configuration)
+    own: list[dict[str, str]] = changed.get("Tags", [])
+    overridden = {tag["Key"] for tag in own}
+    inherited = [
+        {"Key": key, "Value": value}
+        for key, value in stack_tags.items()
+        if not key.startswith("aws:") and key not in overridden
+    ]
+    changed["Tags"] = [*inherited, *own, _TAG]
+    return changed

@@ -1,0 +1,127 @@
+"""Judges what a provider is handed by ParallelCluster's own code, and by what its function and nodes may do."""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from local.aws.parallelcluster.around import surroundings
+from local.aws.parallelcluster.handed_over import HandedOver, Refused
+from local.aws.resources.services import Services
+from local.parallelcluster import named
+from local.parallelcluster.answers import Change, Finding
+from local.parallelcluster.client import Oracle, OracleFailed, OracleUnavailable
+
+_LEVELS = ("INFO", "WARNING", "ERROR")
+_ATTACHABLE = re.compile(
+    r"arn:[^:]+:iam::(\d{12}:policy/parallelcluster.*|aws:policy/("
+    r"CloudWatchAgentServerPolicy|AmazonSSMManagedInstanceCore|AWSBatchFullAccess|AmazonS3ReadOnlyAccess|"
+    r"EC2InstanceProfileForImageBuilder|service-role/(AWSBatchServiceRole|AmazonEC2ContainerServiceforEC2Role|"
+    r"AmazonECSTaskExecutionRolePolicy|AmazonEC2SpotFleetTaggingRole|AWSLambdaBasicExecutionRole)))"
+)
+
+
+class Judgement:
+    """ParallelCluster's say. One process of it serves all stacks; it is started by the first cluster."""
+
+    def __init__(self, services: Services) -> None:
+        """Ask the services at one endpoint what exists."""
+        self._services = services
+        self._oracle = Oracle()
+
+    def validate(self, handed: HandedOver, region: str) -> list[Finding]:
+        """Return what is said of a configuration below its failure level. Raises `Refused` for what is at it.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_and_parse_config
+        """
+        around = surroundings(self._services, region, handed.configuration)
+        findings = self._ask(lambda: self._oracle.validate(handed.configuration, handed.name, around=around))
+        findings = [one for one in findings if not _suppressed(one, handed.suppressed)]
+        fatal = _LEVELS.index(handed.failure_level)
+        if any(_LEVELS.index(one.level) >= fatal for one in findings):
+            raise Refused(_invalid(findings))
+        _refuse_policies(handed.configuration)
+        _refuse_missing_scripts(handed.configuration, around.missing)
+        return findings
+
+    def changes(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
+        """Return the changes of a running cluster. Raises `Refused` when one of them cannot be made.
+
+        Source: code of ParallelCluster 3.16.1, pcluster/models/cluster.py, Cluster._validate_patch
+        """
+        stopped = [str(pool["Name"]) for pool in named.login_pools(old) if str(pool.get("Count")) == "0"]
+        without_login = not named.login_pools(old) or len(stopped) == len(named.login_pools(old))
+        changes = self._ask(
+            lambda: self._oracle.update(old, new, login_nodes_stopped=True if without_login else stopped)
+        )
+        refused = [one for one in changes if one.verdict != "SUCCEEDED"]
+        if refused:
+            raise Refused(_not_updatable(refused))
+        return changes
+
+    def _ask(self, question: Any) -> Any:
+        # Source: emulation, ParallelCluster's own code answers, and may be missing or stumble
+        try:
+            return question()
+        except OracleUnavailable as missing:
+            raise Refused(f"STAND-IN: ParallelCluster's own code cannot be asked. {missing}") from missing
+        except OracleFailed as failed:
+            raise Refused(f"ParallelCluster's own code fails over this: {failed.error}") from failed
+
+
+def messages(findings: Sequence[Finding]) -> str:
+    """Return findings as `validationMessages` gives them: JSON, cut when it is long."""
+    text = json.dumps(_errors(findings))
+    return f"TRUNCATED:{text[:2048]}" if len(text) > 2048 else text
+
+
+def _suppressed(finding: Finding, suppressed: Sequence[str]) -> bool:
+    return finding.validator != "ClusterSchema" and ("ALL" in suppressed or f"type:{finding.validator}" in suppressed)
+
+
+def _invalid(findings: Sequence[Finding]) -> str:
+    in_order = sorted(findings, key=lambda one: _LEVELS.index(one.level))
+    told = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
+    return json.dumps(told)
+
+
+def _errors(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    return [{"level": one.level, "type": one.validator, "message": one.message} for one in findings]
+
+
+def _not_updatable(changes: Sequence[Change]) -> str:
+    errors = [
+        {
+            "parameter": one.path.replace("/", "."),
+            "current_value": one.old,
+            "requested_value": one.new,
+            "message": f"{one.reason} {one.action_needed}".strip(),
+        }
+        for one in changes
+    ]
+    return json.dumps({"message": "Update failure", "update_validation_errors": errors}, default=str)
+
+
+def _refuse_policies(configuration: Mapping[str, Any]) -> None:
+    """Refuse policies that the provider's function may not attach: the condition iam:PolicyARN of its role.
+
+    Source: document
+    https://github.com/aws/aws-parallelcluster/blob/v3.16.1/cloudformation/policies/parallelcluster-policies.yaml
+    (2026-11)
+    """
+    for arn in named.values(configuration, "Policy", under="AdditionalIamPolicies"):
+        if not _ATTACHABLE.fullmatch(arn):
+            raise Refused(
+                f"the provider is not authorized to perform: iam:AttachRolePolicy with {arn}: it may attach only "
+                "policies of the account whose path and name begin with `parallelcluster`, and a few of AWS"
+            )
+
+
+def _refuse_missing_scripts(configuration: Mapping[str, Any], missing: Collection[str]) -> None:
+    """Refuse what only the nodes would find, an hour later: ParallelCluster itself merely warns of it.
+
+    Source: assumption parallelcluster-nodes-as-in-its-code
+    """
+    absent = [uri for uri in named.values(configuration, "Script", under="CustomActions") if uri in missing]
+    if absent:
+        raise Refused(f"its nodes could not fetch their scripts, there is no {', '.join(absent)}")

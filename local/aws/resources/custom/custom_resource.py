@@ -1,0 +1,147 @@
+"""`AWS::CloudFormation::CustomResource` and `Custom::*`: the function that the template names is run and answers."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast
+
+from local.aws.functions.function_process import FunctionProcess, Run
+from local.aws.resource_provider import Created, Level, NothingChanged, Request, ResourceFailed
+from local.aws.resources.custom.response_url import ResponseUrl
+from local.aws.resources.services import Services
+from local.aws.resources.strings import as_strings
+
+_PLAIN = "AWS::CloudFormation::CustomResource"
+_FOR_CLOUDFORMATION = ("ServiceTimeout",)
+_LATE_ANSWER_SECONDS = 0.5
+"""How long an answer may come after the process has ended; the PUT itself ends before."""
+
+
+_ECHOED = ("StackId", "RequestId", "LogicalResourceId")
+"""What an answer must repeat of its request."""
+
+
+class CreationFailed(ResourceFailed):
+    """The function did not create; CloudFormation will ask it to delete `physical_id`."""
+
+    def __init__(self, why: str, physical_id: str) -> None:
+        """Keep both."""
+        super().__init__(why)
+        self.physical_id = physical_id
+
+
+def is_custom(resource_type: str) -> bool:
+    """Tell whether a type is a custom resource."""
+    return resource_type == _PLAIN or resource_type.startswith("Custom::")
+
+
+class CustomResource:
+    """Creates, updates and deletes custom resources by running their functions."""
+
+    def __init__(self, services: Services) -> None:
+        """Run functions against the services at one endpoint."""
+        self._function = FunctionProcess(services)
+
+    def create(self, request: Request) -> Created:
+        """Run the function with `Create`, and with `Delete` when that fails, as CloudFormation's rollback does.
+
+        Source: recorded belodetek/cfn-generic-custom-resource#3, deletion after a failed creation (2019-02-27)
+        """
+        try:
+            return self._ask(request, "Create", {})
+        except CreationFailed as failure:
+            raise ResourceFailed(f"{failure}{self._taken_back(request, failure.physical_id)}") from failure
+
+    def update(self, request: Request) -> Created:
+        """Run the function with `Update`; another physical id in the answer means that the old one is to be deleted."""
+        before = dict(request.old_properties or {})
+        if before.get("ServiceToken") != request.properties.get("ServiceToken"):
+            # Source: recorded cloudcomponents/cdk-constructs#197, text of the error (2023-03-16)
+            raise NothingChanged("Modifying service token is not allowed.")
+        old = as_strings(before)
+        return self._ask(request, "Update", {"PhysicalResourceId": request.physical_id, "OldResourceProperties": old})
+
+    def delete(self, request: Request) -> None:
+        """Run the function with `Delete`."""
+        self._ask(request, "Delete", {"PhysicalResourceId": request.physical_id})
+
+    def exists(self, physical_id: str, region: str, account: str) -> bool:
+        """What a custom resource stands for only its function knows."""
+        return True
+
+    def _taken_back(self, request: Request, physical_id: str) -> str:
+        try:
+            self._ask(request, "Delete", {"PhysicalResourceId": physical_id})
+        except ResourceFailed as failure:
+            return f"\nits deletion failed too: {failure}"
+        return ""
+
+    def _ask(self, request: Request, kind: str, more: Mapping[str, Any]) -> Created:
+        token = request.properties.get("ServiceToken")
+        if not isinstance(token, str) or ":function:" not in token:
+            # Source: emulation, functions are run and topics of SNS are not asked
+            raise ResourceFailed(f"ServiceToken must be the ARN of a Lambda function, not {token!r}")
+        asked = {name: value for name, value in request.properties.items() if name not in _FOR_CLOUDFORMATION}
+        with ResponseUrl() as response:
+            event = {
+                "RequestType": kind,
+                "ResponseURL": response.url,
+                "StackId": request.stack_id,
+                "RequestId": str(uuid.uuid4()),
+                "ResourceType": request.resource_type,
+                "LogicalResourceId": request.logical_id,
+                "ServiceToken": token,
+                "ResourceProperties": as_strings(asked),
+                **more,
+            }
+            run = self._function.invoke(token, event, request.region, request.account)
+            try:
+                answer = response.answer(_LATE_ANSWER_SECONDS)
+            except ValueError as error:
+                # Source: document
+                # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html (2026-11)
+                raise ResourceFailed(_with_log(str(error), run)) from error
+        return _created(request, kind, _accepted(answer, event, run))
+
+
+def _accepted(answer: dict[str, Any] | None, event: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    """Return the answer where it is one of success; refuse it otherwise.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html: of StackId,
+    RequestId and LogicalResourceId, "this response value should be copied verbatim from the request"
+    Source: emulation, a function that has ended without an answer is not waited for
+    """
+    if answer is None:
+        ending = "reached its timeout" if run.timed_out else "returned" if run.ended_well else "raised"
+        _fail(event, f"the function {ending} without answering (AWS would wait for an hour)", run)
+    for name in _ECHOED:
+        if answer.get(name) != event[name]:
+            _fail(event, f"Invalid response: {name} must be that of the request, not {answer.get(name)!r}", run)
+    if answer.get("Status") != "SUCCESS":
+        why = f"Received response status [FAILED] from custom resource. {answer.get('Reason', '')}"
+        _fail(event, why, run, str(answer.get("PhysicalResourceId") or ""))
+    return answer
+
+
+def _fail(event: Mapping[str, Any], why: str, run: Run, physical_id: str = "") -> NoReturn:
+    """Raise the failure; one of a creation carries the id that its deletion is asked with.
+
+    Source: recorded belodetek/cfn-generic-custom-resource#3, the deletion is asked with the answer's id (2019-02-27)
+    Source: emulation, an answer without an id gets one of the emulation's own
+    """
+    if event["RequestType"] == "Create":
+        raise CreationFailed(_with_log(why, run), physical_id or f"{event['LogicalResourceId']}-{uuid.uuid4()}")
+    raise ResourceFailed(_with_log(why, run))
+
+
+def _created(request: Request, kind: str, answer: dict[str, Any]) -> Created:
+    physical_id = answer.get("PhysicalResourceId") or (request.physical_id if kind == "Delete" else None)
+    if not isinstance(physical_id, str):
+        # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html
+        # (2026-11)
+        raise ResourceFailed("Invalid PhysicalResourceId: the function's answer has none")
+    data = cast(dict[str, Any], answer.get("Data") or {})
+    return Created(physical_id=physical_id, attributes=data, level=Level.LAMBDA)
+
+
+def _with_log(text: str, run: Run) -> str:
+    return f"{text}\nlog of the function:\n{run.log}" if run.log else text

@@ -1,0 +1,22 @@
+"""ECS services: the number of tasks, which CloudFormation leaves alone where a template does not say it.
+
+"For existing services, if a desired count is not specified, it is omitted from the operation"; a new service gets one
+task (template reference, AWS::ECS::Service).
+
+Source: model CloudFormation AWS::ECS::Service
+"""
+
+from typing import Any
+
+from local.aws.resources.situation import Situation, Stage
+
+_COUNT = "DesiredCount"
+
+
+def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
+    """Give a new service its one task; let an update forget a number that is no longer said."""
+    if at.stage is Stage.CREATE and properties.get("SchedulingStrategy", "REPLICA") == "REPLICA":
+        return {_COUNT: 1} | properties
+    if at.stage is Stage.UPDATE and _COUNT not in at.props:
+        return {name: value for name, value in properties.items() if name != _COUNT}
+    return properties

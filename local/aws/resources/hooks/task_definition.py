@@ -1,0 +1,34 @@
+"""Task definitions: CloudFormation keeps a revision's tags in the registration; its containers keep their order.
+
+Source: model CloudFormation AWS::ECS::TaskDefinition
+Source: assumption ecs-task-definition-refusals
+"""
+
+from typing import Any
+
+from local.aws.resource_provider import ResourceFailed
+from local.aws.resources.situation import Situation, Stage
+
+
+def prepare(at: Situation, properties: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what registration would take and every start of a task would fail on: names that nothing has."""
+    if at.stage is Stage.DELETE or properties is not at.props:
+        return properties
+    containers: list[dict[str, Any]] = properties.get("ContainerDefinitions", [])
+    names = [str(one.get("Name")) for one in containers]
+    volumes = [str(one.get("Name")) for one in properties.get("Volumes", [])]
+    told = [f"container {name} is there twice" for name in sorted({one for one in names if names.count(one) > 1})]
+    for one in containers:
+        told += [
+            f"{one['Name']} depends on {needed['ContainerName']}, which is no container of this task"
+            for needed in one.get("DependsOn", ())
+            if needed["ContainerName"] not in names
+        ]
+        told += [
+            f"{one['Name']} mounts {mount['SourceVolume']}, which is no volume of this task"
+            for mount in one.get("MountPoints", ())
+            if mount.get("SourceVolume") not in volumes
+        ]
+    if told:
+        raise ResourceFailed(f"{at.spec.type}: {'; '.join(told)}")
+    return properties

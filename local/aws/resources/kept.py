@@ -1,0 +1,61 @@
+"""Whether the emulated service kept what it was given: what it took and does not tell is named, never passed over."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from local.aws.resources.shapes import plain
+
+_DEPTH = 1
+"""How deep in a response the resource's own members lie: `Subnets[].CidrBlock`, `Configuration.Timeout`."""
+
+
+def forgotten(output_shape: Any, given: Mapping[str, Any], response: Mapping[str, Any]) -> list[str]:
+    """Return the plain properties that the read operation could tell of, and does not, or tells otherwise.
+
+    Only names that the operation's model has are judged: that it tells nothing of others is the service's own way.
+    """
+    tellable = {plain(name) for name in _member_names(output_shape, _DEPTH)}
+    return [
+        name
+        for name, value in given.items()
+        if plain(name) in tellable and _is_plain(value) and not _told(value, _values_of(plain(name), response))
+    ]
+
+
+def _told(given: Any, values: Iterator[Any]) -> bool:
+    return any(not _is_plain(told) or _text(told) == _text(given) for told in values)
+
+
+def _text(value: Any) -> list[str]:
+    """Return a value so that 80 and 80.0, "true" and True, and lists in another order are the same."""
+    items = cast(list[Any], value) if isinstance(value, list) else [value]
+    return sorted(str(item).lower().removesuffix(".0") for item in items)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(item, str | bool | int | float) for item in cast(list[Any], value))
+    return isinstance(value, str | bool | int | float)
+
+
+def _values_of(name: str, value: Any) -> Iterator[Any]:
+    """Yield every value of a member of that name, wherever it lies."""
+    if isinstance(value, Mapping):
+        for key, item in cast(Mapping[str, Any], value).items():
+            if plain(key) == name:
+                yield item
+            yield from _values_of(name, item)
+    elif isinstance(value, list):
+        for item in cast(list[Any], value):
+            yield from _values_of(name, item)
+
+
+def _member_names(shape: Any, depth: int) -> Iterator[str]:
+    if depth < 0 or shape is None:
+        return
+    if shape.type_name == "structure":
+        for name, member in shape.members.items():
+            yield name
+            yield from _member_names(member, depth - 1)
+    elif shape.type_name == "list":
+        yield from _member_names(shape.member, depth)

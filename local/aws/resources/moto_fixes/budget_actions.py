@@ -1,0 +1,97 @@
+"""Actions of AWS Budgets, of which moto has none: kept, and refused where the budget, the role or the policy is not.
+
+Nothing costs here, so that none is ever carried out.
+"""
+
+import uuid
+from typing import Any
+
+from moto.budgets.models import budgets_backends
+from moto.budgets.responses import BudgetsResponse
+from moto.iam.models import iam_backends
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+
+_INVALID = "InvalidParameterException"
+_MISSING = "NotFoundException"
+_FIXED = ("AccountId", "ActionId", "BudgetName")
+_Actions = dict[tuple[str, str], dict[str, Any]]
+
+
+def install() -> None:
+    """Add the operations."""
+    for operation, handler in (
+        ("CreateBudgetAction", _create),
+        ("DescribeBudgetAction", _describe),
+        ("DescribeBudgetActionsForBudget", _of_budget),
+        ("UpdateBudgetAction", _update),
+        ("DeleteBudgetAction", _delete),
+    ):
+        install_operation(BudgetsResponse, "budgets", operation, handler, invalid=_INVALID)
+
+
+def _create(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    account, budget = asked["AccountId"], asked["BudgetName"]
+    if budget not in _backend(response, account).budgets[account]:
+        # Source: model botocore budgets CreateBudgetAction (NotFoundException)
+        # Source: assumption service-error-texts
+        raise Refused(_MISSING, f"The budget {budget} doesn't exist.")
+    _check(response, account, asked)
+    action_id = str(uuid.uuid4())
+    kept = {name: value for name, value in asked.items() if name not in ("AccountId", "ResourceTags")}
+    _actions(response, account)[budget, action_id] = {**kept, "ActionId": action_id, "Status": "STANDBY"}
+    return {"AccountId": account, "BudgetName": budget, "ActionId": action_id}
+
+
+def _describe(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"AccountId": asked["AccountId"], "BudgetName": asked["BudgetName"], "Action": _one(response, asked)}
+
+
+def _of_budget(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    kept = _actions(response, asked["AccountId"])
+    return {"Actions": [action for (budget, _), action in kept.items() if budget == asked["BudgetName"]]}
+
+
+def _update(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    old = _one(response, asked)
+    changed = {name: value for name, value in asked.items() if name not in _FIXED}
+    _check(response, asked["AccountId"], {**old, **changed})
+    new = {**old, **changed}
+    _actions(response, asked["AccountId"])[asked["BudgetName"], asked["ActionId"]] = new
+    return {"AccountId": asked["AccountId"], "BudgetName": asked["BudgetName"], "OldAction": old, "NewAction": new}
+
+
+def _delete(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    action = _one(response, asked)
+    del _actions(response, asked["AccountId"])[asked["BudgetName"], asked["ActionId"]]
+    return {"AccountId": asked["AccountId"], "BudgetName": asked["BudgetName"], "Action": action}
+
+
+def _check(response: Any, account: str, action: dict[str, Any]) -> None:
+    """Refuse what names a role or a policy that is not there; the roles of the definition are asked when it acts.
+
+    Source: assumption budget-actions-name-what-exists
+    """
+    iam: Any = iam_backends[account][response.partition]
+    if not any(role.arn == action["ExecutionRoleArn"] for role in iam.roles.values()):
+        raise Refused(_INVALID, f"The execution role {action['ExecutionRoleArn']} does not exist")
+    definition = action["Definition"].get("IamActionDefinition")
+    if definition and definition["PolicyArn"] not in iam.managed_policies:
+        raise Refused(_INVALID, f"The policy {definition['PolicyArn']} does not exist")
+
+
+def _one(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _actions(response, asked["AccountId"]).get((asked["BudgetName"], asked["ActionId"]))
+    if found is None:
+        # Source: model botocore budgets DescribeBudgetAction (NotFoundException)
+        # Source: assumption service-error-texts
+        raise Refused(_MISSING, f"The action {asked['ActionId']} doesn't exist.")
+    return found
+
+
+def _actions(response: Any, account: str) -> _Actions:
+    return _backend(response, account).__dict__.setdefault("actions", {})
+
+
+def _backend(response: Any, account: str) -> Any:
+    return budgets_backends[account][response.partition]

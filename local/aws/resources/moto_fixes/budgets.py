@@ -1,0 +1,44 @@
+"""Budgets can be changed, and two of a name are refused; moto has no `UpdateBudget`, and no subscribers to read.
+
+Source: model botocore budgets DuplicateRecordException
+"""
+
+from typing import Any
+
+from moto.budgets.models import budgets_backends
+from moto.budgets.responses import BudgetsResponse
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+
+_INVALID = "InvalidParameterException"
+
+
+def install() -> None:
+    """Add the operations."""
+    install_operation(BudgetsResponse, "budgets", "UpdateBudget", _update, invalid=_INVALID)
+    install_operation(BudgetsResponse, "budgets", "DescribeSubscribersForNotification", _subscribers, invalid=_INVALID)
+
+
+def _update(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    budget = asked["NewBudget"]
+    _found(response, asked["AccountId"], budget["BudgetName"]).budget.update(budget)
+    return {}
+
+
+def _subscribers(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    budget = _found(response, asked["AccountId"], asked["BudgetName"])
+    for notification in budget.notifications:
+        if notification.details == asked["Notification"]:
+            return {"Subscribers": notification.subscribers}
+    # Source: model botocore budgets DescribeSubscribersForNotification (NotFoundException)
+    # Source: assumption service-error-texts
+    raise Refused("NotFoundException", "The notification does not exist")
+
+
+def _found(response: Any, account: str, name: str) -> Any:
+    budgets = budgets_backends[account][response.partition].budgets[account]
+    if name not in budgets:
+        # Source: model botocore budgets UpdateBudget (NotFoundException)
+        # Source: assumption service-error-texts
+        raise Refused("NotFoundException", f"The budget {name} doesn't exist.")
+    return budgets[name]

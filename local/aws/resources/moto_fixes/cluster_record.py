@@ -1,0 +1,163 @@
+"""A HyperPod cluster as the service would tell of it: groups, nodes and their network interfaces.
+
+Source: model botocore sagemaker DescribeCluster
+Source: model botocore sagemaker UpdateCluster
+"""
+
+import datetime
+import secrets
+import string
+import time
+from typing import Any
+
+from local.aws.resources.moto_fixes.json_api import known_members
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+
+_ID_LENGTH = 12  # the ARN pattern of botocore's model: cluster/[a-z0-9]{12}
+_GROUPS = ("InstanceGroups", "RestrictedInstanceGroups")
+_DETAILS = {
+    "InstanceGroups": "ClusterInstanceGroupDetails",
+    "RestrictedInstanceGroups": "ClusterRestrictedInstanceGroupDetails",
+}
+_NAMED_OTHERWISE = {
+    "MinInstanceCount": ("MinCount",),
+    "ImageId": ("CurrentImageId", "DesiredImageId"),
+    "ImageReleaseVersion": ("CurrentImageReleaseVersion", "DesiredImageReleaseVersion"),
+}
+
+
+class ClusterRecord:
+    """One cluster; `tags`, `arn`, `cluster_name` and `summary` are what moto's own lists use."""
+
+    def __init__(self, params: dict[str, Any], region: str, account: str) -> None:
+        """Bring up the cluster that `CreateCluster` was asked for."""
+        self._network = NetworkOf(account, region)
+        self._region = region
+        self.cluster_name = str(params["ClusterName"])
+        letters = string.ascii_lowercase + string.digits
+        self.cluster_id = "".join(secrets.choice(letters) for _ in range(_ID_LENGTH))
+        self.arn = f"arn:aws:sagemaker:{region}:{account}:cluster/{self.cluster_id}"
+        self.creation_time = datetime.datetime.now(datetime.UTC)
+        self.tags: list[dict[str, str]] = params.get("Tags", [])
+        self.asked = {name: value for name, value in params.items() if name not in ("Tags", "ClusterName")}
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self._interfaces: dict[str, str] = {}
+        self._bring_up()
+
+    def after(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return what is asked for after an `UpdateCluster`: groups change by name, the rest as it is given."""
+        going = set(params.get("InstanceGroupsToDelete", ()))
+        asked = {**self.asked}
+        for name, value in params.items():
+            if name in _GROUPS:
+                given = {group["InstanceGroupName"]: group for group in value}
+                kept = [given.pop(old["InstanceGroupName"], old) for old in asked.get(name, [])]
+                asked[name] = kept + list(given.values())
+            elif name not in ("ClusterName", "InstanceGroupsToDelete"):
+                asked[name] = value
+        for kind in _GROUPS:
+            if kind in asked:
+                asked[kind] = [one for one in asked[kind] if one["InstanceGroupName"] not in going]
+        return asked
+
+    def update(self, asked: dict[str, Any]) -> None:
+        """Become what is asked for now; nodes come and go with the counts."""
+        self.asked = asked
+        self._bring_up()
+
+    def take_down(self) -> None:
+        """Release the nodes and their network interfaces."""
+        self._network.detach(list(self._interfaces.values()))
+        self.nodes.clear()
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """Every instance group as it was asked for."""
+        return [group for kind in _GROUPS for group in self.asked.get(kind, [])]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `DescribeCluster` tells."""
+        told = known_members("sagemaker", "DescribeClusterResponse", self.asked)
+        for kind in _GROUPS:
+            if kind in self.asked:
+                told[kind] = [self._group(kind, group) for group in self.asked[kind]]
+        return self.summary() | {"CreationTime": self.creation_time.timestamp(), "FailureMessage": ""} | told
+
+    def summary(self) -> dict[str, Any]:
+        """Return what `ListClusters` tells."""
+        return {
+            "ClusterArn": self.arn,
+            "ClusterName": self.cluster_name,
+            "CreationTime": self.creation_time,
+            "ClusterStatus": "InService",
+        }
+
+    def _group(self, kind: str, group: dict[str, Any]) -> dict[str, Any]:
+        told = dict(group)
+        for name, others in _NAMED_OTHERWISE.items():
+            told |= dict.fromkeys(others, group[name]) if name in group else {}
+        told |= {
+            "CurrentCount": len(self._nodes_of(group)),
+            "TargetCount": group["InstanceCount"],
+            "Status": "InService",
+        }
+        return known_members("sagemaker", _DETAILS[kind], told)
+
+    def _nodes_of(self, group: dict[str, Any]) -> list[str]:
+        return [one for one, node in self.nodes.items() if node["InstanceGroupName"] == group["InstanceGroupName"]]
+
+    def _bring_up(self) -> None:
+        """Make the nodes as many as asked for, group by group; the newest leave first, and nodes keep their storage.
+
+        "Existing nodes retain their original storage configuration" is said of FSx; a volume is taken alike.
+
+        Source: document
+        https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html (2026-11)
+        Source: assumption hyperpod-changes-groups-in-place
+        """
+        wanted = {group["InstanceGroupName"]: int(group["InstanceCount"]) for group in self.groups}
+        for instance_id, node in list(self.nodes.items()):
+            if node["InstanceGroupName"] not in wanted:
+                self._remove(instance_id)
+        for group in self.groups:
+            nodes = self._nodes_of(group)
+            for instance_id in nodes[wanted[group["InstanceGroupName"]] :]:
+                self._remove(instance_id)
+            for instance_id in self._nodes_of(group):
+                settings = self._node_settings(group)
+                settings.pop("InstanceStorageConfigs", None)
+                self.nodes[instance_id] |= settings
+            for _ in range(wanted[group["InstanceGroupName"]] - len(nodes)):
+                self._add(group)
+
+    def _add(self, group: dict[str, Any]) -> None:
+        instance_id = f"i-0{secrets.token_hex(8)}"
+        node = self._node_settings(group) | {
+            "InstanceId": instance_id,
+            "InstanceStatus": {"Status": "Running"},
+            "LaunchTime": time.time(),
+        }
+        if self.asked.get("NodeProvisioningMode") == "Continuous":
+            node["NodeLogicalId"] = f"{group['InstanceGroupName']}-{secrets.token_hex(4)}"
+        vpc = group.get("OverrideVpcConfig") or self.asked.get("VpcConfig")
+        if vpc:
+            subnet_id = vpc["Subnets"][0]
+            interface = self._network.attach(
+                subnet_id, vpc["SecurityGroupIds"], f"HyperPod {self.cluster_id} {instance_id}"
+            )
+            self._interfaces[instance_id] = interface
+            node |= self._network.place_of(interface)
+        self.nodes[instance_id] = node
+
+    def _node_settings(self, group: dict[str, Any]) -> dict[str, Any]:
+        types: list[str] = group.get("InstanceRequirements", {}).get("InstanceTypes", [])
+        told = known_members("sagemaker", "ClusterNodeDetails", group)
+        if "CapacityRequirements" in group:
+            told["CapacityType"] = "Spot" if "Spot" in group["CapacityRequirements"] else "OnDemand"
+        return told | {"InstanceType": group.get("InstanceType") or types[0]}
+
+    def _remove(self, instance_id: str) -> None:
+        del self.nodes[instance_id]
+        interface = self._interfaces.pop(instance_id, None)
+        if interface:
+            self._network.detach([interface])

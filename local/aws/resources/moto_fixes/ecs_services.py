@@ -1,0 +1,145 @@
+"""ECS services: every setting is kept, and what would leave a service without a task is refused.
+
+moto drops the deployment configuration, the capacity provider strategy, placement and the grace period, and looks at
+neither target group nor network mode. The texts are those of ECS's own errors, as its documents and users tell them.
+No task runs: those for which there is a host are counted as running, and stand in the service's subnets as network
+interfaces, so that neither subnets nor security groups go before it. The others stay pending.
+
+Source: model botocore ecs CreateService
+Source: assumption service-error-texts
+"""
+
+from typing import Any
+
+from moto.ecs.exceptions import InvalidParameterException
+from moto.ecs.models import Service
+from moto.ecs.responses import EC2ContainerServiceResponse
+
+from local.aws.resources.moto_fixes.ecs_container_instances import hosts_for
+from local.aws.resources.moto_fixes.ecs_service_rules import service_problems
+from local.aws.resources.moto_fixes.kept_members import after, before, keep_members, once
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+
+_KEPT = (
+    "deploymentConfiguration",
+    "healthCheckGracePeriodSeconds",
+    "capacityProviderStrategy",
+    "placementConstraints",
+    "placementStrategy",
+    "enableECSManagedTags",
+    "enableExecuteCommand",
+    "availabilityZoneRebalancing",
+    "networkConfiguration",
+)
+_ASKED = "_llm_fleet_asked"
+_INTERFACES = "_llm_fleet_interfaces"
+
+
+def install() -> None:
+    """Check and keep services."""
+    if not once(Service, "settings"):
+        return
+    for method in ("create_service", "update_service"):
+        keep_members(EC2ContainerServiceResponse, method, _KEPT, _found)
+        after(EC2ContainerServiceResponse, method, _settle)
+        before(EC2ContainerServiceResponse, method, _check)
+    after(EC2ContainerServiceResponse, "delete_service", _leave)
+
+
+def _found(response: Any, given: Any) -> Any:
+    cluster = response.ecs_backend._get_cluster(given.get("cluster", "default")).name
+    name = (given.get("service") or given["serviceName"]).rsplit("/", 1)[-1]
+    return response.ecs_backend.services.get(f"{cluster}:{name}")
+
+
+def _check(response: Any, given: dict[str, Any]) -> None:
+    there = _found(response, given)
+    if "serviceName" in given and there is not None and there.status == "ACTIVE":
+        raise InvalidParameterException("Creation of service was not idempotent.")
+    if given.get("schedulingStrategy", "REPLICA") == "REPLICA" and "serviceName" in given:
+        given.setdefault("availabilityZoneRebalancing", _rebalancing(given))
+    _default_group(response, given)
+    asked = {**getattr(there, _ASKED, {}), **given} if "service" in given else given
+    problems = service_problems(response, asked)
+    if problems:
+        raise InvalidParameterException("; ".join(problems))
+
+
+def _default_group(response: Any, given: dict[str, Any]) -> None:
+    """A task without security groups gets its VPC's default one."""
+    place = given.get("networkConfiguration", {}).get("awsvpcConfiguration")
+    if place is None or place.get("securityGroups"):
+        return
+    network = NetworkOf(response.current_account, response.region)
+    subnet = network.subnet(place["subnets"][0])
+    place["securityGroups"] = [network.default_group_id(subnet.vpc_id)] if subnet else []
+
+
+def _rebalancing(given: dict[str, Any]) -> str:
+    """Rebalancing is on by default where it can be: it starts a task more before it stops one."""
+    most = given.get("deploymentConfiguration", {}).get("maximumPercent", 200)
+    return "ENABLED" if most > 100 else "DISABLED"
+
+
+def _settle(response: Any, given: dict[str, Any]) -> None:
+    """Count the tasks that have a host as running and put them into the network."""
+    service = _found(response, given)
+    asked = {**getattr(service, _ASKED, {}), **given}
+    setattr(service, _ASKED, asked)
+    service.task_definition = response.ecs_backend.describe_task_definition(asked["taskDefinition"]).arn
+    if "capacityProviderStrategy" in asked:
+        service.launch_type = None
+    service.running_count = _running(response, asked, service.desired_count)
+    service.pending_count = service.desired_count - service.running_count
+    steady = service.pending_count == 0
+    for deployment in service.deployments[:1]:
+        deployment |= {
+            "desiredCount": service.desired_count,
+            "runningCount": service.running_count,
+            "pendingCount": service.pending_count,
+            "rolloutState": "COMPLETED" if steady else "IN_PROGRESS",
+            "rolloutStateReason": f"ECS deployment {deployment['id']} {'completed' if steady else 'in progress'}.",
+            "taskDefinition": service.task_definition,
+            "networkConfiguration": asked.get("networkConfiguration"),
+            "capacityProviderStrategy": asked.get("capacityProviderStrategy"),
+            "launchType": service.launch_type,
+            "platformFamily": None,
+        }
+    _stand(response, service, asked)
+
+
+def _running(response: Any, asked: dict[str, Any], wanted: int) -> int:
+    """Return how many of the tasks find a host: one each with `distinctInstance`, otherwise one is enough for all.
+
+    A strategy places tasks only on hosts that belong to its capacity providers.
+
+    Source: document https://docs.aws.amazon.com/AmazonECS/latest/developerguide/capacity-launch-type-comparison.html
+    (2026-11)
+    """
+    found: list[int | None] = []
+    for one in asked.get("capacityProviderStrategy", ()):
+        provider = response.ecs_backend._get_provider(one["capacityProvider"])
+        found.append(None if provider is None else hosts_for(response, provider, wanted))
+    if not found or None in found:
+        return wanted
+    hosts = sum(one or 0 for one in found)
+    alone = any(one["type"] == "distinctInstance" for one in asked.get("placementConstraints", ()))
+    return min(wanted, hosts) if alone or not hosts else wanted
+
+
+def _stand(response: Any, service: Any, asked: dict[str, Any]) -> None:
+    network = NetworkOf(response.current_account, response.region)
+    network.detach(getattr(service, _INTERFACES, []))
+    place: dict[str, Any] = asked.get("networkConfiguration", {}).get("awsvpcConfiguration", {})
+    subnets: list[str] = place.get("subnets", [])
+    interfaces = [
+        network.attach(subnets[number % len(subnets)], place.get("securityGroups", []), f"ECS task of {service.name}")
+        for number in range(service.running_count if subnets else 0)
+    ]
+    setattr(service, _INTERFACES, interfaces)
+
+
+def _leave(response: Any, given: dict[str, Any]) -> None:
+    service = _found(response, given)
+    NetworkOf(response.current_account, response.region).detach(getattr(service, _INTERFACES, []))
+    service.desired_count = service.running_count = 0

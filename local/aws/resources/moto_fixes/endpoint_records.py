@@ -1,0 +1,141 @@
+"""A model, an endpoint configuration and an endpoint, as they were asked for, and as the service tells of them.
+
+Source: model botocore sagemaker DescribeEndpoint
+"""
+
+import time
+from typing import Any
+
+from local.aws.resources.moto_fixes.json_api import known_members
+
+
+class _Record:
+    """What the three have in common; `arn` and `tags` are what moto's own operations use."""
+
+    kind: str
+    """Its part of the ARN."""
+    output: str
+    """The shape that describing answers."""
+
+    def __init__(self, asked: dict[str, Any], region: str, account: str) -> None:
+        """Keep what was asked for."""
+        self.asked = {name: value for name, value in asked.items() if name != "Tags"}
+        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+        self.arn = f"arn:aws:sagemaker:{region}:{account}:{self.kind}/{self.name}"
+        self.created = time.time()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.asked[f"{_words(self.kind)}Name"])
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the service tells of it."""
+        return known_members("sagemaker", self.output, self.asked | self._times())
+
+    def summary(self) -> dict[str, Any]:
+        """Return what a list tells of it."""
+        return known_members("sagemaker", f"{_words(self.kind)}Summary", self.asked | self._times())
+
+    def _times(self) -> dict[str, Any]:
+        return {f"{_words(self.kind)}Arn": self.arn, "CreationTime": self.created, "LastModifiedTime": self.created}
+
+
+class Model(_Record):
+    """A model."""
+
+    kind, output = "model", "DescribeModelOutput"
+
+
+class EndpointConfig(_Record):
+    """An endpoint configuration, which nobody can change."""
+
+    kind, output = "endpoint-config", "DescribeEndpointConfigOutput"
+
+    @property
+    def production_variants(self) -> list[dict[str, Any]]:
+        """The variants that it describes."""
+        return self.asked["ProductionVariants"]
+
+
+class Endpoint(_Record):
+    """An endpoint, in service as soon as it is made; the other attributes are what moto's own operations use."""
+
+    kind, output = "endpoint", "DescribeEndpointOutput"
+
+    def __init__(self, asked: dict[str, Any], region: str, account: str) -> None:
+        """Make an endpoint that runs nothing yet."""
+        super().__init__(asked, region, account)
+        self.endpoint_status = "InService"
+        self.production_variants: list[dict[str, Any]] = []
+        self.interfaces: list[str] = []
+        """Ids of its network interfaces, where it stands in a VPC."""
+        self._capture: dict[str, Any] | None = None
+        self._deployment: dict[str, Any] | None = None
+
+    @property
+    def endpoint_config_name(self) -> str:
+        """The configuration that it runs."""
+        return str(self.asked["EndpointConfigName"])
+
+    def counts(self) -> dict[str, int]:
+        """Return how many instances each variant has now."""
+        return {one["VariantName"]: one["CurrentInstanceCount"] for one in self.production_variants}
+
+    def deploy_with(self, asked: dict[str, Any]) -> None:
+        """Take the way of deploying that an update names; it is kept only when the update says so."""
+        if "DeploymentConfig" in asked or not asked.get("RetainDeploymentConfig"):
+            self._deployment = asked.get("DeploymentConfig")
+
+    def run(self, config: EndpointConfig, images: dict[str, str], counts: dict[str, int] | None = None) -> None:
+        """Run what `config` describes; `counts`: instances of variants that keep theirs."""
+        self.asked["EndpointConfigName"] = config.name
+        capture = config.asked.get("DataCaptureConfig")
+        self._capture = capture and _capture_summary(capture)
+        self._deployment = self._deployment or self.asked.get("DeploymentConfig")
+        self.production_variants = [
+            _variant(one, images[one["ModelName"]], (counts or {}).get(one["VariantName"]))
+            for one in config.production_variants
+        ]
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the service tells of it."""
+        return known_members("sagemaker", self.output, self._told())
+
+    def summary(self) -> dict[str, Any]:
+        """Return what a list tells of it."""
+        return known_members("sagemaker", "EndpointSummary", self._told())
+
+    def _told(self) -> dict[str, Any]:
+        return self.asked | self._times() | {
+            "EndpointStatus": self.endpoint_status,
+            "ProductionVariants": self.production_variants,
+            "DataCaptureConfig": self._capture,
+            "LastDeploymentConfig": self._deployment,
+        }  # fmt: skip
+
+
+def _variant(asked: dict[str, Any], image: str, count: int | None) -> dict[str, Any]:
+    weight, instances = asked.get("InitialVariantWeight", 1.0), count or asked.get("InitialInstanceCount", 1)
+    return {
+        "VariantName": asked["VariantName"],
+        "DeployedImages": [{"SpecifiedImage": image, "ResolvedImage": image}],
+        "CurrentWeight": weight,
+        "DesiredWeight": weight,
+        "CurrentInstanceCount": instances,
+        "DesiredInstanceCount": instances,
+    }
+
+
+def _capture_summary(capture: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "EnableCapture": capture.get("EnableCapture", False),
+        "CaptureStatus": "Started" if capture.get("EnableCapture") else "Stopped",
+        "CurrentSamplingPercentage": capture["InitialSamplingPercentage"],
+        "DestinationS3Uri": capture["DestinationS3Uri"],
+        "KmsKeyId": capture.get("KmsKeyId", ""),
+    }
+
+
+def _words(kind: str) -> str:
+    return "".join(part.capitalize() for part in kind.split("-"))

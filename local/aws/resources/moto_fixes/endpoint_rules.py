@@ -1,0 +1,99 @@
+"""What SageMaker refuses of a model and of an endpoint configuration although its API model allows it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from moto.core.base_backend import BackendDict
+from moto.ec2.models.instance_types import INSTANCE_TYPES
+from moto.s3.models import s3_backends
+
+from local.aws.resources.moto_fixes.cluster_surroundings import role_problems
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+
+_ECR = re.compile(r"[0-9]{12}\.dkr\.ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.[a-z0-9.]+/.+")
+_PARTITION = "aws"
+
+
+def model_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
+    """Return why a model cannot be made.
+
+    Source: assumption sagemaker-endpoint-refusals
+    """
+    told = [*role_problems(asked.get("ExecutionRoleArn", ""), account)]
+    if vpc := asked.get("VpcConfig"):
+        told += NetworkOf(account, region).problems(vpc["Subnets"], vpc["SecurityGroupIds"])
+    containers = [asked["PrimaryContainer"]] if "PrimaryContainer" in asked else asked.get("Containers", [])
+    if not containers:
+        told.append("PrimaryContainer or Containers must be given")
+    return [*told, *(problem for one in containers for problem in _container(one, account, region))]
+
+
+def config_problems(asked: dict[str, Any]) -> list[str]:
+    """Return why a configuration cannot be made; whether its models are there is asked before.
+
+    Source: assumption sagemaker-endpoint-refusals
+    """
+    variants: list[dict[str, Any]] = asked["ProductionVariants"]
+    names = [one["VariantName"] for one in variants]
+    told = ["variant names must be unique"] if len(set(names)) != len(names) else []
+    return [*told, *(problem for one in variants for problem in _variant(one))]
+
+
+def _container(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return what is wrong with a container's image and data.
+
+    Source: model botocore sagemaker S3ModelDataSource (S3DataType)
+    Source: assumption sagemaker-endpoint-refusals
+    """
+    image = asked.get("Image", "")
+    found = _ECR.fullmatch(image)
+    if found is None:
+        yield f'Using non-ECR image "{image}" without Vpc repository access mode is not supported.'
+    elif found["region"] != region:
+        # Source: recorded https://github.com/aws/sagemaker-pytorch-inference-toolkit/pull/7
+        yield (
+            f'Region of "{image}" does not match expected region of {region}. '
+            "Cross region ECR image pulls are not allowed."
+        )
+    source = asked.get("ModelDataSource", {}).get("S3DataSource")
+    if source and "ModelDataUrl" in asked:
+        yield "ModelDataUrl and ModelDataSource exclude each other"
+    if source and source["S3DataType"] == "S3Prefix" and not source["S3Uri"].endswith("/"):
+        yield f"the key name prefix {source['S3Uri']} must end with a forward slash"
+    uri = source["S3Uri"] if source else asked.get("ModelDataUrl")
+    if uri and not _there(uri, account):
+        yield f"Could not access model data at {uri}."  # the service's words; asked with the caller's rights
+
+
+def _variant(asked: dict[str, Any]) -> Iterator[str]:
+    """Return what is wrong with a variant: its instances, their volume and their AMI.
+
+    Source: assumption sagemaker-endpoint-refusals
+    """
+    name, kind = asked["VariantName"], asked.get("InstanceType")
+    if kind is None:
+        yield f"{name}: InstanceType is required for an endpoint of instances"
+        return
+    if "ModelName" in asked and "InitialInstanceCount" not in asked:
+        yield f"{name}: InitialInstanceCount is required"
+    facts: dict[str, Any] = INSTANCE_TYPES.get(kind.removeprefix("ml."), {})
+    if "VolumeSizeInGB" in asked and facts.get("InstanceStorageSupported"):
+        yield f"{name}: VolumeSizeInGB is not supported for {kind}, which has local storage"
+    ami: str = asked.get("InferenceAmiVersion", "")
+    neuron = "NeuronInfo" in facts or "InferenceAcceleratorInfo" in facts
+    if ami and ((not neuron and "neuron" in ami) or ("-gpu-" in ami and "GpuInfo" not in facts)):
+        yield f"{name}: {ami} does not go with {kind}"
+
+
+def _there(uri: str, account: str) -> bool:
+    bucket_name, _, key = uri.removeprefix("s3://").partition("/")
+    buckets: Any = _backend(s3_backends, account).buckets
+    bucket = buckets.get(bucket_name)
+    if bucket is None:
+        return False
+    return any(one.startswith(key) for one in bucket.keys) if key.endswith("/") else key in bucket.keys
+
+
+def _backend(backends: BackendDict[Any], account: str) -> Any:
+    return backends[account][_PARTITION]

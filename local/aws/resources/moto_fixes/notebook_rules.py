@@ -1,0 +1,66 @@
+"""What SageMaker refuses of a notebook instance although its API model allows it."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any
+
+from local.aws.resources.moto_fixes.cluster_surroundings import role_problems
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+
+_ENDED = ("notebook-al1-", "notebook-al2-")
+_NOT_ON_AL2023 = ("ml.p2.", "ml.p3.", "ml.p3dn.", "ml.inf1.")
+
+
+def instance_problems(asked: dict[str, Any], account: str, region: str) -> list[str]:
+    """Return why an instance cannot be made, or changed into this."""
+    return [
+        *role_problems(asked["RoleArn"], account),
+        *_platform(asked),
+        *_network(asked, account, region),
+    ]
+
+
+def script_problems(asked: dict[str, Any]) -> list[str]:
+    """Return why a lifecycle configuration cannot be made: what is in it is base64.
+
+    Source: model botocore sagemaker NotebookInstanceLifecycleHook (Content)
+    Source: assumption service-error-texts
+    """
+    told: list[str] = []
+    for hook in (*asked.get("OnCreate", ()), *asked.get("OnStart", ())):
+        try:
+            base64.b64decode(hook.get("Content", ""), validate=True)
+        except binascii.Error as error:
+            told.append(f"the content of a lifecycle script is not base64: {error}")
+    return told
+
+
+def _platform(asked: dict[str, Any]) -> Iterator[str]:
+    """Return whether the platform has ended, or does not run the instance type.
+
+    Source: recorded orcasecurity-research/AIGoat#10, notebook-al2-v1 is refused (2025-08-28)
+    Source: assumption sagemaker-notebook-refusals
+    """
+    platform = asked.get("PlatformIdentifier", "")
+    if platform.startswith(_ENDED):
+        yield f"the platform {platform} has reached its end: create the notebook instance on notebook-al2023-v1"
+    if asked["InstanceType"].startswith(_NOT_ON_AL2023):
+        yield f"{asked['InstanceType']} is not supported by {platform or 'notebook-al2023-v1'}"
+
+
+def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return what is wrong with subnet and security groups.
+
+    Source: model botocore sagemaker CreateNotebookInstanceInput (DirectInternetAccess, SecurityGroupIds)
+    Source: assumption sagemaker-notebook-refusals
+    """
+    subnet, groups = asked.get("SubnetId"), asked.get("SecurityGroupIds", [])
+    if subnet is None and asked.get("DirectInternetAccess") == "Disabled":
+        yield "DirectInternetAccess can be disabled only where a subnet is given"
+    if subnet is None and groups:
+        yield "security groups are given without a subnet"
+    if subnet is not None and not groups:
+        yield "a subnet is given without security groups"
+    if subnet is not None and groups:
+        yield from NetworkOf(account, region).problems([subnet], groups)

@@ -1,0 +1,47 @@
+"""Events of HyperPod clusters: they happen when a test says so, and DescribeClusterEvent tells them whole.
+
+moto has none. EventBridge is told less than DescribeClusterEvent, as of mid-2026: it leaves the failure messages out.
+
+Source: model botocore sagemaker DescribeClusterEvent
+"""
+
+from time import time
+from typing import Any, cast
+
+from moto.sagemaker.responses import SageMakerResponse
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+
+_MISSING = "ResourceNotFound"
+_events: dict[tuple[str, str, str], dict[str, Any]] = {}
+"""By account, region and event id."""
+
+
+def install() -> None:
+    """Serve DescribeClusterEvent."""
+    install_operation(SageMakerResponse, "sagemaker", "DescribeClusterEvent", _describe, invalid="ValidationException")
+
+
+def tell_cluster_event(account: str, region: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Let the event `told` (DescribeClusterEvent's `EventDetails`) have happened; return what EventBridge is told."""
+    _events[account, region, told["EventId"]] = {"EventTime": time(), **told}
+    return _without_failures(told)
+
+
+def events_of(account: str, region: str) -> list[dict[str, Any]]:
+    """Return every event that happened there, whole."""
+    return [event for (where, of, _), event in _events.items() if (where, of) == (account, region)]
+
+
+def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    found = _events.get((response.current_account, response.region, params["EventId"]))
+    if found is None or params["ClusterName"] not in (found["ClusterName"], found["ClusterArn"]):
+        raise Refused(_MISSING, f"Event {params['EventId']} of cluster {params['ClusterName']} not found.")
+    return {"EventDetails": found}
+
+
+def _without_failures(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    members = cast(dict[str, Any], value)
+    return {key: None if key == "FailureMessage" else _without_failures(member) for key, member in members.items()}

@@ -1,0 +1,224 @@
+"""Models, endpoint configurations and endpoints keep every field and are refused by the service's own rules.
+
+moto's know 66 instance types of 259, forget a container's data source, a variant's AMI and waits, look at neither role,
+model nor network, delete what is in use, and have no `UpdateEndpoint`. Nothing boots and nothing answers here.
+
+Source: model botocore sagemaker CreateEndpoint
+Source: model botocore sagemaker UpdateEndpoint
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from moto.sagemaker.responses import SageMakerResponse
+
+from local.aws.resources.moto_fixes.endpoint_records import Endpoint, EndpointConfig, Model
+from local.aws.resources.moto_fixes.endpoint_rules import config_problems, model_problems
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+
+_INVALID = "ValidationException"
+Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
+_LINGERING: dict[tuple[str, str], list[str]] = {}
+"""Interfaces of endpoints that are gone, by account and region."""
+_linger = False
+
+
+def install() -> None:
+    """Replace moto's operations on the three; tags and weights of variants stay moto's."""
+    handlers: dict[str, Handler] = {
+        "CreateModel": _create_model,
+        "DescribeModel": lambda response, asked: _model(response, asked["ModelName"]).describe(),
+        "DeleteModel": _delete_model,
+        "ListModels": lambda response, asked: {"Models": _listed(_models(response), asked)},
+        "CreateEndpointConfig": _create_config,
+        "DescribeEndpointConfig": lambda response, asked: _config(response, asked["EndpointConfigName"]).describe(),
+        "DeleteEndpointConfig": _delete_config,
+        "ListEndpointConfigs": lambda response, asked: {"EndpointConfigs": _listed(_configs(response), asked)},
+        "CreateEndpoint": _create_endpoint,
+        "UpdateEndpoint": _update_endpoint,
+        "DescribeEndpoint": lambda response, asked: _endpoint(response, asked["EndpointName"]).describe(),
+        "DeleteEndpoint": _delete_endpoint,
+        "ListEndpoints": lambda response, asked: {"Endpoints": _listed(_endpoints(response), asked)},
+    }
+    for operation, handler in handlers.items():
+        install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+
+
+def let_interfaces_linger(wanted: bool) -> None:
+    """Let interfaces outlive their endpoints and notebooks from now on, or take those that did away.
+
+    Source: assumption sagemaker-interfaces-outlive-endpoints
+    """
+    global _linger
+    _linger = wanted
+    if not wanted:
+        for (account, region), interfaces in _LINGERING.items():
+            NetworkOf(account, region).detach(interfaces)
+        _LINGERING.clear()
+
+
+def _models(response: Any) -> dict[str, Model]:
+    return response.sagemaker_backend._models
+
+
+def _configs(response: Any) -> dict[str, EndpointConfig]:
+    return response.sagemaker_backend.endpoint_configs
+
+
+def _endpoints(response: Any) -> dict[str, Endpoint]:
+    return response.sagemaker_backend.endpoints
+
+
+def _listed(records: dict[str, Any], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    part = asked.get("NameContains", "")
+    return [record.summary() for name, record in records.items() if part in name]
+
+
+def _create_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, models = asked["ModelName"], _models(response)
+    _refuse_taken(models, name, "model", response)
+    _refuse(model_problems(asked, response.current_account, response.region))
+    models[name] = Model(asked, response.region, response.current_account)
+    return {"ModelArn": models[name].arn}
+
+
+def _delete_model(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _model(response, asked["ModelName"])
+    del _models(response)[found.name]
+    return {}
+
+
+def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, configs = asked["EndpointConfigName"], _configs(response)
+    _refuse_taken(configs, name, "endpoint-config", response)
+    for variant in asked["ProductionVariants"]:
+        _model(response, variant.get("ModelName", ""))
+    _refuse(config_problems(asked))
+    configs[name] = EndpointConfig(asked, response.region, response.current_account)
+    return {"EndpointConfigArn": configs[name].arn}
+
+
+def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """Refuse to delete the configuration of a live endpoint; the API reference says only that one must not do so.
+
+    Source: emulation, stricter than SageMaker so that such an order shows (model botocore sagemaker
+    DeleteEndpointConfig)
+    """
+    found = _config(response, asked["EndpointConfigName"])
+    users = [one.name for one in _endpoints(response).values() if one.endpoint_config_name == found.name]
+    _refuse([f"endpoint configuration {found.name} is in use by {', '.join(users)}"] if users else [])
+    del _configs(response)[found.name]
+    return {}
+
+
+def _create_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name, endpoints = asked["EndpointName"], _endpoints(response)
+    _refuse_taken(endpoints, name, "endpoint", response)
+    config = _config(response, asked["EndpointConfigName"])
+    made = endpoints[name] = Endpoint(asked, response.region, response.current_account)
+    made.run(config, _images(response, config))
+    _stand(response, made, config)
+    return {"EndpointArn": made.arn}
+
+
+def _update_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found, config = _endpoint(response, asked["EndpointName"]), _config(response, asked["EndpointConfigName"])
+    _refuse([] if found.endpoint_status == "InService" else [f"Cannot update endpoint in {found.endpoint_status}"])
+    counts = found.counts() if asked.get("RetainAllVariantProperties") else {}
+    found.deploy_with(asked)
+    found.run(config, _images(response, config), counts)
+    _leave(response, found)
+    _stand(response, found, config)
+    return {"EndpointArn": found.arn}
+
+
+def _delete_endpoint(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _endpoint(response, asked["EndpointName"])
+    busy = found.endpoint_status in ("Creating", "Updating", "Deleting", "RollingBack", "SystemUpdating")
+    _refuse([f"Cannot delete endpoint in {found.endpoint_status}"] if busy else [])
+    del _endpoints(response)[found.name]
+    _leave(response, found)
+    return {}
+
+
+def _stand(response: Any, endpoint: Endpoint, config: EndpointConfig) -> None:
+    """Put an interface for each instance into the subnets of its model.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/host-vpc.html (2026-07)
+    """
+    network, counts = NetworkOf(response.current_account, response.region), endpoint.counts()
+    for variant in config.production_variants:
+        vpc: dict[str, list[str]] = _model(response, variant["ModelName"]).asked.get("VpcConfig", {})
+        for number in range(counts[variant["VariantName"]] if vpc else 0):
+            subnet = vpc["Subnets"][number % len(vpc["Subnets"])]
+            what = f"SageMaker endpoint {endpoint.name}"
+            endpoint.interfaces.append(network.attach(subnet, vpc["SecurityGroupIds"], what))
+
+
+def _leave(response: Any, endpoint: Endpoint) -> None:
+    leave(response, endpoint.interfaces)
+    endpoint.interfaces = []
+
+
+def leave(response: Any, interfaces: list[str]) -> None:
+    """Take the interfaces of an endpoint or a notebook away that is no more, or let them outlive it."""
+    place = (response.current_account, response.region)
+    if _linger:
+        _LINGERING.setdefault(place, []).extend(interfaces)
+    else:
+        NetworkOf(*place).detach(interfaces)
+
+
+def _images(response: Any, config: EndpointConfig) -> dict[str, str]:
+    """The image behind each model of a configuration."""
+    names = [variant["ModelName"] for variant in config.production_variants]
+    return {name: _model(response, name).asked["PrimaryContainer"]["Image"] for name in names}
+
+
+def _model(response: Any, name: str) -> Model:
+    return _found(_models(response), name, "model", response)
+
+
+def _config(response: Any, name: str) -> EndpointConfig:
+    return _found(_configs(response), name, "endpoint-config", response)
+
+
+def _endpoint(response: Any, name: str) -> Endpoint:
+    return _found(_endpoints(response), name, "endpoint", response)
+
+
+def _found(records: dict[str, Any], name: str, kind: str, response: Any) -> Any:
+    """Return a model, a configuration or an endpoint by its name, or refuse.
+
+    Source: recorded aws/amazon-sagemaker-examples#2339 and #2402, text of the error (2021-05-14)
+    """
+    if name not in records:
+        raise Refused(_INVALID, f"Could not find {_named(kind, name, response)}.")
+    return records[name]
+
+
+def _refuse_taken(records: dict[str, Any], name: str, kind: str, response: Any) -> None:
+    """Refuse a name that is there already.
+
+    Source: recorded astronomer/astronomer-providers#1055, text of the error for models (2023-05-07)
+    Source: recorded awslabs/spot-tagging-bot-for-digital-assets#2, text for configurations (2020-09-21)
+    Source: recorded ministryofjustice/modernisation-platform-environments#9383, text for endpoints (2025-01-17)
+    """
+    if name in records:
+        raise Refused(_INVALID, f"Cannot create already existing {_named(kind, name, response)}.")
+
+
+def _named(kind: str, name: str, response: Any) -> str:
+    """Return how SageMaker names a thing in its errors."""
+    arn = f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
+    return f'{kind.replace("-config", " configuration")} "{arn}"'
+
+
+def _refuse(problems: list[str]) -> None:
+    """Refuse for these problems; who calls it names the source of each.
+
+    Source: assumption service-error-texts
+    """
+    if problems:
+        raise Refused(_INVALID, "; ".join(problems))

@@ -1,0 +1,276 @@
+"""Notebook instances, lifecycle configurations and code repositories keep every field and follow the service's rules.
+
+moto knows 38 instance types of 189, forgets platform, metadata service and address type, looks at neither role, network
+nor script, and has no update of either and no code repositories. Nothing boots here, and no script runs.
+
+Source: model botocore sagemaker CreateNotebookInstance
+Source: model botocore sagemaker UpdateNotebookInstance
+Source: model botocore sagemaker DescribeNotebookInstance (NetworkInterfaceId: made with the instance)
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from moto.sagemaker.models import SageMakerModelBackend
+from moto.sagemaker.responses import SageMakerResponse
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.kept_members import once
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+from local.aws.resources.moto_fixes.notebook_rules import instance_problems, script_problems
+from local.aws.resources.moto_fixes.sagemaker_endpoints import leave
+
+_INVALID = "ValidationException"
+_KEPT = "_llm_fleet_notebook_parts"
+_DISASSOCIATED = {
+    "DisassociateLifecycleConfig": "LifecycleConfigName",
+    "DisassociateDefaultCodeRepository": "DefaultCodeRepository",
+    "DisassociateAdditionalCodeRepositories": "AdditionalCodeRepositories",
+    "DisassociateAcceleratorTypes": "AcceleratorTypes",
+}
+Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
+
+
+class Record:
+    """One of the three; `arn` and `tags` are what moto's own operations use."""
+
+    def __init__(self, asked: dict[str, Any], arn: str) -> None:
+        """Keep what was asked for."""
+        self.asked = {name: value for name, value in asked.items() if name != "Tags"}
+        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+        self.arn = arn
+        self.created = self.changed = time.time()
+        self.status = "InService"
+        self.interfaces: list[str] = []
+        """Of a notebook instance in a subnet."""
+
+    def times(self) -> dict[str, Any]:
+        """Return when it was made and changed."""
+        return {"CreationTime": self.created, "LastModifiedTime": self.changed}
+
+
+def install() -> None:
+    """Replace moto's operations, and let the two kinds that it does not know have tags."""
+    handlers: dict[str, Handler] = {
+        "CreateNotebookInstance": _create,
+        "DescribeNotebookInstance": _describe,
+        "UpdateNotebookInstance": _update,
+        "StartNotebookInstance": lambda response, asked: _move(response, asked, {"Stopped", "Failed"}, "InService"),
+        "StopNotebookInstance": lambda response, asked: _move(response, asked, {"InService"}, "Stopped"),
+        "DeleteNotebookInstance": _delete,
+        "ListNotebookInstances": lambda response, _: {"NotebookInstances": [_told(one) for one in _all(response)]},
+        "CreateNotebookInstanceLifecycleConfig": _create_config,
+        "DescribeNotebookInstanceLifecycleConfig": _describe_config,
+        "UpdateNotebookInstanceLifecycleConfig": _update_config,
+        "DeleteNotebookInstanceLifecycleConfig": _delete_config,
+        "CreateCodeRepository": _create_repository,
+        "DescribeCodeRepository": _describe_repository,
+        "UpdateCodeRepository": _update_repository,
+        "DeleteCodeRepository": _delete_repository,
+    }
+    for operation, handler in handlers.items():
+        install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+    if once(SageMakerModelBackend, "notebook_tags"):
+        backend: Any = SageMakerModelBackend
+        backend._get_resource_from_arn = _with_parts(backend._get_resource_from_arn)
+
+
+def _with_parts(as_moto_does: Any) -> Any:
+    def find(self: Any, arn: str) -> Any:
+        return getattr(self, _KEPT, {}).get(arn) or as_moto_does(self, arn)
+
+    return find
+
+
+def _instances(response: Any) -> dict[str, Record]:
+    return response.sagemaker_backend.notebook_instances
+
+
+def _all(response: Any) -> list[Record]:
+    return list(_instances(response).values())
+
+
+def _parts(response: Any) -> dict[str, Record]:
+    """Configurations and repositories, by their ARNs."""
+    return response.sagemaker_backend.__dict__.setdefault(_KEPT, {})
+
+
+def _arn(response: Any, kind: str, name: str) -> str:
+    return f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
+
+
+def _refuse(problems: list[str]) -> None:
+    """Refuse for these problems; who calls it, or notebook_rules.py, names the source of each.
+
+    Source: assumption service-error-texts
+    """
+    if problems:
+        raise Refused(_INVALID, "; ".join(problems))
+
+
+def _instance(response: Any, asked: dict[str, Any]) -> Record:
+    found = _instances(response).get(asked["NotebookInstanceName"])
+    if found is None:
+        # Source: assumption service-error-texts
+        raise Refused(_INVALID, "RecordNotFound")
+    return found
+
+
+def _part(response: Any, kind: str, name: str) -> Record:
+    arn = _arn(response, kind, name)
+    found = _parts(response).get(arn)
+    if found is None:
+        # Source: assumption service-error-texts
+        raise Refused(_INVALID, f"Could not find {arn}")
+    return found
+
+
+def _create(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name = asked["NotebookInstanceName"]
+    arn = _arn(response, "notebook-instance", name)
+    _refuse([f"Cannot create a duplicate Notebook Instance ({arn})"] if name in _instances(response) else [])
+    _check(response, asked)
+    made = _instances(response)[name] = Record(asked, arn)
+    if subnet := asked.get("SubnetId"):
+        network = NetworkOf(response.current_account, response.region)
+        made.interfaces.append(network.attach(subnet, asked["SecurityGroupIds"], f"SageMaker notebook {name}"))
+    return {"NotebookInstanceArn": arn}
+
+
+def _check(response: Any, asked: dict[str, Any]) -> None:
+    _refuse(instance_problems(asked, response.current_account, response.region))
+    if config := asked.get("LifecycleConfigName"):
+        _part(response, "notebook-instance-lifecycle-config", config)
+    for named in (asked.get("DefaultCodeRepository"), *asked.get("AdditionalCodeRepositories", ())):
+        if named and not named.startswith("https://"):
+            _part(response, "code-repository", named)
+
+
+def _told(found: Record) -> dict[str, Any]:
+    return known_members("sagemaker", "NotebookInstanceSummary", _members(found))
+
+
+def _describe(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    return known_members("sagemaker", "DescribeNotebookInstanceOutput", _members(_instance(response, asked)))
+
+
+def _members(found: Record) -> dict[str, Any]:
+    asked = found.asked
+    return {
+        **{"DirectInternetAccess": "Enabled", "RootAccess": "Enabled", "VolumeSizeInGB": 5},
+        **asked,
+        **found.times(),
+        "NotebookInstanceArn": found.arn,
+        "NotebookInstanceStatus": found.status,
+        "Url": f"{asked['NotebookInstanceName']}.notebook.{found.arn.split(':')[3]}.sagemaker.aws",
+        "SecurityGroups": asked.get("SecurityGroupIds"),
+        "NetworkInterfaceId": next(iter(found.interfaces), None),
+        "NotebookInstanceLifecycleConfigName": asked.get("LifecycleConfigName"),
+    }
+
+
+def _update(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _instance(response, asked)
+    _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Updating", "Stopped, Failed")])
+    dropped = {name for flag, name in _DISASSOCIATED.items() if asked.get(flag)}
+    given = {name: value for name, value in asked.items() if name not in _DISASSOCIATED}
+    both = sorted(dropped & set(given))
+    _refuse([f"{name} is given, and taken away" for name in both])
+    smaller = asked.get("VolumeSizeInGB", 16384) < found.asked.get("VolumeSizeInGB", 5)
+    _refuse(["the volume of a notebook instance cannot become smaller"] if smaller else [])
+    after = {name: value for name, value in (found.asked | given).items() if name not in dropped}
+    _check(response, after)
+    found.asked, found.changed = after, time.time()
+    return {}
+
+
+def _move(response: Any, asked: dict[str, Any], begin: set[str], end: str) -> dict[str, Any]:
+    found = _instance(response, asked)
+    moving = "Stopping" if end == "Stopped" else "Pending"
+    _refuse([] if found.status in begin else [_cannot(found, moving, ", ".join(sorted(begin)))])
+    found.status, found.changed = end, time.time()
+    return {}
+
+
+def _cannot(found: Record, into: str, allowed: str) -> str:
+    """Return the text of a refused change of state.
+
+    Source: recorded aws/amazon-sagemaker-examples#1094, text of the error (2020-03-18)
+    """
+    return (
+        f"Status ({found.status}) not in ([{allowed}]). Unable to transition to ({into}) for Notebook Instance "
+        f"({found.arn})"
+    )
+
+
+def _delete(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _instance(response, asked)
+    _refuse([] if found.status in {"Stopped", "Failed"} else [_cannot(found, "Deleting", "Stopped, Failed")])
+    leave(response, found.interfaces)
+    del _instances(response)[asked["NotebookInstanceName"]]
+    return {}
+
+
+def _create_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    _refuse(script_problems(asked))
+    arn = _arn(response, "notebook-instance-lifecycle-config", asked["NotebookInstanceLifecycleConfigName"])
+    _refuse([f"{arn} already exists"] if arn in _parts(response) else [])
+    _parts(response)[arn] = Record(asked, arn)
+    return {"NotebookInstanceLifecycleConfigArn": arn}
+
+
+def _config(response: Any, asked: dict[str, Any]) -> Record:
+    return _part(response, "notebook-instance-lifecycle-config", asked["NotebookInstanceLifecycleConfigName"])
+
+
+def _describe_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _config(response, asked)
+    told = found.asked | found.times() | {"NotebookInstanceLifecycleConfigArn": found.arn}
+    return known_members("sagemaker", "DescribeNotebookInstanceLifecycleConfigOutput", told)
+
+
+def _update_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _config(response, asked)
+    _refuse(script_problems(asked))
+    found.asked |= {name: value for name, value in asked.items() if name != "NotebookInstanceLifecycleConfigName"}
+    found.changed = time.time()
+    return {}
+
+
+def _delete_config(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _config(response, asked)
+    name = asked["NotebookInstanceLifecycleConfigName"]
+    users = [
+        one.asked["NotebookInstanceName"] for one in _all(response) if one.asked.get("LifecycleConfigName") == name
+    ]
+    _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [])
+    del _parts(response)[found.arn]
+    return {}
+
+
+def _create_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    arn = _arn(response, "code-repository", asked["CodeRepositoryName"])
+    _refuse([f"Cannot create already existing code repository {arn}"] if arn in _parts(response) else [])
+    _parts(response)[arn] = Record(asked, arn)
+    return {"CodeRepositoryArn": arn}
+
+
+def _describe_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _part(response, "code-repository", asked["CodeRepositoryName"])
+    return known_members(
+        "sagemaker", "DescribeCodeRepositoryOutput", found.asked | found.times() | {"CodeRepositoryArn": found.arn}
+    )
+
+
+def _update_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _part(response, "code-repository", asked["CodeRepositoryName"])
+    found.asked["GitConfig"] = found.asked["GitConfig"] | asked.get("GitConfig", {})
+    found.changed = time.time()
+    return {"CodeRepositoryArn": found.arn}
+
+
+def _delete_repository(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _part(response, "code-repository", asked["CodeRepositoryName"])
+    del _parts(response)[found.arn]
+    return {}

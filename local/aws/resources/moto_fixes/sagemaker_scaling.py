@@ -1,0 +1,121 @@
+"""Scaling of endpoints of SageMaker: a target needs its variant, a policy has alarms, and all of it goes together.
+
+moto registers what is not there, makes no alarms for endpoints, leaves the policies of a deregistered target and their
+alarms behind, and has another error code than the service for a target that is gone.
+"""
+
+from typing import Any
+
+from moto.applicationautoscaling.exceptions import AWSValidationException
+from moto.applicationautoscaling.models import (
+    ApplicationAutoscalingBackend,
+    FakeApplicationAutoscalingPolicy,
+    applicationautoscaling_backends,
+)
+from moto.sagemaker.models import sagemaker_backends
+from moto.sagemaker.responses import SageMakerResponse
+
+from local.aws.resources.moto_fixes.json_api import Refused
+from local.aws.resources.moto_fixes.kept_members import after, before, once
+
+_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
+
+
+def install() -> None:
+    """Check targets, make alarms, and let what belongs together go together."""
+    if not once(ApplicationAutoscalingBackend, "endpoints"):
+        return
+    backend: Any = ApplicationAutoscalingBackend
+    backend.register_scalable_target = _checked(backend.register_scalable_target)
+    backend.deregister_scalable_target = _deregister
+    policy: Any = FakeApplicationAutoscalingPolicy
+    policy.create_alarms = _with_alarms(policy.create_alarms)
+    before(SageMakerResponse, "update_endpoint", _refuse_another_type)
+    after(SageMakerResponse, "delete_endpoint", _forget_targets)
+
+
+def _checked(as_moto_does: Any) -> Any:
+    def register_scalable_target(self: Any, namespace: str, r_id: str, *others: Any, **named: Any) -> Any:
+        if namespace == "sagemaker" and not _variant(self.account_id, self.region_name, r_id):
+            # Source: assumption endpoint-scaling-targets-need-their-variant
+            raise AWSValidationException(f"There is no endpoint with a variant of this name: {r_id}")
+        return as_moto_does(self, namespace, r_id, *others, **named)
+
+    return register_scalable_target
+
+
+def _variant(account: str, region: str, resource: str) -> Any:
+    _, endpoint, _, variant = resource.split("/")
+    found = sagemaker_backends[account][region].endpoints.get(endpoint)
+    variants: list[dict[str, Any]] = found.production_variants if found else []
+    return next((one for one in variants if one["VariantName"] == variant), None)
+
+
+def _deregister(self: Any, namespace: str, r_id: str, dimension: str) -> None:
+    """Serve `DeregisterScalableTarget`: the policies of a target go with it.
+
+    Source: model botocore application-autoscaling DeregisterScalableTarget
+    Source: model botocore application-autoscaling ObjectNotFoundException
+    Source: assumption service-error-texts
+    """
+    if r_id not in self.targets.get(dimension, {}):
+        raise Refused(
+            "ObjectNotFoundException",
+            f"No scalable target found for service namespace: {namespace}, resource ID: {r_id}, scalable dimension: "
+            f"{dimension}",
+        )
+    del self.targets[dimension][r_id]
+    for key, policy in list(self.policies.items()):
+        if (policy.service_namespace, policy.resource_id, policy.scalable_dimension) == (namespace, r_id, dimension):
+            policy.delete_alarms(self.account_id, self.region_name)
+            del self.policies[key]
+
+
+def _with_alarms(as_moto_does: Any) -> Any:
+    def create_alarms(self: Any) -> None:
+        as_moto_does(self)
+        if self.service_namespace == "sagemaker" and self.policy_type == "TargetTrackingScaling":
+            self.alarms.extend(self._generate_ecs_alarms())  # corrected in scaling_policies.py
+
+    return create_alarms
+
+
+def _targets(account: str, region: str) -> dict[str, Any]:
+    return applicationautoscaling_backends[account][region].targets.get(_DIMENSION, {})
+
+
+def _refuse_another_type(response: Any, asked: dict[str, Any]) -> None:
+    """An update that changes the instance type of a variant that scales fails.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-scaling-update.html (2026-11)
+    Source: assumption service-error-texts
+    """
+    backend = sagemaker_backends[response.current_account][response.region]
+    endpoint = backend.endpoints.get(asked["EndpointName"])
+    config: Any = backend.endpoint_configs.get(asked["EndpointConfigName"])
+    if endpoint is None or config is None:
+        return  # told by the operation itself
+    old: Any = backend.endpoint_configs.get(endpoint.endpoint_config_name)
+    before = {one["VariantName"]: one.get("InstanceType") for one in old.production_variants} if old else {}
+    for one in config.production_variants:
+        name = one["VariantName"]
+        scaled = f"endpoint/{asked['EndpointName']}/variant/{name}" in _targets(
+            response.current_account, response.region
+        )
+        if scaled and before.get(name) not in (None, one.get("InstanceType")):
+            raise Refused(
+                "ValidationException",
+                f"The variant {name} is registered with Application Auto Scaling: deregister it before its instance "
+                "type is changed",
+            )
+
+
+def _forget_targets(response: Any, asked: dict[str, Any]) -> None:
+    """Application Auto Scaling deregisters the variants of an endpoint that is deleted, without a word.
+
+    Source: document https://docs.aws.amazon.com/sagemaker/latest/dg/endpoint-delete-with-scaling.html (2026-11)
+    """
+    backend = applicationautoscaling_backends[response.current_account][response.region]
+    prefix = f"endpoint/{asked['EndpointName']}/variant/"
+    for resource in [one for one in _targets(response.current_account, response.region) if one.startswith(prefix)]:
+        _deregister(backend, "sagemaker", resource, _DIMENSION)

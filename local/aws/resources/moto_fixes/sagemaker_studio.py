@@ -1,0 +1,243 @@
+"""Domains, user profiles and lifecycle configurations of Studio keep every field and follow the service's rules.
+
+moto knows domains alone, with ids of its own form, updates none, deletes one with people in it, and looks at neither
+network, role nor file system.
+
+Source: model botocore sagemaker CreateDomain
+"""
+
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from moto.sagemaker.models import SageMakerModelBackend
+from moto.sagemaker.responses import SageMakerResponse
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+from local.aws.resources.moto_fixes.kept_members import once
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+from local.aws.resources.moto_fixes.studio_rules import domain_problems, profile_problems, scripts_of
+
+_INVALID = "ValidationException"
+_KEPT = "_llm_fleet_studio"
+Handler = Callable[[Any, dict[str, Any]], dict[str, Any]]
+
+
+class Record:
+    """A domain, a profile or a configuration; `arn` and `tags` are what moto's own operations use."""
+
+    def __init__(self, kind: str, asked: dict[str, Any], arn: str, **own: Any) -> None:
+        """Keep what was asked for, and members of its `own`."""
+        self.kind = kind
+        self.asked = {name: value for name, value in asked.items() if name != "Tags"}
+        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+        self.arn = arn
+        self.own: dict[str, Any] = {**own, "CreationTime": time.time(), "Status": "InService"}
+        self.changed = time.time()
+
+    def told(self, shape: str) -> dict[str, Any]:
+        """Return what the service tells of it, in a `shape` of its model."""
+        return known_members("sagemaker", shape, self.asked | self.own | {"LastModifiedTime": self.changed})
+
+    def change(self, asked: dict[str, Any]) -> None:
+        """Take what an update gives in place of what there was."""
+        self.asked |= asked
+        self.changed = time.time()
+
+
+def install() -> None:
+    """Replace moto's operations for domains, add the others, and let all have tags."""
+    handlers: dict[str, Handler] = {
+        "CreateDomain": _create_domain,
+        "DescribeDomain": lambda response, asked: _domain(response, asked).told("DescribeDomainResponse"),
+        "UpdateDomain": _update_domain,
+        "DeleteDomain": _delete_domain,
+        "ListDomains": lambda response, _: {"Domains": _list(response, "domain", "DomainDetails")},
+        "CreateUserProfile": _create_profile,
+        "DescribeUserProfile": lambda response, asked: _profile(response, asked).told("DescribeUserProfileResponse"),
+        "UpdateUserProfile": _update_profile,
+        "DeleteUserProfile": _delete_profile,
+        "ListUserProfiles": _list_profiles,
+        "CreateStudioLifecycleConfig": _create_script,
+        "DescribeStudioLifecycleConfig": _describe_script,
+        "DeleteStudioLifecycleConfig": _delete_script,
+    }
+    for operation, handler in handlers.items():
+        install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+    if once(SageMakerModelBackend, "studio_tags"):
+        backend: Any = SageMakerModelBackend
+        backend._get_resource_from_arn = _with_ours(backend._get_resource_from_arn)
+
+
+def _with_ours(as_moto_does: Any) -> Any:
+    def find(self: Any, arn: str) -> Any:
+        return getattr(self, _KEPT, {}).get(arn) or as_moto_does(self, arn)
+
+    return find
+
+
+def _kept(response: Any) -> dict[str, Record]:
+    """All of them, by their ARNs."""
+    return response.sagemaker_backend.__dict__.setdefault(_KEPT, {})
+
+
+def _of_kind(response: Any, kind: str) -> list[Record]:
+    return [one for one in _kept(response).values() if one.kind == kind]
+
+
+def _list(response: Any, kind: str, shape: str) -> list[dict[str, Any]]:
+    return [one.told(shape) for one in _of_kind(response, kind)]
+
+
+def _arn(response: Any, kind: str, name: str) -> str:
+    return f"arn:aws:sagemaker:{response.region}:{response.current_account}:{kind}/{name}"
+
+
+def _find(response: Any, kind: str, name: str) -> Record:
+    found = _kept(response).get(_arn(response, kind, name))
+    if found is None:
+        # Source: model botocore sagemaker DescribeDomain (ResourceNotFound)
+        # Source: model botocore sagemaker DescribeUserProfile (ResourceNotFound)
+        # Source: assumption service-error-texts
+        raise Refused("ResourceNotFound", f"{kind} [{name}] does not exist.")
+    return found
+
+
+def _refuse(problems: list[str], code: str = _INVALID) -> None:
+    """Refuse for these problems; who calls it, or studio_rules.py, names the source of each.
+
+    Source: assumption service-error-texts
+    """
+    if problems:
+        raise Refused(code, "; ".join(problems))
+
+
+def _domain(response: Any, asked: dict[str, Any]) -> Record:
+    return _find(response, "domain", asked["DomainId"])
+
+
+def _create_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    name = asked["DomainName"]
+    taken = [one for one in _of_kind(response, "domain") if one.asked["DomainName"] == name]
+    # Source: model botocore sagemaker CreateDomain (ResourceInUse)
+    _refuse([f"Domain with name {name} already exists. Choose a different name."] if taken else [], "ResourceInUse")
+    _check_domain(response, asked)
+    domain_id = f"d-{secrets.token_hex(6)}"
+    arn = _arn(response, "domain", domain_id)
+    url = f"https://{domain_id}.studio.{response.region}.sagemaker.aws"
+    made = Record("domain", asked, arn, DomainArn=arn, DomainId=domain_id, Url=url)
+    made.own["SecurityGroupIdForDomainBoundary"] = f"sg-0{secrets.token_hex(8)}"
+    if asked.get("HomeEfsFileSystemCreation", "Enabled") == "Enabled":
+        _make_home(response, made)
+    _kept(response)[arn] = made
+    return {"DomainArn": arn, "DomainId": domain_id, "Url": url}
+
+
+def _make_home(response: Any, domain: Record) -> None:
+    """Put a mount target into each subnet. They stay when the domain goes: the file system is retained.
+
+    Source: assumption sagemaker-studio-refusals
+    """
+    domain.own["HomeEfsFileSystemId"] = f"fs-0{secrets.token_hex(8)}"
+    network = NetworkOf(response.current_account, response.region)
+    groups = domain.asked["DefaultUserSettings"].get("SecurityGroups", [])
+    for subnet in domain.asked["SubnetIds"]:
+        network.attach(subnet, groups, f"EFS mount target for {domain.own['HomeEfsFileSystemId']}")
+
+
+def _check_domain(response: Any, asked: dict[str, Any]) -> None:
+    _refuse(domain_problems(asked, response.current_account, response.region, _scripts(response)))
+
+
+def _scripts(response: Any) -> dict[str, str]:
+    """Return the kind of application of each lifecycle configuration, by its ARN."""
+    made = _of_kind(response, "studio-lifecycle-config")
+    return {one.arn: one.asked["StudioLifecycleConfigAppType"] for one in made}
+
+
+def _update_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _domain(response, asked)
+    settings = found.asked["DefaultUserSettings"] | asked.get("DefaultUserSettings", {})
+    given = {name: value for name, value in asked.items() if name != "DomainId"} | {"DefaultUserSettings": settings}
+    changed = given.pop("DomainSettingsForUpdate", {})
+    given["DomainSettings"] = found.asked.get("DomainSettings", {}) | changed
+    _check_domain(response, found.asked | given)
+    found.change(given)
+    if found.asked.get("HomeEfsFileSystemCreation") == "Enabled" and "HomeEfsFileSystemId" not in found.own:
+        _make_home(response, found)
+    return {"DomainArn": found.arn}
+
+
+def _delete_domain(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _domain(response, asked)
+    people = [one.asked["UserProfileName"] for one in _profiles_of(response, asked["DomainId"])]
+    told = f"Unable to delete Domain {asked['DomainId']} because UserProfile(s) are associated with it: "
+    # Source: model botocore sagemaker DeleteDomain (ResourceInUse)
+    _refuse([told + ", ".join(people)] if people else [], "ResourceInUse")
+    del _kept(response)[found.arn]
+    return {}
+
+
+def _profiles_of(response: Any, domain_id: str) -> list[Record]:
+    return [one for one in _of_kind(response, "user-profile") if one.asked["DomainId"] == domain_id]
+
+
+def _profile(response: Any, asked: dict[str, Any]) -> Record:
+    return _find(response, "user-profile", f"{asked['DomainId']}/{asked['UserProfileName'].lower()}")
+
+
+def _create_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    domain, name = _domain(response, asked), asked["UserProfileName"]
+    arn = _arn(response, "user-profile", f"{asked['DomainId']}/{name.lower()}")
+    taken = f"UserProfile {name} of Domain {asked['DomainId']} already exists"
+    # Source: model botocore sagemaker CreateUserProfile (ResourceInUse)
+    _refuse([taken] if arn in _kept(response) else [], "ResourceInUse")
+    _refuse(profile_problems(asked, domain.asked, response.current_account))
+    _kept(response)[arn] = Record("user-profile", asked, arn, UserProfileArn=arn)
+    return {"UserProfileArn": arn}
+
+
+def _update_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _profile(response, asked)
+    settings = found.asked.get("UserSettings", {}) | asked.get("UserSettings", {})
+    after = found.asked | {"UserSettings": settings}
+    _refuse(profile_problems(after, _domain(response, asked).asked, response.current_account))
+    found.change({"UserSettings": settings})
+    return {"UserProfileArn": found.arn}
+
+
+def _delete_profile(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    del _kept(response)[_profile(response, asked).arn]
+    return {}
+
+
+def _list_profiles(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    wanted = asked.get("DomainIdEquals")
+    found = _profiles_of(response, wanted) if wanted else _of_kind(response, "user-profile")
+    return {"UserProfiles": [one.told("UserProfileDetails") for one in found]}
+
+
+def _create_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    arn = _arn(response, "studio-lifecycle-config", asked["StudioLifecycleConfigName"])
+    # Source: model botocore sagemaker CreateStudioLifecycleConfig (ResourceInUse)
+    _refuse([f"{arn} already exists"] if arn in _kept(response) else [], "ResourceInUse")
+    _kept(response)[arn] = Record("studio-lifecycle-config", asked, arn, StudioLifecycleConfigArn=arn)
+    return {"StudioLifecycleConfigArn": arn}
+
+
+def _script(response: Any, asked: dict[str, Any]) -> Record:
+    return _find(response, "studio-lifecycle-config", asked["StudioLifecycleConfigName"])
+
+
+def _describe_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    return _script(response, asked).told("DescribeStudioLifecycleConfigResponse")
+
+
+def _delete_script(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    found = _script(response, asked)
+    users = [one.own["DomainId"] for one in _of_kind(response, "domain") if found.arn in scripts_of(one.asked)]
+    # Source: model botocore sagemaker DeleteStudioLifecycleConfig (ResourceInUse)
+    _refuse([f"{found.arn} is used by {', '.join(users)}"] if users else [], "ResourceInUse")
+    del _kept(response)[found.arn]
+    return {}

@@ -1,0 +1,165 @@
+"""Training jobs are in progress until somebody says otherwise, keep every field, and have names of their own.
+
+moto's are completed as they are made, keep a third of what they were asked for, and one replaces another of its name.
+Nothing trains here: a test moves a job on, by `LocalAws.move_training_job`.
+
+Source: model botocore sagemaker StopTrainingJob
+"""
+
+import re
+from time import time
+from typing import Any
+
+from moto.iam.models import iam_backends
+from moto.sagemaker.models import FakeTrainingJob
+from moto.sagemaker.responses import SageMakerResponse
+from moto.utilities.utils import get_partition
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation, known_members
+
+_INVALID = "ValidationException"
+_ECR = re.compile(r"\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.(?P<suffix>[a-z.]+)/")
+_OVER = ("Completed", "Failed", "Stopped")
+_refusals: list[dict[str, Any]] = []
+"""What CreateTrainingJob answers next, in place of what it would."""
+
+
+def install() -> None:
+    """Replace moto's operations on training jobs; the list and tags stay moto's."""
+    for operation, handler in (
+        ("CreateTrainingJob", _create),
+        ("DescribeTrainingJob", _describe),
+        ("StopTrainingJob", _stop),
+        ("ListTrainingJobs", _list),
+    ):
+        install_operation(SageMakerResponse, "sagemaker", operation, handler, invalid=_INVALID)
+
+
+class TrainingJob:
+    """One job, as it was asked for, and how it is."""
+
+    def __init__(self, asked: dict[str, Any], arn: str) -> None:
+        """Start it."""
+        self.asked = {key: value for key, value in asked.items() if key != "Tags"}
+        self.arn = arn
+        self.tags: list[dict[str, str]] = list(asked.get("Tags", ()))
+        now = time()
+        self.told: dict[str, Any] = {"CreationTime": now, "LastModifiedTime": now, "SecondaryStatusTransitions": []}
+        self.move("InProgress", "Starting", "")
+
+    def move(self, status: str, secondary: str, reason: str) -> None:
+        """Let it be in another state, with what the service tells then."""
+        now = time()
+        transitions: list[dict[str, Any]] = self.told["SecondaryStatusTransitions"]
+        if transitions:
+            transitions[-1]["EndTime"] = now
+        transitions.append({"Status": secondary, "StartTime": now, "StatusMessage": reason or secondary})
+        self.told |= {"TrainingJobStatus": status, "SecondaryStatus": secondary, "LastModifiedTime": now}
+        if secondary == "Training":
+            self.told.setdefault("TrainingStartTime", now)
+        if status in _OVER:
+            self.told["TrainingEndTime"] = now
+        if status == "Failed":
+            self.told["FailureReason"] = reason
+        if status == "Completed":
+            place = str(self.asked["OutputDataConfig"]["S3OutputPath"]).rstrip("/")
+            artifacts = f"{place}/{self.asked['TrainingJobName']}/output/model.tar.gz"
+            self.told["ModelArtifacts"] = {"S3ModelArtifacts": artifacts}
+
+    def describe(self) -> dict[str, Any]:
+        """Return DescribeTrainingJob's answer."""
+        everything = {**self.asked, **self.told, "TrainingJobArn": self.arn}
+        return known_members("sagemaker", "DescribeTrainingJobResponse", everything)
+
+
+def move_training_job(account: str, region: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Move the job `asked["name"]` on, and return what DescribeTrainingJob tells of it then."""
+    from moto.sagemaker.models import sagemaker_backends
+
+    job: Any = sagemaker_backends[account][region].training_jobs.get(asked["name"])
+    if job is None:
+        raise KeyError(f"there is no training job {asked['name']}")
+    job.move(asked["status"], asked.get("secondary") or asked["status"], asked.get("reason", ""))
+    return job.describe()
+
+
+def refuse_training_jobs(asked: dict[str, Any]) -> None:
+    """Let CreateTrainingJob answer with the error `asked["code"]`, `asked["times"]` times; `made`: but make the job."""
+    _refusals.extend([asked] * asked["times"])
+
+
+def _jobs(response: Any) -> dict[str, Any]:
+    return response.sagemaker_backend.training_jobs
+
+
+def _create(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    name, account, region = params["TrainingJobName"], response.current_account, response.region
+    # Source: model botocore sagemaker CreateTrainingJobRequest (TrainingJobName)
+    # Source: model botocore sagemaker CreateTrainingJob (ResourceInUse)
+    # Source: assumption service-error-texts
+    if name in _jobs(response):
+        raise Refused("ResourceInUse", f"Training job names must be unique within an AWS account and region: {name}")
+    roles = iam_backends[account][get_partition(region)].roles.values()
+    found = next((role for role in roles if role.arn == params["RoleArn"]), None)
+    # Source: assumption sagemaker-training-job-refusals
+    # Source: recorded awslabs/predictive-maintenance-using-machine-learning#3, text of the error (2019-10-06)
+    if found is None or "sagemaker.amazonaws.com" not in str(found.assume_role_policy_document):
+        raise Refused(_INVALID, f"Could not assume role {params['RoleArn']}. Please ensure that the role exists and "
+                      "allows principal 'sagemaker.amazonaws.com' to assume the role.")  # fmt: skip
+    _check_image(params, region)
+    refusal = _refusals.pop(0) if _refusals else None
+    # Source: emulation, a test asks for this refusal and the next one
+    if refusal and not refusal["made"]:
+        raise Refused(refusal["code"], f"{name} was not made: a test wants it so")
+    job = TrainingJob(params, FakeTrainingJob.arn_formatter(name, account, region))
+    _jobs(response)[name] = job
+    if refusal:
+        raise Refused(refusal["code"], f"{name} was made, and the answer lost: a test wants it so")
+    return {"TrainingJobArn": job.arn}
+
+
+def _check_image(params: dict[str, Any], region: str) -> None:
+    """Refuse an image of another Region's registry.
+
+    Source: recorded https://github.com/aws-samples/mlops-amazon-sagemaker/issues/9
+    """
+    found = _ECR.search(str(params.get("AlgorithmSpecification", {}).get("TrainingImage", "")))
+    if found is not None and found["region"] != region:
+        suffix = found["suffix"]
+        raise Refused(_INVALID, f"Invalid DNS suffix '{suffix}' for region '{found['region']}' in training image. "
+                      f"Please provide the valid <region>.<dns-suffix>: '{region}.{suffix}'")  # fmt: skip
+
+
+def _describe(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    return _job(response, params["TrainingJobName"]).describe()
+
+
+def _stop(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    job = _job(response, params["TrainingJobName"])
+    if job.told["TrainingJobStatus"] in _OVER:
+        # Source: assumption sagemaker-training-job-refusals
+        raise Refused(_INVALID, "The request was rejected because the training job is in status "
+                      f"{job.told['TrainingJobStatus']}.")  # fmt: skip
+    job.move("Stopping", "Stopping", "")
+    return {}
+
+
+def _list(response: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Tell of jobs, the newest first, by name, status and last change; without pages."""
+    part, status = params.get("NameContains", ""), params.get("StatusEquals")
+    after = params.get("LastModifiedTimeAfter", 0)
+    jobs = [
+        job.describe()
+        for name, job in reversed(list(_jobs(response).items()))  # others may make some meanwhile
+        if part in name and status in (None, job.told["TrainingJobStatus"]) and job.told["LastModifiedTime"] >= after
+    ]
+    return {"TrainingJobSummaries": [known_members("sagemaker", "TrainingJobSummary", job) for job in jobs]}
+
+
+def _job(response: Any, name: str) -> Any:
+    found = _jobs(response).get(name)
+    if found is None:
+        # Source: recorded aws/aws-sdk#165, the code of the error (2022-01-07)
+        # Source: recorded aws/amazon-sagemaker-examples#2360, text of the error (2021-05-13)
+        raise Refused(_INVALID, "Requested resource not found.")
+    return found

@@ -1,0 +1,214 @@
+"""Service Quotas: moto has the defaults of VPC alone, and no operation that lists what an account was granted.
+
+What an account has is what a test gives it (`LocalAws.give_account`). Other quotas of VPC have the defaults that moto
+carries; those of EC2, FSx and SageMaker in account_quotas.json are there with a value of 0, as new accounts have for
+accelerators, but for those under `granted`, which every account has. Codes are AWS's where they are known, else worked
+out from the name, and the same each time.
+A request for more is kept as PENDING: nobody answers it here. A quota of resources that moto counts is applied too.
+
+Source: model botocore service-quotas RequestServiceQuotaIncrease
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from time import time
+from typing import Any
+
+import botocore.session
+from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.models import EC2Backend
+from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
+from moto.servicequotas.responses import ServiceQuotasResponse
+
+from local.aws.resources.moto_fixes.json_api import Refused, install_operation
+from local.aws.resources.moto_fixes.kept_members import once
+
+_SERVICE = "service-quotas"
+_INVALID = "IllegalArgumentException"
+_MISSING = "NoSuchResourceException"
+_PAGE = 100
+_SERVICES = ("ec2", "fsx", "sagemaker")
+_Place = tuple[str, str]
+"""Account and region."""
+_granted: dict[_Place, dict[tuple[str, str], float]] = {}
+"""What was given, by service and name."""
+_requests: dict[_Place, list[dict[str, Any]]] = {}
+
+
+def install() -> None:
+    """Serve the operations."""
+    operations = {
+        "ListServiceQuotas": _list_granted,
+        "ListAWSDefaultServiceQuotas": _list_defaults,
+        "GetServiceQuota": _get,
+        "RequestServiceQuotaIncrease": _request,
+        "ListRequestedServiceQuotaChangeHistory": _history,
+    }
+    for name, handler in operations.items():
+        install_operation(ServiceQuotasResponse, _SERVICE, name, handler, invalid=_INVALID)
+    responses: Any = ServiceQuotasResponse
+    # moto has a method of its own for this one, under the name that it makes of `AWS`.
+    responses.list_aws_default_service_quotas = responses.list_a_w_s_default_service_quotas
+    if once(EC2Backend, "address_quota"):
+        EC2Backend.allocate_address = _within_quota(EC2Backend.allocate_address)
+
+
+def give_quotas(account: str, region: str, quotas: dict[str, dict[str, float]]) -> None:
+    """Let an account have quotas of these values, by service and name."""
+    granted = _granted.setdefault((account, region), {})
+    for service, values in quotas.items():
+        granted.update({(service, name): float(value) for name, value in values.items()})
+
+
+def _within_quota(as_moto_does: Any) -> Any:
+    """Refuse an Elastic IP address above the quota of the account and Region.
+
+    Source: document https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (2026-11)
+    Source: recorded aws/aws-parallelcluster#1734, text of the error (2020-04-12)
+    """
+
+    def allocate_address(self: Any, *args: Any, **named: Any) -> Any:
+        name = "EC2-VPC Elastic IPs"
+        granted = _granted.get((self.account_id, self.region_name), {})
+        if len(self.addresses) >= granted.get(("ec2", name), _defaults("ec2")[name]):
+            raise EC2ClientError("AddressLimitExceeded", "The maximum number of addresses has been reached.")
+        return as_moto_does(self, *args, **named)
+
+    return allocate_address
+
+
+def _list_granted(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The quotas that were ever changed, and all of VPC's and EC2's; SageMaker's others are in the defaults alone."""
+    service = asked["ServiceCode"]
+    granted = _granted.get((response.current_account, response.region), {})
+    found = {name: value for (of, name), value in granted.items() if of == service}
+    listed = {**(_defaults(service) if service != "sagemaker" else {}), **found}
+    return _paged(response, asked, listed)
+
+
+def _list_defaults(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    return _paged(response, asked, _defaults(asked["ServiceCode"]))
+
+
+def _get(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"Quota": _found(response, asked["ServiceCode"], asked["QuotaCode"])}
+
+
+def _request(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    quota = _found(response, asked["ServiceCode"], asked["QuotaCode"])
+    # Source: recorded cloud-custodian/cloud-custodian#8939, code and text of the error (2023-09-12)
+    if asked["DesiredValue"] <= quota["Value"]:
+        raise Refused(_INVALID, "You must provide a quota value greater than the current quota value")
+    requests = _requests.setdefault((response.current_account, response.region), [])
+    # Source: recorded hashicorp/terraform-provider-aws#19657, code and text of the error (2021-06-03)
+    if any(one["QuotaCode"] == quota["QuotaCode"] for one in requests):
+        raise Refused(
+            "ResourceAlreadyExistsException", "Only one open service quota increase request is allowed per quota."
+        )
+    request = {
+        "Id": hashlib.sha256(quota["QuotaArn"].encode()).hexdigest()[:32],
+        **{key: quota[key] for key in ("ServiceCode", "QuotaCode", "QuotaName", "QuotaArn")},
+        "DesiredValue": asked["DesiredValue"],
+        "Status": "PENDING",
+        "Created": time(),
+    }
+    requests.append(request)
+    return {"RequestedQuota": request}
+
+
+def _history(response: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    service = asked.get("ServiceCode")
+    requests = _requests.get((response.current_account, response.region), [])
+    return {"RequestedQuotas": [one for one in requests if service in (None, one["ServiceCode"])]}
+
+
+def _defaults(service: str) -> dict[str, float]:
+    if service == "vpc":
+        return {str(quota["QuotaName"]): float(quota["Value"]) for quota in VPC_DEFAULT_QUOTAS}
+    if service not in _SERVICES:
+        # Source: model botocore service-quotas NoSuchResourceException
+        # Source: assumption service-error-texts
+        raise Refused(_MISSING, f"The request failed because the specified service does not exist: {service}")
+    return dict.fromkeys(_names(service), 0.0) | _known()["granted"].get(service, {})
+
+
+def _names(service: str) -> Iterator[str]:
+    yield from _known()[service]
+    if service == "sagemaker":
+        for instance_type in _instance_types():
+            yield from (form.format(type=instance_type) for form in _known()["of_instance_types"])
+
+
+@cache
+def _known() -> dict[str, Any]:
+    return json.loads(Path(__file__).with_name("account_quotas.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _instance_types() -> tuple[str, ...]:
+    session: Any = botocore.session.Session()
+    return tuple(session.get_service_model("sagemaker").shape_for("ClusterInstanceType").enum)
+
+
+@cache
+def _codes() -> dict[str, str]:
+    of_vpc = {str(quota["QuotaName"]): str(quota["QuotaCode"]) for quota in VPC_DEFAULT_QUOTAS}
+    return {**of_vpc, **{name: code for service in _SERVICES for name, code in _known()[service].items()}}
+
+
+def _told(response: Any, service: str, name: str, value: float) -> dict[str, Any]:
+    code = _codes().get(name) or f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
+    place = f"{response.partition}:servicequotas:{response.region}:{response.current_account}"
+    return {
+        "ServiceCode": service,
+        "ServiceName": service,
+        "QuotaArn": f"arn:{place}:{service}/{code}",
+        "QuotaCode": code,
+        "QuotaName": name,
+        "Value": value,
+        "Unit": "None",
+        "Adjustable": True,
+        "GlobalQuota": False,
+        **_usage_metric(name),
+    }
+
+
+def _usage_metric(name: str) -> dict[str, Any]:
+    """Return the metric that tells how much of a quota is in use; the names of its resources are our own words."""
+    instance_type, _, use = name.partition(" for ")
+    if not use.endswith(" usage") or use.startswith("cluster"):
+        return {}
+    resource = f"{use.removesuffix(' usage').replace(' ', '-')}/{instance_type}"
+    dimensions = {"Service": "SageMaker", "Type": "Resource", "Resource": resource, "Class": "None"}
+    return {
+        "UsageMetric": {
+            "MetricNamespace": "AWS/Usage",
+            "MetricName": "ResourceCount",
+            "MetricDimensions": dimensions,
+            "MetricStatisticRecommendation": "Maximum",
+        }
+    }
+
+
+def _found(response: Any, service: str, code: str) -> dict[str, Any]:
+    values = {**_defaults(service)}
+    granted = _granted.get((response.current_account, response.region), {})
+    values.update({name: value for (of, name), value in granted.items() if of == service})
+    for name, value in values.items():
+        quota = _told(response, service, name, value)
+        if quota["QuotaCode"] == code:
+            return quota
+    # Source: model botocore service-quotas NoSuchResourceException
+    # Source: assumption service-error-texts
+    raise Refused(_MISSING, "The request failed because the specified quota does not exist")
+
+
+def _paged(response: Any, asked: dict[str, Any], values: dict[str, float]) -> dict[str, Any]:
+    start = int(asked.get("NextToken") or 0)
+    end = start + int(asked.get("MaxResults") or _PAGE)
+    more = {"NextToken": str(end)} if end < len(values) else {}
+    page = list(values.items())[start:end]
+    return {"Quotas": [_told(response, asked["ServiceCode"], name, value) for name, value in page], **more}

@@ -1,0 +1,112 @@
+"""What SageMaker refuses of a domain or a user profile of Studio although its API model allows it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from moto.fsx.models import fsx_backends
+
+from local.aws.resources.moto_fixes.cluster_surroundings import role_problems
+from local.aws.resources.moto_fixes.network_rules import NetworkOf
+
+_KINDS = {"JupyterLabAppSettings": "JupyterLab", "CodeEditorAppSettings": "CodeEditor"}
+_SETTINGS = ("DefaultUserSettings", "DefaultSpaceSettings")
+
+
+def domain_problems(asked: dict[str, Any], account: str, region: str, scripts: Mapping[str, str]) -> list[str]:
+    """Return why a domain cannot be made, or changed into this. `scripts`: kinds of application by ARN."""
+    told = [
+        *_network(asked, account, region),
+        *(one for settings in _each(asked) for one in _settings(settings, account, scripts)),
+        *(one for settings in _each(asked) for one in _file_systems(asked, settings, account, region)),
+    ]
+    return list(dict.fromkeys(told))
+
+
+def profile_problems(asked: dict[str, Any], domain: dict[str, Any], account: str) -> list[str]:
+    """Return why a profile cannot be in this domain.
+
+    Source: model botocore sagemaker CreateUserProfileRequest (SingleSignOnUserIdentifier)
+    Source: assumption service-error-texts
+    """
+    told: list[str] = []
+    identity = [name for name in ("SingleSignOnUserIdentifier", "SingleSignOnUserValue") if name in asked]
+    if domain["AuthMode"] == "SSO" and len(identity) < 2:
+        told.append("SingleSignOnUserIdentifier and SingleSignOnUserValue are required for a domain in SSO mode")
+    if domain["AuthMode"] == "IAM" and identity:
+        told.append(f"{', '.join(identity)} cannot be specified for a domain in IAM mode")
+    role = asked.get("UserSettings", {}).get("ExecutionRole")
+    return [*told, *(role_problems(role, account) if role and _is_of(role, account) else [])]
+
+
+def scripts_of(asked: dict[str, Any]) -> set[str]:
+    """Return the ARNs of the lifecycle configurations that a domain names."""
+    return {arn for settings in _each(asked) for kind in _KINDS for arn in _arns(settings.get(kind, {}))}
+
+
+def _each(asked: dict[str, Any]) -> list[dict[str, Any]]:
+    return [asked[name] for name in _SETTINGS if name in asked]
+
+
+def _arns(application: dict[str, Any]) -> list[str]:
+    return list(application.get("LifecycleConfigArns", ()))
+
+
+def _is_of(role: str, account: str) -> bool:
+    return role.split(":")[4] == account
+
+
+def _network(asked: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return what is wrong with a domain's VPC, subnets and security groups.
+
+    Source: model botocore sagemaker CreateDomainRequest (VpcId, SubnetIds)
+    Source: model botocore sagemaker UserSettings (SecurityGroups)
+    Source: assumption sagemaker-studio-refusals
+    """
+    if not asked.get("VpcId") or not asked.get("SubnetIds"):
+        yield "VpcId and SubnetIds are required"
+        return
+    groups = [group for settings in _each(asked) for group in settings.get("SecurityGroups", ())]
+    if asked.get("AppNetworkAccessType") == "VpcOnly" and not asked["DefaultUserSettings"].get("SecurityGroups"):
+        yield "SecurityGroups of DefaultUserSettings are required with VpcOnly"
+    network = NetworkOf(account, region)
+    found = network.problems(asked["SubnetIds"], groups)
+    yield from found
+    for subnet in () if found else asked["SubnetIds"]:
+        if network.subnet(subnet).vpc_id != asked["VpcId"]:
+            yield f"the subnet {subnet} is not in {asked['VpcId']}"
+
+
+def _settings(settings: dict[str, Any], account: str, scripts: Mapping[str, str]) -> Iterator[str]:
+    """Return what is wrong with roles, scripts and the landing page of settings.
+
+    Source: model botocore sagemaker UserSettings (DefaultLandingUri)
+    Source: assumption sagemaker-studio-refusals
+    """
+    yield from role_problems(settings["ExecutionRole"], account)
+    for name, kind in _KINDS.items():
+        application = settings.get(name, {})
+        for arn in _arns(application):
+            if scripts.get(arn) != kind:
+                yield f"there is no lifecycle configuration {arn} for {kind}"
+        chosen = application.get("DefaultResourceSpec", {}).get("LifecycleConfigArn")
+        if chosen is not None and chosen not in _arns(application):
+            yield f"{chosen} is the default of {name}, and not among its LifecycleConfigArns"
+    if settings.get("DefaultLandingUri") == "studio::" and settings.get("StudioWebPortal") != "ENABLED":
+        yield "DefaultLandingUri studio:: needs StudioWebPortal ENABLED"
+
+
+def _file_systems(asked: dict[str, Any], settings: dict[str, Any], account: str, region: str) -> Iterator[str]:
+    """Return which file systems of settings are not there, or in none of the subnets.
+
+    Source: assumption sagemaker-studio-refusals
+    """
+    systems = cast("dict[str, Any]", fsx_backends[account][region].file_systems)
+    for config in settings.get("CustomFileSystemConfigs", ()):
+        wanted = config.get("FSxLustreFileSystemConfig", {}).get("FileSystemId")
+        if wanted is None:
+            continue
+        found = systems.get(wanted)
+        if found is None:
+            yield f"there is no file system {wanted}"
+        elif not set(found.record["SubnetIds"]) & set(asked.get("SubnetIds", ())):
+            yield f"the file system {wanted} stands in none of the domain's subnets"

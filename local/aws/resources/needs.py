@@ -1,0 +1,50 @@
+"""What the real service asks before it creates or changes something and the emulated one does not; tables say it."""
+
+from local.aws.resource_provider import NothingChanged, ResourceFailed
+from local.aws.resources.caller import make_call
+from local.aws.resources.expressions import fill_text, search
+from local.aws.resources.situation import Situation, Stage
+from local.aws.resources.spec import Need
+
+
+def refuse_unmet(at: Situation, changed: frozenset[str]) -> None:
+    """Raise `NothingChanged` for the first unmet need of the type; `changed` are the properties to look at."""
+    for need in at.spec.needs:
+        if _asked(need, at, changed):
+            _refuse_unmet(need, at)
+
+
+def refuse_existing(at: Situation, found: object) -> None:
+    """Raise `ResourceFailed` when what shall be created is there: many emulated operations would overwrite it.
+
+    Source: document
+    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html:
+    AlreadyExists, "the specified resource already existed before the execution of this handler"
+    """
+    if found is not None:
+        raise ResourceFailed(f"{at.spec.type}: {at.ref} already exists")
+
+
+def _asked(need: Need, at: Situation, changed: frozenset[str]) -> bool:
+    if at.stage is Stage.UPDATE and not need.reads & changed:
+        return False
+    takes = need.call.takes if need.call else frozenset[str]()
+    if takes and not takes & set(at.props):
+        return False  # there is nothing to ask about
+    return not need.when or bool(search(need.when, at.words()))
+
+
+def _refuse_unmet(need: Need, at: Situation) -> None:
+    """Refuse in the words of the table, which names the source of the rule, or of the service that was asked.
+
+    Source: assumption service-error-texts
+    """
+    try:
+        response = make_call(need.call, at) if need.call else {}
+    except ResourceFailed as error:
+        raise NothingChanged(f"{at.spec.type}: {error}") from error
+    if need.called:
+        at.extra[need.called] = response
+    words = at.words(response=response)
+    if need.that and not search(need.that, words):
+        raise NothingChanged(f"{at.spec.type}: {fill_text(need.otherwise, words)}")

@@ -1,0 +1,279 @@
+"""What the tables of `types/*.yaml` say of each resource type, read once and checked while being read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local.aws.resource_provider import Level
+from local.aws.resources.expressions import properties_in
+from local.aws.resources.schemas import create_only_paths, schema_of
+
+_FOLDER = Path(__file__).parent / "types"
+_NOTHING: Mapping[str, Any] = {}
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's, where there is one: reading the tables takes Python itself longer than all else at the start."""
+
+
+class TableError(Exception):
+    """A table says something that has no meaning; a mistake of ours, not of the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One API operation and how its input is made."""
+
+    call: str
+    """The operation as botocore names it, e.g. `CreateVpc`."""
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Input members with `$expressions` (`with` in the tables)."""
+    by_name: bool = False
+    """Whether properties also reach the input by their names."""
+    rename: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names that differ between CloudFormation and the API, at any depth."""
+    service: str = ""
+    """When another service than the type's own is called."""
+    when: str = ""
+    """A JMESPath condition; the call is left out when it is not met."""
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The properties that the call takes by expression."""
+        return properties_in(dict(self.params))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The properties that the call takes by expression, or that its condition asks for."""
+        return self.takes | properties_in(f"${self.when}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What must be so before creation and before a change of the properties that it reads."""
+
+    call: Call | None = None
+    """A call that must succeed, e.g. because it names what must exist."""
+    when: str = ""
+    """A JMESPath condition; nothing is needed when it is not met."""
+    that: str = ""
+    """A JMESPath condition that must be met; `response` is what the call gave."""
+    otherwise: str = ""
+    """What is told when it is not."""
+    called: str = ""
+    """The name in `extra` under which later needs find the response."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The properties that the need is about."""
+        taken = self.call.takes if self.call else frozenset[str]()
+        return taken | properties_in(f"${self.when}") | properties_in(f"${self.that}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A call that follows creation for some properties, and that is made again when they change."""
+
+    calls: tuple[Call, ...]
+    reset: Call | None = None
+    """What takes the setting away when its properties are no longer given."""
+    each: str = ""
+    """The list property whose members get a call each, as `item`; members that go get `undo`."""
+    undo: Call | None = None
+    after_update: bool = False
+    """Whether the setting is for updates only, because creation takes its properties."""
+
+    @property
+    def triggers(self) -> frozenset[str]:
+        """The properties that make this setting run."""
+        given = frozenset[str]().union(*(call.reads for call in self.calls))
+        return given | (frozenset([self.each]) if self.each else frozenset[str]())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """How the resource is read back: `at` is a JMESPath expression over the response."""
+
+    call: Call
+    at: str
+    also: tuple[tuple[str, "Read"], ...] = ()
+    """Further reads, whose results are members of what was found (e.g. a VPC's default security group)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagCalls:
+    """How tags are set and removed after creation; both see `tags`, `tag_map` and `tag_keys`."""
+
+    property: str = "Tags"
+    put: Call
+    remove: Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """The property that CloudFormation makes a name for when none is given."""
+
+    property: str
+    longest: int
+    lower: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeSpec:
+    """One resource type."""
+
+    type: str
+    service: str
+    level: Level
+    ref: str
+    create: tuple[Call, ...]
+    read: Read | None
+    update: Call | None
+    delete: tuple[Call, ...]
+    settings: tuple[Setting, ...]
+    attributes: Mapping[str, str]
+    tags: TagCalls | None
+    name: Name | None
+    needs: tuple[Need, ...]
+    steady: Need | None
+    """What must be so of what was found after a creation or change, before CloudFormation calls it complete."""
+    hook: str
+    note: str
+    """What is told of every resource of the type that was created or changed."""
+    recorded: Mapping[str, str]
+    """Properties that no emulated API takes, each with the reason; told in the notes."""
+    update_only: frozenset[str]
+    """Properties that creation has no place for: they say how an update is made."""
+    replace: frozenset[str]
+    """Paths of properties whose change replaces the resource although its schema does not say so."""
+
+    @property
+    def covered(self) -> frozenset[str]:
+        """Properties that something other than creation by name takes."""
+        settings = (one.triggers for one in self.settings if not one.after_update)
+        given = frozenset[str]().union(*(call.reads for call in self.create), *settings)
+        return given | frozenset(self.recorded) | (frozenset([self.tags.property]) if self.tags else frozenset[str]())
+
+    @property
+    def fixed_paths(self) -> tuple[tuple[str, ...], ...]:
+        """Paths of what can be set at creation only; `*` stands for every member of a list."""
+        own = (tuple(path.split(".")) for path in sorted(self.replace))
+        return (*create_only_paths(self.type), *own)
+
+    @property
+    def for_deletion(self) -> frozenset[str]:
+        """Properties that deletion takes (e.g. how long a key waits)."""
+        return frozenset[str]().union(*(call.reads for call in self.delete))
+
+
+@cache
+def type_specs() -> Mapping[str, TypeSpec]:
+    """Return every resource type of the tables, by name."""
+    specs: dict[str, TypeSpec] = {}
+    for path in sorted(_FOLDER.glob("*.yaml")):
+        table: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)  # noqa: S506 - a safe one
+        for name, entry in table["types"].items():
+            if name in specs:
+                raise TableError(f"{path.name}: {name} is described twice")
+            try:
+                specs[name] = _type_spec(name, entry or {}, table)
+            except (KeyError, TypeError, ValueError) as error:
+                raise TableError(f"{path.name}: {name}: {error!r}") from error
+    return specs
+
+
+def _type_spec(name: str, entry: Mapping[str, Any], table: Mapping[str, Any]) -> TypeSpec:
+    known = {"level", "ref", "create", "read", "update", "delete", "settings", "attributes", "tags", "name", "hook"}
+    _only(entry, known | {"service", "recorded", "replace", "needs", "note", "steady", "update_only"}, name)
+    read = entry.get("read")
+    return TypeSpec(
+        type=name,
+        service=entry.get("service", table.get("service", "")),
+        level=Level(entry.get("level", "api")),
+        ref=entry.get("ref", "ref"),
+        create=tuple(_call(one, by_name="with" not in one) for one in _listed(entry.get("create"))),
+        read=_read(read) if read else None,
+        update=_call(entry["update"], by_name=True) if "update" in entry else None,
+        delete=tuple(_call(one) for one in _listed(entry.get("delete"))),
+        settings=tuple(_setting(one) for one in entry.get("settings", ())),
+        attributes=entry.get("attributes", _NOTHING),
+        tags=_tags(name, entry.get("tags", table.get("tags"))),
+        name=Name(**entry["name"]) if "name" in entry else None,
+        needs=tuple(_need(one) for one in entry.get("needs", ())),
+        steady=_need(entry["steady"]) if "steady" in entry else None,
+        hook=entry.get("hook", ""),
+        note=entry.get("note", ""),
+        recorded=entry.get("recorded", _NOTHING),
+        update_only=frozenset(entry.get("update_only", ())),
+        replace=frozenset(entry.get("replace", ())),
+    )
+
+
+def _call(entry: Mapping[str, Any], *, by_name: bool = False) -> Call:
+    _only(entry, {"call", "with", "by_name", "rename", "service", "when"}, entry["call"])
+    return Call(
+        call=entry["call"],
+        params=entry.get("with", _NOTHING),
+        by_name=entry.get("by_name", by_name),
+        rename=entry.get("rename", _NOTHING),
+        service=entry.get("service", ""),
+        when=entry.get("when", ""),
+    )
+
+
+def _setting(entry: Mapping[str, Any]) -> Setting:
+    _only(
+        entry,
+        {"call", "with", "rename", "service", "when", "calls", "reset", "each", "undo", "after_update"},
+        "a setting",
+    )
+    own = {key: entry[key] for key in ("call", "with", "rename", "service", "when") if key in entry}
+    return Setting(
+        calls=tuple(_call(one) for one in entry.get("calls", [own])),
+        reset=_call(entry["reset"]) if "reset" in entry else None,
+        each=entry.get("each", ""),
+        undo=_call(entry["undo"]) if "undo" in entry else None,
+        after_update=entry.get("after_update", False),
+    )
+
+
+def _need(entry: Mapping[str, Any]) -> Need:
+    _only(entry, {"call", "with", "service", "when", "that", "else", "as"}, "a need")
+    call = _call({key: entry[key] for key in ("call", "with", "service") if key in entry}) if "call" in entry else None
+    return Need(
+        call=call,
+        when=entry.get("when", ""),
+        that=entry.get("that", ""),
+        otherwise=entry["else"] if "that" in entry else "",
+        called=entry.get("as", ""),
+    )
+
+
+def _read(entry: Mapping[str, Any]) -> Read:
+    call = _call({key: value for key, value in entry.items() if key not in ("at", "also")})
+    also = tuple((name, _read(one)) for name, one in entry.get("also", {}).items())
+    return Read(call=call, at=entry["at"], also=also)
+
+
+def _tags(resource_type: str, entry: Mapping[str, Any] | None) -> TagCalls | None:
+    """Return how tags are set; a type whose schema has no tags has none, whatever its service does."""
+    if not entry:
+        return None
+    name = entry.get("property", "Tags")
+    if name not in (schema_of(resource_type) or {}).get("properties", {}):
+        return None
+    return TagCalls(property=name, put=_call(entry["put"]), remove=_call(entry["remove"]))
+
+
+def _listed(entry: Any) -> list[Mapping[str, Any]]:
+    if entry is None:
+        return []
+    return entry if isinstance(entry, list) else [entry]  # pyright: ignore[reportUnknownVariableType]
+
+
+def _only(entry: Mapping[str, Any], known: set[str], what: str) -> None:
+    unknown = set(entry) - known
+    if unknown:
+        raise TableError(f"{what}: no such key: {', '.join(sorted(unknown))}")

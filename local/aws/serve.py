@@ -1,0 +1,73 @@
+"""The verb `serve`: runs the server until it is asked to stop."""
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from local.aws.server import DEFAULT_ACCOUNT, DEFAULT_REGION
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serve`."""
+    parser.add_argument("--port", type=int, default=0, help="0 (default): any free one")
+    parser.add_argument("--account", default=DEFAULT_ACCOUNT)
+    parser.add_argument("--region", default=DEFAULT_REGION)
+    parser.add_argument("--ready-file", type=Path, help="written as JSON (endpoint, pid) when the server answers")
+    parser.add_argument("--until-input-ends", action="store_true", help="stop too when standard input ends")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve as the options `arguments` say, without the word `serve`; return the exit status."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    return run(parser.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until a signal, or the end of standard input, ends it; return the exit status."""
+    from local.aws.server import LocalServer
+
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: stop.set())
+    server = LocalServer(port=options.port, account=options.account, region=options.region)
+    server.start()
+    print("# an emulation of AWS on this machine; nothing below reaches AWS")
+    for name, value in server.environment.items():
+        print(f"export {name}={value}")
+    sys.stdout.flush()
+    if options.ready_file:
+        _write_ready_file(options.ready_file, {"endpoint": server.endpoint, "pid": os.getpid(), **_who(options)})
+    if options.until_input_ends:
+        Thread(target=_await_end_of_input, args=(stop,), daemon=True).start()
+    stop.wait()
+    server.stop()
+    if options.ready_file:
+        options.ready_file.unlink(missing_ok=True)
+    return 0
+
+
+def _await_end_of_input(stop: Event) -> None:
+    """Whoever started the server holds the other end: it ends however they do."""
+    while sys.stdin.read(1):
+        pass
+    stop.set()
+
+
+def _who(options: argparse.Namespace) -> dict[str, str]:
+    return {"account": options.account, "region": options.region}
+
+
+def _write_ready_file(path: Path, content: dict[str, Any]) -> None:
+    """Write and rename, so that nobody reads half of it."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(json.dumps(content), encoding="utf-8")
+    partial.replace(path)

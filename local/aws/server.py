@@ -1,0 +1,114 @@
+"""The server: moto's services and our CloudFormation on one loopback port, in this process."""
+
+import os
+from functools import partial
+from threading import Thread
+from typing import Any
+
+from werkzeug.serving import BaseWSGIServer, make_server
+
+DEFAULT_ACCOUNT = "123456789012"
+DEFAULT_REGION = "us-west-2"
+HOST = "localhost"
+"""By name: the CDK CLI uses path-style S3 URLs only for endpoints called `localhost`."""
+
+
+class LocalServer:
+    """Serves until stopped. One a process, because moto keeps its state in module globals."""
+
+    def __init__(self, *, port: int = 0, account: str = DEFAULT_ACCOUNT, region: str = DEFAULT_REGION) -> None:
+        """Bind to `port` of the loopback interface (0: any free one); `region` is for unsigned requests only."""
+        prepare(account)
+        from moto.moto_server.werkzeug_app import (
+            DomainDispatcherApplication,
+            MotoRequestHandler,
+            create_backend_app,
+        )
+
+        from local.aws.functions.invocation import Invocation
+        from local.aws.resources.catalog_provider import CatalogProvider
+        from local.aws.router import Router
+        from local.aws.service_lookups import ServiceLookups
+        from local.aws.stacks.engine import CloudFormation
+        from local.aws.stacks.nested import WithNestedStacks
+        from local.aws.steering import Steering
+
+        self.account = account
+        self.region = region
+        self._server: BaseWSGIServer = make_server(
+            "127.0.0.1", port, _not_ready, threaded=True, request_handler=_quiet(MotoRequestHandler)
+        )
+        self.port = self._server.server_port
+        self.endpoint = f"http://{HOST}:{self.port}"
+        os.environ["MOTO_PORT"] = str(self.port)
+        provider = CatalogProvider(self.endpoint)
+        engine = CloudFormation(partial(WithNestedStacks, provider), ServiceLookups(self.endpoint), account=account)
+        services = DomainDispatcherApplication(create_backend_app)
+        invocation = Invocation(self.endpoint, account)
+        self._server.app = Router(
+            engine, services, default_region=region, invoke=invocation.invoke, steer=Steering(account).steer
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a client's environment must hold to use this server, for the CDK CLI and any SDK."""
+        return client_environment(self.endpoint, account=self.account, region=self.region)
+
+    def serve_forever(self) -> None:
+        """Serve in this thread until `stop` is called from another one."""
+        self._server.serve_forever(poll_interval=0.1)
+
+    def start(self) -> None:
+        """Serve in a thread of its own."""
+        Thread(target=self.serve_forever, name="local-aws", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop serving and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def client_environment(endpoint: str, *, account: str, region: str) -> dict[str, str]:
+    """Return the variables by which the CDK CLI and the SDKs find the server; the credentials are dummies."""
+    return {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DEFAULT_ACCOUNT": account,
+        "CDK_DEFAULT_REGION": region,
+    }
+
+
+def prepare(account: str) -> None:
+    """Read what every server of an account reads. Again: does nothing new."""
+    os.environ["MOTO_ACCOUNT_ID"] = account
+    # A misspelt AWS managed policy must fail as it would at AWS.
+    os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+    # Only now: moto reads its settings when it is imported.
+    from moto.moto_server import werkzeug_app  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+    from local.aws.resources.moto_fixes import install_moto_fixes
+    from local.aws.resources.spec import type_specs
+
+    install_moto_fixes()
+    type_specs()
+
+
+def _not_ready(_: Any, start_response: Any) -> list[bytes]:
+    start_response("503 Service Unavailable", [])
+    return []
+
+
+def _quiet(handler: type[Any]) -> type[Any]:
+    """Return a request handler that does not write a line for every request."""
+
+    class Quiet(handler):  # pyright: ignore[reportUntypedBaseClass]
+        """moto's handler without its access log."""
+
+        def log_request(self, *_: Any) -> None:
+            """Write nothing."""
+
+    return Quiet

@@ -1,0 +1,61 @@
+"""Deleting many resources: users before what they use, and what must stay stays.
+
+Source: assumption cloudformation-deletes-what-it-can
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from graphlib import TopologicalSorter
+
+from local.aws.resource_provider import ResourceFailed
+from local.aws.stacks.resource_work import ResourceWork
+from local.aws.stacks.stack import StackResource
+
+
+def keep_on_delete(resource: StackResource) -> bool:
+    """Tell whether a resource outlives its stack."""
+    return resource.deletion_policy in ("Retain", "RetainExceptOnCreate")
+
+
+def keep_on_failed_creation(resource: StackResource) -> bool:
+    """Tell whether a resource outlives the rollback of the operation that made it, in the place of no other."""
+    return resource.deletion_policy == "Retain"
+
+
+def keep_on_replacement(resource: StackResource) -> bool:
+    """Tell whether a resource outlives its replacement, and a new copy the rollback of one.
+
+    Source: assumption cloudformation-keeps-the-new-copy-of-a-refused-replacement
+    """
+    return resource.update_replace_policy in ("Retain", "RetainExceptOnCreate")
+
+
+def remove(
+    resources: Collection[StackResource], *, keep: Callable[[StackResource], bool], work: ResourceWork
+) -> list[StackResource]:
+    """Delete `resources` in reverse order of their needs and return those that could not go.
+
+    A failure does not stop the rest, except what the failed one still needs.
+    """
+    failed: list[StackResource] = []
+    blocked: set[str] = set()
+    for resource in reversed(_in_order(resources)):
+        if not resource.physical_id:
+            continue
+        if keep(resource):
+            work.skip_delete(resource)
+        elif resource.logical_id in blocked:
+            failed.append(resource)
+            blocked.update(resource.needs)
+        else:
+            try:
+                work.delete(resource)
+            except ResourceFailed:
+                failed.append(resource)
+                blocked.update(resource.needs)
+    return failed
+
+
+def _in_order(resources: Iterable[StackResource]) -> list[StackResource]:
+    by_name = {resource.logical_id: resource for resource in resources}
+    needs = {name: [need for need in resource.needs if need in by_name] for name, resource in by_name.items()}
+    return [by_name[name] for name in TopologicalSorter(needs).static_order()]

@@ -1,0 +1,59 @@
+"""Moves what does not move by itself in the emulation: training jobs, clusters, and the time that machines wait."""
+
+import json
+from typing import Any
+
+from local.aws.resources.moto_fixes.capacity_reservations import give_capacity_reservation
+from local.aws.resources.moto_fixes.cluster_nodes import steer_nodes
+from local.aws.resources.moto_fixes.endpoint_services import take_endpoint_services
+from local.aws.resources.moto_fixes.sagemaker_cluster_events import tell_cluster_event
+from local.aws.resources.moto_fixes.sagemaker_cluster_operations import tell_cluster_operation
+from local.aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
+from local.aws.resources.moto_fixes.sagemaker_training_jobs import move_training_job, refuse_training_jobs
+from local.aws.resources.moto_fixes.service_quotas import give_quotas
+from local.aws.resources.moto_fixes.state_machine_runs import shorten_waits
+from local.aws.resources.moto_fixes.training_plans import give_training_plan
+from local.aws.resources.services import let_sagemaker_fail_for_what_is_gone
+
+
+class Steering:
+    """Does what tests ask for in one account."""
+
+    def __init__(self, account: str) -> None:
+        """Steer what is in `account`."""
+        self._account = account
+
+    def steer(self, asked: str) -> dict[str, Any]:
+        """Do one request, and return what came of it.
+
+        It is JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
+        """
+        request: dict[str, Any] = json.loads(asked)
+        if "waits" in request:
+            shorten_waits(float(request["waits"]))
+            return {}
+        if "refusals" in request:
+            refuse_training_jobs(request["refusals"])
+            return {}
+        if "endpoints" in request:
+            let_interfaces_linger(request["endpoints"]["interfaces_linger"])
+            let_sagemaker_fail_for_what_is_gone(request["endpoints"]["gone_is_an_error"])
+            return {}
+        if "nodes" in request:
+            return steer_nodes(self._account, request["region"], request["nodes"])
+        if "given" in request:
+            return self._give(request["region"], request["given"])
+        if "operation" in request:
+            return tell_cluster_operation(self._account, request["region"], request["operation"])
+        if "event" in request:
+            return tell_cluster_event(self._account, request["region"], request["event"])
+        return move_training_job(self._account, request["region"], request["job"])
+
+    def _give(self, region: str, given: dict[str, Any]) -> dict[str, Any]:
+        give_quotas(self._account, region, given["quotas"])
+        take_endpoint_services(self._account, region, given["without_endpoints"])
+        for plan in given["training_plans"]:
+            give_training_plan(self._account, region, plan)
+        for reservation in given["capacity_reservations"]:
+            give_capacity_reservation(self._account, region, reservation)
+        return {}

@@ -1,0 +1,31 @@
+"""One thing that is wrong with a template, and the error that carries all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from local.aws.template.values import TemplateError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A mistake found before anything was created."""
+
+    message: str
+    path: str
+    """Where, e.g. `/Resources/Cluster/Properties`."""
+    logical_id: str = ""
+    resource_type: str = ""
+
+    def __str__(self) -> str:
+        of_type = f" ({self.resource_type})" if self.resource_type else ""
+        return f"{self.path}{of_type}: {self.message}"
+
+
+class TemplateRejected(TemplateError):
+    """The template is well-formed, but cannot be deployed; `findings` has every reason."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        """Take one finding or more."""
+        self.findings = tuple(findings)
+        count = f"{len(self.findings)} problem{'s' if len(self.findings) != 1 else ''}"
+        super().__init__("\n".join([f"Template validation error, {count}:", *(f"- {item}" for item in self.findings)]))

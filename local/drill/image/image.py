@@ -1,0 +1,143 @@
+"""Builds node images in layers, and finds those that are built.
+
+Recipes are part of an image's key, so the source of what `base.sh` imitates, the AMI's user, stands here.
+Source: code of awslabs/awsome-distributed-training a9171e6, LifecycleScripts/base-config/lifecycle_script.py, which
+runs utils/gen-keypair-ubuntu.sh and utils/fsx_ubuntu.sh on every node
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.drill.image.aws_cli import fetch_aws_cli
+from local.drill.image.distribution import Distribution, distributions
+from local.drill.image.prerequisites import provide
+
+RECIPE = Path(__file__).parent / "recipe"
+_LAYER = Path(__file__).parent / "layer.sh"
+_AWS_CLI = Path(__file__).with_name("aws_cli.py")
+_BASE = ("base.packages", "base.sh", "last.sh", "aws-cli.txt", "files/base")
+_SLURM = ("slurm.packages", "slurm.sh", "auto_resume.c", "set_no_clock.c", "last.sh", "files/slurm")
+_ALONE = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "bash")
+VARIANTS = ("slurm", "bare")
+
+
+class ImageError(RuntimeError):
+    """An image could not be built; the message has the end of what the build said."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A node image: folders that are laid over one another."""
+
+    variant: str
+    """`slurm`: shaped like the HyperPod Slurm AMI. `bare`: the same without Slurm, MUNGE and MariaDB."""
+    layers: tuple[Path, ...]
+    """Roots, the topmost first."""
+    packages: Path
+    """Folder of the packages (.deb) with which a bare node becomes a Slurm node: what a mirror is to serve."""
+
+
+class Images:
+    """The images below one folder, each built once and kept until its recipe changes."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None] = print) -> None:
+        """Take the folder they are kept in, and what tells people what is going on."""
+        self._folder = folder
+        self._say = say
+
+    def provide(self, variant: str = "slurm", distribution: str = "debian-13") -> Image:
+        """Return the image, built first (about a minute) if it is not there or its recipe has changed.
+
+        Raises `ImageError` when the build fails and `MissingPrerequisite` when the machine lacks what it needs.
+        A build that is killed leaves nothing that is taken for an image.
+        """
+        if variant not in VARIANTS:
+            raise ImageError(f"no image {variant!r}: there are {', '.join(VARIANTS)}")
+        release = distributions()[distribution]
+        base_key, slurm_key = recipe_keys(release)
+        with self._alone():
+            base = self._layer(f"{distribution}-base-{base_key}", lambda out: self._build_base(release, out))
+            slurm = self._layer(f"{distribution}-slurm-{slurm_key}", lambda out: self._build_slurm(base / "root", out))
+        layers = (slurm / "root", base / "root") if variant == "slurm" else (base / "root",)
+        return Image(variant, layers, slurm / "packages")
+
+    def _layer(self, name: str, build: Callable[[Path], None]) -> Path:
+        place = self._folder / name
+        if place.exists():
+            return place
+        draft = self._folder / f".building-{name}"
+        draft.mkdir()
+        began = time.monotonic()
+        self._say(f"building the image layer {name}")
+        build(draft)
+        os.rename(draft, place)
+        self._say(f"built the image layer {name} in {time.monotonic() - began:.0f} s")
+        return place
+
+    def _build_base(self, release: Distribution, out: Path) -> None:
+        provide("mmdebstrap", "unshare", say=self._say)
+        fetch_aws_cli(RECIPE / "aws-cli.txt", out / "further" / "opt" / "aws-cli", release.python)
+        _run_layer("base", out, release.suite, *release.sources)
+
+    def _build_slurm(self, base: Path, out: Path) -> None:
+        provide("unshare", say=self._say)
+        _run_layer("slurm", out, str(base))
+
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        """Let one process build at a time; the next one finds what it built, and clears away what it left half done."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with open(self._folder / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for half in self._folder.glob(".building-*"):
+                shutil.rmtree(half)
+            yield
+
+
+def recipe_keys(release: Distribution) -> tuple[str, str]:
+    """Return the keys of the base layer and of the Slurm layer: another key for every change of what they are made of.
+
+    What the distribution's archive changes is not in them: delete the folder to build anew.
+    """
+    base = _digest(_BASE, [_AWS_CLI.read_text(), *release.sources, platform.machine()])
+    return base, _digest(_SLURM, [base])
+
+
+def _digest(parts: Iterable[str], further: Iterable[str]) -> str:
+    digest = hashlib.sha256(_LAYER.read_bytes())
+    for part in parts:
+        place = RECIPE / part
+        files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+        for path in files:
+            head = f"{path.relative_to(RECIPE)} {path.stat().st_mode & 0o111:o} {path.stat().st_size}\n"
+            digest.update(head.encode() + path.read_bytes())
+    for line in further:
+        digest.update(line.encode() + b"\n")
+    return digest.hexdigest()[:12]
+
+
+def _run_layer(kind: str, out: Path, *arguments: str) -> None:
+    log = out.parent / f"{out.name.removeprefix('.building-')}.log"
+
+    with open(log, "wb") as file:
+        done = subprocess.run(
+            [*_ALONE, str(_LAYER), kind, str(RECIPE), str(out), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise ImageError(f"the image layer was not built, see {log}:\n{tail}")

@@ -1,0 +1,55 @@
+"""The network of one cluster whose nodes are containers: a bridge of the engine's that leads nowhere else."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from ipaddress import IPv4Network
+from pathlib import Path
+
+from local.drill.nodes.docker_engine import Engine
+from local.drill.nodes.node import NodeError
+from local.drill.nodes.processes import Started
+
+
+class DockerNetwork:
+    """See `local.drill.nodes.backend.Network`. Two clusters on one engine need different subnets."""
+
+    def __init__(self, engine: Engine, name: str, subnet: str) -> None:
+        """Take the engine, the network's name there and its addresses; nothing is made yet."""
+        self._engine = engine
+        self.name = name
+        self._network = IPv4Network(subnet)
+        self._started: list[Started] = []
+
+    @property
+    def subnet(self) -> str:
+        """Addresses, e.g. `10.66.0.0/16`."""
+        return str(self._network)
+
+    @property
+    def services_address(self) -> str:
+        """The bridge's own address on the machine."""
+        return str(self._network[1])
+
+    def make(self) -> None:
+        """Make the network. Raises `NodeError`, e.g. where its addresses are taken."""
+        where = [f"--subnet={self.subnet}", f"--gateway={self.services_address}"]
+        self._engine.run("network", "create", "--internal", *where, self.name)
+
+    def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path, cwd: Path | None = None) -> Started:
+        """Start a program of the machine that binds to `services_address`; it is ended with the cluster.
+
+        The address is the machine's where the engine runs on it. Raises `NodeError` where it runs in a virtual
+        machine (Docker Desktop on macOS and Windows): the address is not this machine's there.
+        """
+        if platform.system() != "Linux":
+            raise NodeError("services for nodes need an engine on Linux: this one is in a virtual machine")
+        started = Started(command, log=log, env=env, cwd=cwd)
+        self._started.append(started)
+        return started
+
+    def close(self) -> None:
+        """End what was started. The network itself is removed with the cluster's containers."""
+        for started in self._started:
+            started.kill()

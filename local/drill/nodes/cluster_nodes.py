@@ -1,0 +1,85 @@
+"""What every back end does the same: makes a cluster's nodes side by side, and closes with its context."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
+
+from local.drill.nodes.backend import NodePlan
+from local.drill.nodes.node import NodeError
+
+
+class Creatable(Protocol):
+    """A node that is not made yet."""
+
+    def create(self) -> None:
+        """Make and boot it."""
+        ...
+
+
+Made = TypeVar("Made", bound=Creatable)
+
+
+class ClusterNodes(ABC, Generic[Made]):
+    """The nodes of one cluster, in a folder of their own."""
+
+    at_once: ClassVar[int]
+    """Nodes that boot side by side."""
+
+    def __init__(self, folder: Path, subnet: str) -> None:
+        """Take the cluster's folder and the addresses that its nodes may have."""
+        self._folder = folder
+        self._subnet = subnet
+
+    @property
+    def folder(self) -> Path:
+        """A folder of the machine that lives as long as the cluster."""
+        return self._folder
+
+    def create(
+        self,
+        name: str,
+        address: str,
+        *,
+        shared: Mapping[str, Path] | None = None,
+        tmpfs: Mapping[str, str] | None = None,
+    ) -> Made:
+        """Make and boot one node."""
+        return self.create_all([NodePlan(name, address, shared or {}, tmpfs or {})])[0]
+
+    def create_all(self, plans: Sequence[NodePlan]) -> list[Made]:
+        """Make and boot nodes side by side; return them in the order of `plans`."""
+        nodes = [self._checked(plan) for plan in plans]
+        with ThreadPoolExecutor(self.at_once) as pool:
+            list(pool.map(_create, nodes))
+        return nodes
+
+    @abstractmethod
+    def close(self) -> None:
+        """Destroy all nodes and the network, and remove everything that was made for them."""
+
+    @abstractmethod
+    def _node(self, plan: NodePlan) -> Made:
+        """Return the node of `plan`, not made yet. Raises `NodeError` when there is one of its name."""
+
+    def _checked(self, plan: NodePlan) -> Made:
+        if IPv4Address(plan.address) not in IPv4Network(self._subnet):
+            raise NodeError(f"{plan.name}: {plan.address} is not in the cluster's {self._subnet}")
+        return self._node(plan)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _create(node: Creatable) -> None:
+    node.create()

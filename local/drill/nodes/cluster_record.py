@@ -1,0 +1,78 @@
+"""What is on disk about a running cluster, so that a later drill can clear away one whose drill was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from local.drill.nodes.control_groups import ControlGroups, remove_empty_top
+from local.drill.nodes.processes import start_time
+
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+"""How the kernel writes blanks in paths of mounts."""
+_RECORD = "cluster.json"
+
+
+@dataclass(frozen=True)
+class ClusterRecord:
+    """What is known of a cluster."""
+
+    name: str
+    engine: str
+    """`docker` or `podman`; empty when its nodes are on plain Linux."""
+    owner: int
+    """The process that made it."""
+    started: int | None
+    """When that process was started: another process may have its number later."""
+
+    def is_owned(self) -> bool:
+        """Return whether the process that made it lives."""
+        return self.started is not None and start_time(self.owner) == self.started
+
+
+def new_cluster(work: Path, engine: str = "") -> tuple[str, Path]:
+    """Make a folder for a new cluster, with its record in it from the first moment; return its name and folder."""
+    clusters = work / "clusters"
+    clusters.mkdir(parents=True, exist_ok=True)
+    name = secrets.token_hex(4)
+    draft = clusters / f".{name}"
+    draft.mkdir()
+    record = ClusterRecord(name, engine, os.getpid(), start_time(os.getpid()))
+    (draft / _RECORD).write_text(json.dumps(asdict(record)))
+    os.rename(draft, clusters / name)
+    return name, clusters / name
+
+
+def clear(name: str, folder: Path) -> None:
+    """Kill every process of the cluster, and remove its groups, mounts and folder.
+
+    Its processes are those in its control groups, which are named after it and which nothing else is in; its mounts
+    are those below its folder. Network namespaces and cables go with them.
+    """
+    groups = ControlGroups(name)
+    groups.kill()
+    groups.remove()
+    remove_empty_top()
+    unmount_below(folder)
+    shutil.rmtree(folder)
+
+
+def records(work: Path) -> list[tuple[ClusterRecord, Path]]:
+    """Return what is on disk about clusters below `work`, each with its folder."""
+    found = sorted((work / "clusters").glob(f"*/{_RECORD}"))
+    return [(ClusterRecord(**json.loads(place.read_text())), place.parent) for place in found]
+
+
+def unmount_below(folder: Path) -> None:
+    """Unmount everything that is mounted at or below `folder`, the latest first."""
+    places = [line.split()[4] for line in Path("/proc/self/mountinfo").read_bytes().splitlines()]
+    for place in reversed(places):
+        path = os.fsdecode(_ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), place))
+        if Path(path).is_relative_to(folder.resolve()):
+            subprocess.run(["umount", "--lazy", path], check=False)

@@ -1,0 +1,62 @@
+"""Nodes that are containers of Docker or Podman: what a laptop has. Slower than plain Linux, and needs an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from local.drill.network.docker_network import DockerNetwork
+from local.drill.nodes.backend import NodePlan
+from local.drill.nodes.cluster_nodes import ClusterNodes
+from local.drill.nodes.cluster_record import clear, new_cluster
+from local.drill.nodes.docker_engine import Engine, clear_containers, cluster_name
+from local.drill.nodes.docker_node import DockerNode
+from local.drill.nodes.node import NodeError
+from local.drill.nodes.sweep import sweep
+
+
+class DockerBackend(ClusterNodes[DockerNode]):
+    """One cluster's nodes (see `local.drill.nodes.backend.Backend`). What killed drills left is cleared away."""
+
+    at_once = 4
+
+    def __init__(
+        self,
+        engine: Engine,
+        image: str,
+        work: Path,
+        *,
+        subnet: str = "10.66.0.0/16",
+        say: Callable[[str], None] = print,
+    ) -> None:
+        """Take the engine and the name of a node image it has; make the cluster's folder and network."""
+        sweep(work, say)
+        self._engine = engine
+        self._image = image
+        self._cluster, folder = new_cluster(work, engine.name)
+        super().__init__(folder, subnet)
+        self._network = DockerNetwork(engine, cluster_name(self._cluster), subnet)
+        try:
+            self._network.make()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def network(self) -> DockerNetwork:
+        """The cluster's network."""
+        return self._network
+
+    def close(self) -> None:
+        """Destroy all nodes and the network, and remove everything that was made for them."""
+        if self._folder.exists():
+            self._network.close()
+            clear_containers(self._engine, self._cluster)
+            clear(self._cluster, self._folder)
+
+    def _node(self, plan: NodePlan) -> DockerNode:
+        container = f"{cluster_name(self._cluster)}-{plan.name}"
+        if self._engine.run("ps", "--all", "--quiet", f"--filter=name=^{container}$").stdout.strip():
+            raise NodeError(f"there is a node {plan.name} already")
+        network = self._network
+        return DockerNode(plan, self._engine, self._image, container, network.name, network.services_address)

@@ -1,0 +1,137 @@
+"""Docker's command line, or Podman's, which is the same but for what is told here."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.drill.nodes.node import Done, NodeError
+
+_SYS_RESOURCE = 24
+"""Number of the capability CAP_SYS_RESOURCE, see capabilities(7)."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine that answers."""
+
+    program: tuple[str, ...]
+    """How it is called, e.g. `("docker",)`."""
+    name: str
+    """`docker` or `podman`."""
+    legacy_groups: bool
+    """Whether it runs on cgroup v1, alone or beside v2."""
+    may_raise_limits: bool
+    """Whether it may give containers more resources than it has itself: not inside some sandboxes."""
+
+    def run(
+        self,
+        *arguments: str,
+        input: str | None = None,
+        env: Mapping[str, str] | None = None,
+        check: bool = True,
+        timeout: float = 120,
+    ) -> Done:
+        """Run one of its commands to the end. Raises `NodeError` when it fails, unless not `check`."""
+        try:
+            done = subprocess.run(
+                [*self.program, *arguments],
+                input=input,
+                stdin=subprocess.DEVNULL if input is None else None,
+                capture_output=True,
+                env=env,
+                timeout=timeout,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise NodeError(f"`{self.name} {' '.join(arguments)}` did not end in {timeout:g} s") from error
+        if check and done.returncode:
+            raise NodeError(f"`{self.name} {' '.join(arguments)}` ended with {done.returncode}: {done.stderr.strip()}")
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def container_options(self) -> list[str]:
+        """Return how a container becomes a node: systemd's control groups, and a root's capabilities but for some.
+
+        Not `--privileged`: that would give it the machine's disks. Run with Podman 4.3 and runc on cgroup v1; with
+        cgroup v2 alone it was not run.
+        """
+        options = ["--cap-add=ALL"]
+        kept_away = ["SYS_TIME", "SYS_MODULE", "SYS_RAWIO", *([] if self.may_raise_limits else ["SYS_RESOURCE"])]
+        options += [f"--cap-drop={capability}" for capability in kept_away]
+        options += ["--security-opt=seccomp=unconfined", "--security-opt=apparmor=unconfined"]
+        if not self.may_raise_limits:
+            options += ["--ulimit=nofile=20000:20000", "--ulimit=nproc=16384:16384"]
+        if not self.legacy_groups:
+            return [*options, "--cgroupns=private"]
+        # first.sh puts them in place. With a name space of its own, systemd would find the machine's root of its
+        # hierarchy there, as would every node.
+        return [*options, "--cgroupns=host", "--volume=/sys/fs/cgroup:/control-groups:rw"]
+
+    def init_arguments(self) -> list[str]:
+        """Return what the node's systemd is told (see `UnshareNode`)."""
+        legacy = ["SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1", "systemd.unified_cgroup_hierarchy=0"]
+        return legacy if self.legacy_groups else []
+
+
+def clear_containers(engine: Engine, cluster: str) -> None:
+    """Remove the cluster's containers and its network, whichever there are."""
+    listed = engine.run("ps", "--all", "--quiet", f"--filter=name=^{cluster_name(cluster)}-")
+    if containers := listed.stdout.split():
+        engine.run("rm", "--force", "--volumes", *containers)
+    networks = engine.run("network", "ls", "--format={{.Name}}").stdout.split()
+    if cluster_name(cluster) in networks:
+        engine.run("network", "rm", cluster_name(cluster))
+
+
+def cluster_name(cluster: str) -> str:
+    """Return what the engine calls a cluster's network; its containers have a dash and the node's name behind it."""
+    return f"llm-fleet-drill-{cluster}"
+
+
+def find_engine(names: Sequence[str] = ("docker", "podman")) -> Engine | None:
+    """Return the first engine of `names` that answers; `None` when none does."""
+    for name in names:
+        if shutil.which(name) and (told := _ask(name)) is not None:
+            return _engine(name, told)
+    return None
+
+
+def _engine(name: str, told: Mapping[str, Any]) -> Engine:
+    version = str(told["CgroupVersion"] if name == "docker" else told["host"]["cgroupVersion"]).removeprefix("v")
+    legacy = version == "1"
+    if name == "docker":
+        return Engine((name,), name, legacy, _may_raise_limits())
+    # Its warnings would be taken for those of commands. crun, its default, refuses the hybrid of v1 and v2.
+    options = ["--log-level=error", *(["--runtime=runc"] if legacy else [])]
+    program = (name, *options)
+    return Engine(program, name, legacy, _may_raise_limits())
+
+
+def _ask(name: str) -> Mapping[str, Any] | None:
+    try:
+        done = subprocess.run(
+            [name, "info", "--format={{json .}}"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode:
+        return None
+    told: dict[str, Any] = json.loads(done.stdout)
+    # Docker's client answers without its engine: then with what went wrong, and exit code 0 in some versions.
+    return None if told.get("ServerErrors") else told
+
+
+def _may_raise_limits(status: Path = Path("/proc/self/status")) -> bool:
+    """Whether this process could, and so an engine beside it. Of an engine in a machine of its own it says nothing."""
+    if platform.system() != "Linux":
+        return True
+    line = next(line for line in status.read_text().splitlines() if line.startswith("CapBnd:"))
+    return bool(int(line.split()[1], 16) >> _SYS_RESOURCE & 1)

@@ -1,0 +1,146 @@
+"""HyperPod's recovery of nodes: it answers what is asked for in Slurm, and replaces a machine that was lost.
+
+Imitated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
+`Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced by
+itself (NodeRecovery=Automatic). Not imitated: how long that takes (20 to 30 minutes), and that a replacement that fails
+is not tried again. A lost machine is replaced a little after Slurm called it down, so that what Slurm does about the
+loss is seen first: its job goes on a spare.
+"""
+
+import threading
+import time
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Protocol
+
+from local.drill.nodes.node import CommandError, Node
+from local.drill.slurm import NotInTime, Slurm
+
+REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
+_PAUSE = 0.5
+_PATIENCE = 20.0
+"""Seconds between a node's being down and its replacement."""
+_HEALING = 180.0
+"""Seconds that the replacement of lost nodes may take after a scenario has failed."""
+
+
+class Recoverable(Protocol):
+    """A cluster whose nodes can be replaced and rebooted by name."""
+
+    @property
+    def slurm(self) -> Slurm:
+        """Slurm, asked on the controller."""
+        ...
+
+    @property
+    def host_names(self) -> dict[str, str]:
+        """The nodes' names by host name."""
+        ...
+
+    def node(self, name: str) -> Node:
+        """Return a node by its name."""
+        ...
+
+    def replace(self, name: str) -> None:
+        """Replace a node; return once its script has ended with 0."""
+        ...
+
+    def reboot(self, name: str) -> None:
+        """Reboot a node."""
+        ...
+
+    def resume(self, name: str) -> None:
+        """Give a node back to Slurm once it has registered."""
+        ...
+
+
+class Recovery(AbstractContextManager["Recovery"]):
+    """The watcher, in a thread of its own for as long as its context lasts.
+
+    Source: assumption hyperpod-recovery-by-slurm-reason
+    """
+
+    def __init__(self, cluster: Recoverable) -> None:
+        """Watch `cluster`."""
+        self._cluster = cluster
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="recovery", daemon=True)
+        self.error: BaseException | None = None
+        """What ended the watcher before its time."""
+        self._looks = 0
+        self._down_since: dict[str, float] = {}
+        self.healed: list[str] = []
+        """Names of the nodes that it gave back, in order."""
+
+    def wait_for(self, name: str, *, seconds: float) -> None:
+        """Wait until the node was healed by the watcher. Raises what ended the watcher, or `NotInTime`."""
+        deadline = time.monotonic() + seconds
+        while name not in self.healed:
+            if self.error is not None:
+                raise self.error
+            if time.monotonic() > deadline:
+                raise NotInTime(f"{name} was not healed within {seconds:g} s")
+            time.sleep(_PAUSE / 5)
+
+    def looks(self, times: int) -> None:
+        """Wait until the watcher has looked `times` more often. Raises what ended it."""
+        wanted = self._looks + times
+        while self._looks < wanted:
+            if self.error is not None:
+                raise self.error
+            time.sleep(_PAUSE / 5)
+
+    def __enter__(self) -> "Recovery":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._heal_what_was_lost()
+        self._end.set()
+        self._thread.join()
+        if self.error is not None and error is None:
+            raise self.error
+
+    def _heal_what_was_lost(self) -> None:
+        """Let the watcher replace the nodes that a failed scenario lost, so that the scenarios after it do not fail."""
+        deadline = time.monotonic() + _HEALING
+        while self.error is None and time.monotonic() < deadline:
+            names = self._cluster.host_names.values()
+            if all(self._cluster.node(name).running for name in names) and not self._down_since:
+                return
+            time.sleep(_PAUSE)
+
+    def _watch(self) -> None:
+        try:
+            while not self._end.wait(_PAUSE):
+                self._look()
+                self._looks += 1
+        except BaseException as error:
+            self.error = error
+
+    def _look(self) -> None:
+        slurm = self._cluster.slurm
+        try:
+            states, reasons = slurm.states(), slurm.reasons()
+        except CommandError:
+            return  # the controller is away: there is nobody to ask
+        for host, name in self._cluster.host_names.items():
+            if reasons.get(host) == REBOOT:
+                self._cluster.reboot(name)
+                self._give_back(name)
+            elif reasons.get(host) == REPLACE or self._is_lost(name, states.get(host, "")):
+                self._cluster.replace(name)
+                self._give_back(name)
+
+    def _give_back(self, name: str) -> None:
+        self._cluster.resume(name)
+        self.healed.append(name)
+
+    def _is_lost(self, name: str, state: str) -> bool:
+        if not state.startswith("down") or self._cluster.node(name).running:
+            self._down_since.pop(name, None)
+            return False
+        return time.monotonic() - self._down_since.setdefault(name, time.monotonic()) > _PATIENCE

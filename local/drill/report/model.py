@@ -1,0 +1,165 @@
+"""What a report is made of: one run of the drill, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, cast
+
+from local.drill.training.outcome import Training
+
+ENVIRONMENT = "training_environment"
+"""The step that makes what jobs run in."""
+
+
+@dataclass(frozen=True)
+class StepRun:
+    """One step in one start of a node. Times are seconds since 1970, `None` when it never began."""
+
+    name: str
+    summary: str
+    state: str
+    """`done`, `failed`, `not_reached` or `skipped`."""
+    started: float | None
+    ended: float | None
+    seconds: Mapping[str, float]
+    """Of `apply` and `verify`."""
+    changes: tuple[str, ...]
+    attempts: int
+    code: str | None
+    cause: str | None
+    remedy: str | None
+
+
+@dataclass(frozen=True)
+class ScriptRun:
+    """One start of a node: its script, from the platform's call to its exit."""
+
+    node: str
+    role: str
+    started: float
+    ended: float
+    exit_code: int
+    code: str
+    """`OK`, or the failure's stable code; `none` when the node left no report."""
+    cause: str | None
+    remedy: str | None
+    steps: tuple[StepRun, ...]
+    slowest_path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StandInUse:
+    """A stand-in that was asked at least once."""
+
+    name: str
+    plays: str
+    refuses: str
+    cannot: str
+    calls: int
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The making of the environment: one node builds it, the others find it whole."""
+
+    builder: str
+    seconds: float
+    """Of the step on the node that built it, fetching included."""
+    waited: int
+    """Other nodes that found it whole once it was built, and verified it."""
+    verify_seconds: float
+    """The longest that one of all took to verify it."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing of the run's story."""
+
+    at: float
+    node: str
+    what: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the drill."""
+
+    title: str
+    verdict: str
+    """`healthy`, or what is wrong in one line."""
+    machine: str
+    content_hash: str
+    proof: tuple[str, ...]
+    profile: Mapping[str, str]
+    """Slurm's settings that differ from production."""
+    started: float
+    events: tuple[Event, ...]
+    scripts: tuple[ScriptRun, ...]
+    stand_ins: tuple[StandInUse, ...]
+    timings: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What was measured, in seconds, by what it is."""
+    environment: Environment | None = None
+    """How what jobs run in came to be; `None` where the fleet has none."""
+    training: Training | None = None
+    """What was trained; `None` where nothing was."""
+
+
+def read_script_run(
+    report: Mapping[str, Any] | None, *, node: str, role: str, started: float, ended: float, exit_code: int
+) -> ScriptRun:
+    """Return one start of a node from the report that it left; `None` when it left none."""
+    told = report or {}
+    begun = _time(told.get("started"), started)
+    return ScriptRun(
+        node=node,
+        role=role,
+        started=started,
+        ended=ended,
+        exit_code=exit_code,
+        code=str(told.get("code", "none")),
+        cause=told.get("cause"),
+        remedy=told.get("remedy"),
+        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", told.get("steps") or [])),
+        slowest_path=tuple(told.get("slowest_path") or ()),
+    )
+
+
+def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:
+    """Return how the environment came to be in the first starts of nodes; `None` where none was built."""
+    firsts = {run.node: run for run in reversed(list(scripts))}
+    steps = {name: step for name, run in firsts.items() for step in run.steps if step.name == ENVIRONMENT}
+    built = [name for name, step in steps.items() if step.changes and step.state == "done"]
+    if len(built) != 1:
+        return None
+    made = steps[built[0]]
+    return Environment(
+        builder=built[0],
+        seconds=(made.ended or 0.0) - (made.started or 0.0),
+        waited=len(steps) - 1,
+        verify_seconds=max(step.seconds.get("verify", 0.0) for step in steps.values()),
+    )
+
+
+def _step(told: Mapping[str, Any], begun: float) -> StepRun:
+    started, ended = told.get("started"), told.get("ended")
+    return StepRun(
+        name=str(told["name"]),
+        summary=str(told.get("summary") or told["name"]),
+        state=str(told["state"]),
+        started=None if started is None else begun + float(started),
+        ended=None if ended is None else begun + float(ended),
+        seconds=dict(told.get("seconds") or {}),
+        changes=tuple(told.get("changes") or ()),
+        attempts=int(told.get("attempts") or 0),
+        code=told.get("code"),
+        cause=told.get("cause"),
+        remedy=told.get("remedy"),
+    )
+
+
+def _time(stamp: object, otherwise: float) -> float:
+    """Return the ISO time `stamp` in seconds since 1970."""
+    return datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else otherwise

@@ -1,0 +1,35 @@
+"""The report in a few lines for the terminal."""
+
+from __future__ import annotations
+
+from local.drill.report.model import Run
+from local.drill.report.page import acts
+from local.drill.report.training import lines as training_lines
+from local.drill.report.training import of_environment
+
+
+def summary(run: Run) -> list[str]:
+    """Return the lines."""
+    lines = [f"{run.title}: {run.verdict}"]
+    lines += [f"  {value:6.1f} s  {what}" for what, value in run.timings.items()]
+    if run.environment:
+        lines.append("  {:>8}  {}".format(*of_environment(run.environment)))
+    if run.training:
+        lines += [f"  {line}" for line in training_lines(run.training)]
+    for title, scripts in acts(run):
+        slowest = max(scripts, key=lambda script: script.ended)
+        path = " > ".join(slowest.slowest_path)
+        lines.append(f"  scripts on {title}; slowest: {slowest.node}{f': {path}' if path else ''}")
+    for script in run.scripts:
+        lines += [
+            f"  {script.node}: {step.code} in {step.name}: {step.cause}\n    what to do: {step.remedy}"
+            for step in script.steps
+            if step.code
+        ]
+        if script.exit_code and not any(step.code for step in script.steps):
+            lines.append(f"  {script.node}: {script.code} {script.cause or 'no report'}")
+    if run.stand_ins:
+        used = ", ".join(f"{use.name} ({use.calls})" for use in run.stand_ins)
+        lines.append(f"  played by a stand-in (calls): {used}")
+    lines += [f"  {line}" for line in run.proof]
+    return lines

@@ -1,0 +1,69 @@
+"""What the report tells of training: for the page, and in lines for the terminal."""
+
+from __future__ import annotations
+
+from html import escape
+
+from local.drill.report.curves import curves
+from local.drill.report.model import Environment
+from local.drill.training.outcome import Trained, Training
+
+
+def section(training: Training) -> str:
+    """Return the page's part."""
+    rows = "".join(
+        f'<tr><td>{escape(run.name)}</td><td class="number">{len(run.rows)}</td><td class="number">{run.restarts}</td>'
+        f'<td class="number">{run.rows[-1].loss:.6f}</td><td class="number">{run.checkpoint_share:.1%}</td>'
+        f"<td><code>{escape(run.parameters_sha256)}</code></td></tr>"
+        for run in (training.undisturbed, training.disturbed)
+    )
+    good = training.is_same and training.is_same_curve
+    numbers = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in _numbers(training))
+    return (
+        f'<h2>Training, and the loss of a node</h2><div class="numbers">{numbers}</div>{curves(training)}'
+        '<p class="legend"><i style="background: var(--same)"></i>undisturbed<i style="background: var(--path)"></i>'
+        "with the loss of a node; rings are steps that were taken again</p><table><tr><th></th><th>steps taken</th>"
+        "<th>restarts</th><th>last loss</th><th>checkpoints</th><th>SHA-256 of all parameters at the end</th></tr>"
+        f'{rows}</table><p class="verdict{"" if good else " wrong"}">{escape(_verdict(training))}</p>'
+    )
+
+
+def of_environment(environment: Environment) -> tuple[str, str]:
+    """Return the seconds that its making took, and in words what that is."""
+    return (
+        f"{environment.seconds:.1f} s",
+        f"to build the environment of jobs, once, on {environment.builder}; {environment.waited} other nodes found it "
+        f"whole, and each verified it in at most {environment.verify_seconds:.2f} s",
+    )
+
+
+def lines(training: Training) -> list[str]:
+    """Return the same as `section` in lines."""
+    told = [f"{value:>8}  {what}" for value, what in _numbers(training)]
+    told += [_line(run) for run in (training.undisturbed, training.disturbed)]
+    return [*told, _verdict(training)]
+
+
+def _numbers(training: Training) -> list[tuple[str, str]]:
+    return [
+        (f"{training.seconds_to_first_step:.1f} s", "from the loss of a node to the first step after it"),
+        (str(training.steps_lost), "steps were lost with it and taken again"),
+        (f"{training.undisturbed.checkpoint_share:.1%}", "of the time of steps went into checkpoints"),
+    ]
+
+
+def _line(run: Trained) -> str:
+    first, last = run.rows[0], run.rows[-1]
+    again = f", {run.restarts} restart" if run.restarts else ""
+    return (
+        f"{run.name}: loss {first.loss:.4f} to {last.loss:.4f} in {last.step} steps{again}; "
+        f"parameters {run.parameters_sha256}"
+    )
+
+
+def _verdict(training: Training) -> str:
+    if training.is_same and training.is_same_curve:
+        return "Both ended with the same parameters, bit by bit, and each step had the same loss."
+    if training.is_same:
+        return "Both ended with the same parameters, but steps had another loss: that is not to be."
+    return "They ended with other parameters: what was trained depends on the loss of a node."

@@ -1,0 +1,113 @@
+"""Jobs train by the batch files as they are published, lose nodes, and end as if nothing had been; then hand over.
+
+What they do without HyperPod's recovery is in `test_parallelcluster.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from llm_fleet.rules.problem import FleetError
+from local.drill.cluster import DrillCluster
+from local.drill.platforms.recovery import Recovery
+from local.drill.report.model import environment_of
+from local.drill.scenarios.trains import Trains
+from local.drill.stand_ins.stand_in import calls
+from local.drill.training.half_written import stop_while_writing
+from local.drill.training.handing_over import compile_ahead, convert_and_export, load_in_transformers
+from local.drill.training.run_on_cluster import JobFailed, RunOnCluster
+from local.drill.training.story import finish, start
+from local.drill.until import until
+
+SECONDS_TO_FIRST_STEP = 60
+"""From the loss of a node to the first step after it, with the drill's timeouts."""
+
+
+pytestmark = pytest.mark.usefixtures("cluster")
+"""Each scenario leaves all workers idle."""
+
+
+def test_the_environment_is_built_once_and_verified_by_all(cluster: DrillCluster):
+    made = environment_of(cluster.script_runs)
+    assert made is not None, "none of the workers has built it, or more than one"
+    print(f"environment built in {made.seconds:.1f} s")
+    assert made.waited == len(cluster.workers) - 1
+    assert made.verify_seconds < made.seconds / 4
+
+
+def test_a_worker_is_lost_and_the_run_ends_with_the_same_parameters(trains: Trains):
+    """The job goes back into the queue by itself, the spare takes the lost node's place, and steps are taken again."""
+    told = trains.told
+    print(f"first step {told.seconds_to_first_step:.1f} s after the loss, {told.steps_lost} steps lost")
+    assert told.is_same
+    assert (told.undisturbed.restarts, told.disturbed.restarts) == (0, 1)
+    assert told.seconds_to_first_step < SECONDS_TO_FIRST_STEP
+    assert told.steps_lost <= trains.run.checkpoint.every
+    first, second = told.nodes
+    lost = trains.cluster.instance(told.lost_node).host_name
+    assert lost in first
+    assert lost not in second
+    assert len(second) == len(first) == trains.run.plan.nodes
+    asked = [call for call in calls(trains.cluster.shared) if call.name == "srun --auto-resume"]
+    assert {call.arguments for call in asked} == {("--auto-resume=1",)}
+
+
+def test_a_node_dies_while_it_writes_and_a_checkpoint_is_cut_off(trains: Trains):
+    """The writer dies within a checkpoint, and the last whole one is cut off: the run goes on from the one before."""
+    cluster, run = trains.cluster, trains.again("cut-off", every=5)
+    with Recovery(cluster) as recovery:
+        first = start(cluster, run)
+        writer = cluster.host_names[first.nodes[0]]
+        checkpoints = f"{run.run.plan.folder}/checkpoints"
+        until("it trains", lambda: run.rows, seconds=120)
+        at, begun = stop_while_writing(cluster.node(writer), checkpoints, range(15, 35, 5))
+        cluster.lose(writer)
+        assert "checkpoint.json" not in begun
+        weights = next((run.folder / "checkpoints" / f"step_{at - 5:08d}").glob("model-*.safetensors"))
+        os.truncate(weights, weights.stat().st_size // 2)
+        finish(cluster, run)
+        recovery.wait_for(writer, seconds=120)
+    log = run.log("train")
+    assert f"step_{at - 5:08d} is passed over" in log
+    assert f"goes on from step {at - 10} (" in log
+    assert f".step_{at:08d}." in log, "what the dead node had begun was not removed"
+    trains.assert_same(run)
+    assert {path.name for path in (run.folder / "checkpoints").iterdir() if path.name.startswith("step_")} == {
+        f"step_{step:08d}" for step in (30, 35, 40)
+    }
+
+
+def test_more_nodes_than_the_partition_has_are_refused_before_anything_is_submitted(trains: Trains):
+    run = trains.undisturbed
+    run = RunOnCluster(trains.cluster, replace(run.run, name="too-many", nodes=4, folder=None))
+    with pytest.raises(FleetError, match=r"nothing was submitted: .*Requested node configuration is not available"):
+        run.submit("train")
+
+
+def test_checkpoints_that_cannot_be_written_end_the_job_for_good(trains: Trains):
+    run = trains.again("read-only", every=5)
+    run.as_user(f"mkdir -p {run.run.plan.folder}/checkpoints; chmod 555 {run.run.plan.folder}/checkpoints")
+    run.submit("train")
+    with pytest.raises(JobFailed, match="ended as FAILED"):
+        run.wait("train", seconds=60)
+    assert "not started again, since that would not mend it" in run.log("train")
+    assert run.rows == []
+
+
+def test_the_trained_model_is_handed_over(trains: Trains):
+    """Compiled ahead and exported with recorders in place of the vendor's programs; all else is real."""
+    run = trains.undisturbed
+    assert "4 steps were taken to compile" in compile_ahead(run)
+    assert "the service will take it: `model: s3://drill-models/tiny`" in convert_and_export(trains.cluster, run)
+    assert "parameters are those that the training has told" in run.log("convert")
+    name, parameters, loss = load_in_transformers(run)
+    assert (name, parameters) == ("LlamaForCausalLM", 656_000)
+    assert loss < 6.9, "a model that has learnt nothing has 6.93"
+    cluster = trains.cluster
+    held = cluster.aws.client("s3").list_objects_v2(Bucket="drill-models", Prefix="tiny/")["Contents"]
+    assert {"tiny/llm-fleet-model.json", "tiny/model.pt", "tiny/tokenizer.json"} <= {one["Key"] for one in held}
+    asked = {call.name for call in calls(cluster.shared)}
+    assert {"neuron_parallel_compile", "optimum-cli"} <= asked

@@ -1,0 +1,51 @@
+"""`make drill`: a cluster is brought up, trains a model, loses a node meanwhile, heals, and tells how it went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from llm_fleet.jobs.training_run import TrainingRun
+from local.drill.cluster import DrillCluster
+from local.drill.live import LiveView
+from local.drill.nodes.node import NodeError
+from local.drill.parallelcluster.show import show as show_parallelcluster
+from local.drill.report.collect import collect, write
+from local.drill.report.text import summary
+from local.drill.session import first_kind, open_cluster
+from local.drill.training.outcome import Training
+from local.drill.training.story import lose_a_worker, run_of, train_and_lose_a_worker
+
+
+def show(fleet_file: Path, *, workers: int | None, backend: str, console: Console) -> int:
+    """Tell the story with a cluster of its own; return the exit code. One of ParallelCluster has a story of its own."""
+    if first_kind(fleet_file) == "parallelcluster":
+        return show_parallelcluster(fleet_file, backend=backend, console=console)
+    view, trains = LiveView(console), run_of(fleet_file)
+    with view, open_cluster(fleet_file, workers=workers, backend=backend, listener=view.hear) as cluster:
+        view.watch(cluster)
+        verdict, training = _tell(cluster, trains)
+        run = collect(cluster, title=f"Drill of {fleet_file.name}", verdict=verdict, training=training)
+        page = write(run, cluster.journal.folder)
+    console.rule("how it went", align="left")
+    for line in summary(run):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"\nreport: {page}", markup=False, highlight=False, soft_wrap=True)
+    return 0 if verdict == "healthy" else 1
+
+
+def _tell(cluster: DrillCluster, trains: tuple[TrainingRun, Path] | None) -> tuple[str, Training | None]:
+    """Tell the story; return how it ended, and what was trained."""
+    training: Training | None = None
+    try:
+        cluster.boot()
+        cluster.bring_up()
+        if trains is None:
+            lose_a_worker(cluster)
+        else:
+            training = train_and_lose_a_worker(cluster, *trains)
+        cluster.srun_over_all()
+    except (AssertionError, NodeError) as error:
+        return str(error), training
+    return "healthy", training

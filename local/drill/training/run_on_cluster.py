@@ -1,0 +1,131 @@
+"""A training run of the fleet file on a cluster of the drill: its stages are submitted as `llm-fleet jobs` does."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Protocol
+
+from llm_fleet.cli.jobs.submission import Submission
+from llm_fleet.cli.session.target import Target
+from llm_fleet.jobs.render_run import render_run
+from llm_fleet.jobs.training_run import TrainingRun
+from local.drill.nodes.node import Node
+from local.drill.services import Services
+from local.drill.slurm import Job, Slurm
+from local.drill.training.metrics import Row, read_result, read_rows
+from local.drill.training.node_session import NodeSession
+
+USER = "ada"
+"""Whose jobs they are: a user of the fleet, not root."""
+_ENDS = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+
+
+class JobFailed(AssertionError):
+    """A stage did not end well; the message has the end of its log."""
+
+
+class Ground(Protocol):
+    """A cluster that jobs are run on, HyperPod's or ParallelCluster's."""
+
+    @property
+    def login(self) -> Node:
+        """The node that jobs are submitted on."""
+        ...
+
+    @property
+    def worker(self) -> Node:
+        """A node that jobs run on."""
+        ...
+
+    @property
+    def region(self) -> str:
+        """The region that it is in."""
+        ...
+
+    @property
+    def slurm(self) -> Slurm:
+        """Slurm, asked on the controller."""
+        ...
+
+    @property
+    def services(self) -> Services:
+        """What nodes reach besides each other."""
+        ...
+
+    def on_machine(self, path: str) -> Path:
+        """Return where this machine has what is called `path` on the nodes' Lustre file system."""
+        ...
+
+
+class RunOnCluster:
+    """One run. Everything of it lies in its folder on the shared file system."""
+
+    def __init__(self, cluster: Ground, run: TrainingRun, *, name: str | None = None) -> None:
+        """Take the cluster and the run, under another `name` where one is given."""
+        self._cluster = cluster
+        self.run = run if name is None else replace(run, name=name, folder=None)
+        self.jobs: dict[str, str] = {}
+        """Ids of the jobs that were submitted, by stage; of a stage that was submitted twice the last."""
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder, as this machine sees it."""
+        return self._cluster.on_machine(self.run.plan.folder)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Every step that was taken so far."""
+        return read_rows(self.folder)
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What the run told at its end. Raises `FileNotFoundError` before."""
+        return read_result(self.folder)
+
+    def submit(
+        self, *stages: str, settings: Mapping[str, str] | None = None, files: Mapping[str, str] | None = None
+    ) -> None:
+        """Submit `stages`, each after the last, from the login node. Raises `FleetError` when Slurm takes none.
+
+        `settings`: of batch files, beside what the run tells. `files`: the batch files themselves, by name.
+        """
+        login = self._cluster.login
+        target = Target(name=login.name, region=self._cluster.region, ssm=login.name)
+        submission = Submission(
+            run=self.run.name,
+            run_folder=self.run.plan.folder,
+            files=files or render_run(self.run, stages=stages, settings=settings),
+            stages=stages,
+            id=f"drill-{token_hex(4)}",
+        )
+        session = NodeSession(login, user=USER, target=target)
+        self.jobs |= {one.stage: one.job_id for one in submission.send(session)}
+
+    def wait(self, stage: str, *, seconds: float) -> Job:
+        """Wait until `stage` has ended well; return how Slurm shows it. Raises `JobFailed` or `NotInTime`."""
+        job = self._cluster.slurm.wait_for_job(self.jobs[stage], *_ENDS, seconds=seconds)
+        if job.state != "COMPLETED":
+            raise JobFailed(f"{stage} of {self.run.name} ended as {job.state}:\n{self.log(stage)[-4000:]}")
+        return job
+
+    def log(self, stage: str) -> str:
+        """Return what `stage` has written so far, over all its starts."""
+        path = self.folder / "logs" / f"{self.run.name}-{stage}-{self.jobs[stage]}.out"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    def take_data_of(self, other: RunOnCluster) -> None:
+        """Begin with the model and tokens of `other`, also of one on another cluster."""
+        mine = shlex.quote(self.run.plan.folder)
+        self.as_user(f"mkdir -p {mine}")
+        for name in ("weights", "tokens"):
+            shutil.copytree(other.folder / name, self.folder / name)
+        self._cluster.worker.run("chown", "-R", f"{USER}:", self.run.plan.folder)
+
+    def as_user(self, script: str) -> str:
+        """Run a bash script as the run's user on a worker; return what it says. Raises `CommandError`."""
+        return self._cluster.worker.run("sudo", "-n", "-H", "-u", USER, "bash", "-e", input=script, timeout=120).stdout

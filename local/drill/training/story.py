@@ -1,0 +1,110 @@
+"""The story that `make drill` ends with: a model is trained twice, and the second time a node is lost in the middle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from llm_fleet.config.load import load_fleet
+from llm_fleet.jobs.from_fleet import training_runs
+from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.rules.training.run.terms import Backend
+from local.drill.cluster import DrillCluster
+from local.drill.platforms.recovery import Recovery
+from local.drill.slurm import Job
+from local.drill.training.material import lay_out
+from local.drill.training.outcome import Trained, Training
+from local.drill.training.run_on_cluster import RunOnCluster
+from local.drill.until import until
+
+_SECONDS = 300.0
+"""What a stage may take, on a machine that does other things besides."""
+
+
+def run_of(fleet_file: Path) -> tuple[TrainingRun, Path] | None:
+    """Return the run of the fleet that trains on processors, with its model's config.json; `None` without one."""
+    fleet = load_fleet(fleet_file)
+    for name, run in training_runs(fleet).items():
+        config = fleet.jobs[name].config
+        if run.plan.backend is Backend.CPU and config is not None:
+            return run, fleet_file.parent / config
+    return None
+
+
+def train_and_lose_a_worker(cluster: DrillCluster, run: TrainingRun, config: Path) -> Training:
+    """Train undisturbed; train again, lose a worker in the middle, and wait until all is well again.
+
+    Raises `JobFailed`, `NotInTime`, or `AssertionError` where the two end with other parameters.
+    """
+    undisturbed = train_undisturbed(cluster, run, config)
+    disturbed = RunOnCluster(cluster, run, name=f"{run.name}-again")
+    disturbed.take_data_of(undisturbed)
+    with Recovery(cluster) as recovery:
+        first = start(cluster, disturbed)
+        until(
+            "it is beyond its first checkpoint",
+            lambda: _step(disturbed) > run.checkpoint.every + 2,
+            seconds=_SECONDS,
+        )
+        lost = cluster.host_names[first.nodes[1]]
+        cluster.lose(lost)
+        last = finish(cluster, disturbed)
+        recovery.wait_for(lost, seconds=_SECONDS)
+    at = cluster.journal.last("lost", lost)
+    assert at is not None
+    told = Training(trained(undisturbed), trained(disturbed), lost, at.at, (first.nodes, last.nodes))
+    assert told.went_on, "the node was lost too late, or the run began anew: nothing is proven"
+    assert first.nodes[1] not in last.nodes, "no spare has taken its place"
+    assert told.is_same, f"parameters differ: {undisturbed.result} and {disturbed.result}"
+    assert told.is_same_curve, "a step that was taken after the loss had another loss"
+    cluster.journal.note("same", f"both ended with the same parameters: {told.undisturbed.parameters_sha256}")
+    return told
+
+
+def lose_a_worker(cluster: DrillCluster) -> None:
+    """Lose a worker that nothing runs on, of a fleet without such a run, and wait until it is healthy again."""
+    name = cluster.workers[-1].name
+    with Recovery(cluster) as recovery:
+        cluster.lose(name)
+        recovery.wait_for(name, seconds=_SECONDS)
+
+
+def train_undisturbed(cluster: DrillCluster, run: TrainingRun, config: Path) -> RunOnCluster:
+    """Fetch the model, tokenize the text and train, each as a job after the last; return the run, ended."""
+    made = RunOnCluster(cluster, run)
+    lay_out(cluster, made, config)
+    made.submit("download", "tokenize", "train", settings={"WEIGHTS": "false"})
+    for stage in ("download", "tokenize"):
+        made.wait(stage, seconds=_SECONDS)
+    cluster.journal.note("tokens", "the model's tokenizer was fetched, the text is tokenized")
+    finish(cluster, made)
+    return made
+
+
+def start(cluster: DrillCluster, run: RunOnCluster) -> Job:
+    """Submit the stage that trains; return its job once it runs."""
+    run.submit("train")
+    job = cluster.slurm.wait_for_job(run.jobs["train"], "RUNNING", seconds=60)
+    cluster.journal.note("job", f"{run.run.name} trains on {' and '.join(job.nodes)}")
+    return job
+
+
+def finish(cluster: DrillCluster, run: RunOnCluster) -> Job:
+    """Wait until the run has ended well, and tell when it took its first step again; return its job."""
+    job = run.wait("train", seconds=_SECONDS)
+    again = next((row for row in run.rows if row.restart), None)
+    if again is not None:
+        where = " and ".join(job.nodes)
+        cluster.journal.note("job-again", f"{run.run.name} took step {again.step} again, on {where}", at=again.at)
+    cluster.journal.note("job-ended", f"{run.run.name} has ended after {run.result['steps']} steps")
+    return job
+
+
+def trained(run: RunOnCluster) -> Trained:
+    """Return how the run came to its end."""
+    result = run.result
+    return Trained(run.run.name, tuple(run.rows), result["parameters_sha256"], result["restarts"])
+
+
+def _step(run: RunOnCluster) -> int:
+    rows = run.rows
+    return rows[-1].step if rows else 0

@@ -1,0 +1,17 @@
+"""Where the drill keeps everything that it makes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def work_folder() -> Path:
+    """Return the drill's folder: LLM_FLEET_DRILL_DIR, or `.drill` in the checkout. It must not lie on an overlay."""
+    default = Path(__file__).parents[2] / ".drill"
+    return Path(os.environ.get("LLM_FLEET_DRILL_DIR", default)).resolve()
+
+
+def image_folder() -> Path:
+    """Return where images are kept: LLM_FLEET_DRILL_CACHE, or `images` in the drill's folder."""
+    return Path(os.environ.get("LLM_FLEET_DRILL_CACHE", work_folder() / "images")).absolute()

@@ -1,0 +1,150 @@
+"""Asks ParallelCluster's own schema, validators and update policies, which run in a process of another environment."""
+
+import json
+import os
+import subprocess
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from local.parallelcluster.answers import Change, Finding, SchemaMessage
+from local.parallelcluster.dummies import without_tokens
+from local.parallelcluster.surroundings import Surroundings
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = ROOT / ".tools" / "parallelcluster"
+_AS_IT_SHOULD = Surroundings()
+
+
+class OracleUnavailable(RuntimeError):
+    """The environment of ParallelCluster's package is not there, or its process has ended."""
+
+
+class OracleFailed(RuntimeError):
+    """ParallelCluster's code raised something that it does not take for an answer."""
+
+    def __init__(self, call: str, trace: str) -> None:
+        super().__init__(f"ParallelCluster could not answer `{call}`:\n{trace}")
+        self.error = trace.strip().rsplit("\n", 1)[-1]
+        """What it raised, e.g. `AttributeError: …`."""
+
+
+class Oracle:
+    """One process that answers one question at a time, for as long as this object is open.
+
+    Configurations are dictionaries as in ParallelCluster's YAML. Values that are known only at deployment (intrinsic
+    functions, CDK tokens) are taken for legal ones, see `dummies`. Nothing leaves the machine.
+    """
+
+    def __init__(self, environment: Path = ENVIRONMENT) -> None:
+        self._python = environment / "bin" / "python"
+        self._process: subprocess.Popen[str] | None = None
+        self._errors = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+        self._lock = Lock()
+
+    def version(self) -> str:
+        """Return the version of aws-parallelcluster that answers."""
+        return self._ask("about")["version"]
+
+    def schema(self, configuration: Mapping[str, Any], cluster_name: str = "cluster") -> list[SchemaMessage]:
+        """Return what the schema says against a configuration: unknown keys, types, enumerations, patterns."""
+        said = self._ask("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
+        return [SchemaMessage(**one) for one in said]
+
+    def validate(
+        self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: Surroundings = _AS_IT_SHOULD
+    ) -> list[Finding]:
+        """Return what schema and validators say of a configuration, as `pcluster create-cluster --dryrun` would.
+
+        AWS is answered by an emulation in which all that the configuration names exists; `around` tells otherwise.
+        """
+        plain = without_tokens(configuration)
+        said = self._ask("validate", configuration=plain, cluster_name=cluster_name, surroundings=around.as_json())
+        return [Finding(**one) for one in said]
+
+    def execute(self, validator: str, **arguments: Any) -> list[Finding]:
+        """Return what one validator says, by its class name and the arguments of its `_validate`."""
+        return [Finding(**one) for one in self._ask("execute", validator=validator, validator_arguments=arguments)]
+
+    def update(
+        self,
+        old: Mapping[str, Any],
+        new: Mapping[str, Any],
+        *,
+        fleet_stopped: bool = False,
+        login_nodes_stopped: bool | Collection[str] = False,
+    ) -> list[Change]:
+        """Return each change between two configurations with ParallelCluster's verdict, as an update judges it.
+
+        `fleet_stopped` is about compute nodes; login nodes, of all pools or of those named, are stopped by a `Count`
+        of 0 beforehand. Raises `OracleFailed` where ParallelCluster itself falls over a change, as it does over some.
+        """
+        login = login_nodes_stopped if isinstance(login_nodes_stopped, bool) else list(login_nodes_stopped)
+        said = self._ask(
+            "update",
+            old=without_tokens(old),
+            new=without_tokens(new),
+            fleet_stopped=fleet_stopped,
+            login_nodes_stopped=login,
+        )
+        return [Change(**one) for one in said]
+
+    def close(self) -> None:
+        """End the process; another question starts a new one."""
+        process, self._process = self._process, None
+        if process and process.stdin and process.stdout:
+            # It holds nothing that a second of clearing up would save.
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, call: str, **arguments: Any) -> Any:
+        with self._lock:
+            process = self._running()
+            assert process.stdin
+            assert process.stdout
+            try:
+                process.stdin.write(json.dumps({"call": call, "arguments": arguments}) + "\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            except BrokenPipeError:
+                line = ""
+        if not line:
+            raise OracleUnavailable(f"ParallelCluster's process has ended: {self._last_words()}")
+        reply = json.loads(line)
+        if "failed" in reply:
+            raise OracleFailed(call, reply["failed"])
+        return reply["answer"]
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            if not self._python.exists():
+                raise OracleUnavailable(
+                    f"ParallelCluster's package is not installed: {self._python} is missing. Run `make setup`."
+                )
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [str(self._python), "-m", "local.parallelcluster.inside.serve"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                text=True,
+                cwd=ROOT,
+                env={"PATH": os.defpath, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            )
+        return self._process
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read()[-2000:].strip() or "it said nothing"

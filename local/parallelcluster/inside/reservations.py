@@ -1,0 +1,63 @@
+"""The capacity reservations that a configuration names, as EC2 would describe them."""
+
+from typing import Any
+
+from pcluster.aws.aws_api import AWSApi
+
+from local.parallelcluster import named
+from local.parallelcluster.inside.surroundings import Surroundings
+
+# What a Capacity Block is of, where neither the configuration nor the surroundings say.
+DEFAULT_TYPE = "p5.48xlarge"
+
+
+def reservations(configuration: dict[str, Any], surroundings: Surroundings, platform: str) -> dict[str, dict[str, Any]]:
+    """Return each reservation by id: of its compute resource's type and count, in its queue's AZ.
+
+    A resource group holds one reservation for each compute resource that names the group.
+    """
+    told: dict[str, dict[str, Any]] = {}
+    for queue in named.queues(configuration):
+        for resource in named.compute_resources(queue):
+            target = resource.get("CapacityReservationTarget") or queue.get("CapacityReservationTarget") or {}
+            name, group = target.get("CapacityReservationId"), target.get("CapacityReservationResourceGroupArn")
+            if not (name or group):
+                continue
+            for number, instance_type in enumerate(named.instance_types(resource) or [DEFAULT_TYPE]):
+                name_here = str(name) if name else f"cr-{len(told) + number:017x}"
+                told.setdefault(name_here, _reservation(name_here, group, instance_type, queue, resource, platform))
+    for name, facts in surroundings.reservations.items():
+        told[name] = told.get(name, {"CapacityReservationId": name, "group": None}) | facts
+    return told
+
+
+def _reservation(
+    name: str,
+    group: str | None,
+    instance_type: str,
+    queue: dict[str, Any],
+    resource: dict[str, Any],
+    platform: str,
+) -> dict[str, Any]:
+    block = queue.get("CapacityType") == "CAPACITY_BLOCK"
+    count = int(resource.get("MaxCount") or 10)
+    return {
+        "CapacityReservationId": name,
+        "CapacityReservationArn": f"arn:aws:ec2:us-west-2:123456789012:capacity-reservation/{name}",
+        "State": "active",
+        "InstanceType": instance_type,
+        "InstancePlatform": platform,
+        "AvailabilityZone": _zone(queue),
+        "TotalInstanceCount": count,
+        "AvailableInstanceCount": count,
+        "group": group,
+    } | ({"ReservationType": "capacity-block"} if block else {})
+
+
+def _zone(queue: dict[str, Any]) -> str | None:
+    subnets = named.values(queue, "SubnetIds")
+    try:
+        return AWSApi.instance().ec2.get_subnet_avail_zone(subnets[0]) if subnets else None
+    except Exception:
+        # A subnet that does not exist is told by its own validator.
+        return None

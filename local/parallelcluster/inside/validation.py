@@ -1,0 +1,118 @@
+"""Runs ParallelCluster's own validators; AWS is answered by moto, where what a configuration names exists."""
+
+import inspect
+import os
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+import pcluster.validators
+from marshmallow import ValidationError
+from moto import mock_aws
+from moto.iam.models import iam_backends
+from moto.utilities.utils import get_partition
+from pcluster.aws import common
+from pcluster.aws.aws_api import AWSApi
+from pcluster.aws.common import AWSClientError, Cache
+from pcluster.validators.common import ValidationResult, Validator, ValidatorContext
+from pcluster.validators.s3_validators import UrlValidator
+
+from local.parallelcluster.inside.answered import answering
+from local.parallelcluster.inside.closed_network import REGION
+from local.parallelcluster.inside.kept import keep
+from local.parallelcluster.inside.schema import load, messages
+from local.parallelcluster.inside.surroundings import Surroundings, World
+from local.parallelcluster.inside.world_ec2 import ACCOUNT, furnish_ec2, make_official_images
+from local.parallelcluster.inside.world_iam import furnish_iam
+from local.parallelcluster.inside.world_storage import furnish_storage
+
+
+def validate(configuration: dict[str, Any], cluster_name: str, surroundings: dict[str, Any]) -> list[dict[str, str]]:
+    """Return what schema and validators say of a configuration; the schema's words stand alone when it refuses."""
+    facts = Surroundings(**surroundings)
+    with answering(configuration, facts, _furnish(configuration, facts)):
+        try:
+            cluster = load(configuration, cluster_name)
+        except ValidationError as refused:
+            return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(refused)]
+        try:
+            return _told(cluster.validate(None, ValidatorContext()))
+        except AWSClientError as unanswered:
+            # pcluster/models/cluster.py ends its validation here too, without the other validators.
+            return [_error("ConfigValidationError", f"Invalid cluster configuration: {unanswered}")]
+
+
+def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
+    """Return what one validator says of arguments."""
+    with answering({}, Surroundings(), _furnish({}, Surroundings())):
+        return _told(_validators()[validator]().execute(**validator_arguments))
+
+
+def _told(results: list[ValidationResult]) -> list[dict[str, str]]:
+    return [{"validator": one.validator_type, "level": str(one.level), "message": one.message} for one in results]
+
+
+def _error(validator: str, message: str) -> dict[str, str]:
+    return {"validator": validator, "level": "ERROR", "message": message}
+
+
+def _furnish(configuration: dict[str, Any], facts: Surroundings) -> World:
+    _start_moto()
+    region = str(configuration.get("Region") or REGION)
+    os.environ["AWS_DEFAULT_REGION"] = region
+    _forget()
+    _official_images(region)
+    _policies_of_aws(get_partition(region))
+    vpc_id, zone = furnish_ec2(region, configuration, facts)
+    interface = furnish_storage(region, configuration, facts, vpc_id)
+    furnish_iam(configuration, facts)
+    return World(vpc_id=vpc_id, zone=zone, caches_interface=interface)
+
+
+def _forget() -> None:
+    Cache.clear_all()
+    inspect.getclosurevars(UrlValidator._validate_async).nonlocals["_cache"].clear()
+    for client in vars(AWSApi.instance()).values():
+        for name, value in vars(client).items() if hasattr(client, "__dict__") else ():
+            if name.endswith("cache") and isinstance(value, dict):
+                value.clear()
+
+
+@cache
+def _start_moto() -> None:
+    os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
+    mock_aws().start()
+    # Its log makes a session of boto3 for every call, which takes longer than all the rest.
+    common._log_boto3_calls = _say_nothing
+    # A client that was made before moto started would go past it.
+    AWSApi.reset()
+    keep()
+
+
+def _say_nothing(**_: Any) -> None:
+    """Log nothing."""
+
+
+@cache
+def _official_images(region: str) -> None:
+    make_official_images(region)
+
+
+@cache
+def _policies_of_aws(partition: str) -> None:
+    # Only here: moto makes the IAM of every partition, and would read AWS's policies for each.
+    with patch.dict(os.environ, MOTO_IAM_LOAD_MANAGED_POLICIES="true"):
+        iam_backends[ACCOUNT][partition].reset()
+
+
+@cache
+def _validators() -> dict[str, type[Validator]]:
+    for module in pkgutil.iter_modules(pcluster.validators.__path__):
+        import_module(f"pcluster.validators.{module.name}")
+    return {one.__name__: one for one in _subclasses(Validator)}
+
+
+def _subclasses(kind: type[Validator]) -> list[type[Validator]]:
+    return [found for one in kind.__subclasses__() for found in (one, *_subclasses(one))]

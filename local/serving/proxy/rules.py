@@ -1,0 +1,66 @@
+"""Which rule a request meets. Pure functions.
+
+Wildcards, regard to case and priorities are those of the listener rules in Elastic Load Balancing's user guide: paths
+and methods with regard to case, hosts and headers without; `*` is any text and `?` is one character.
+
+Source: document https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-rules.html (2026-11)
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from local.serving.template.front import Condition, Listener, Rule
+
+_DOT_SEGMENTS = re.compile(r"/\.(?=/|$)|/[^/]+/\.\.(?=/|$)|^/\.\.(?=/|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What rules look at in a request."""
+
+    method: str
+    path: str
+    """As it was sent, without the query."""
+    headers: Mapping[str, str]
+    """By names in lower case."""
+
+    @property
+    def host(self) -> str:
+        """Its host, without the port."""
+        return self.headers.get("host", "").partition(":")[0]
+
+
+def first_rule(listener: Listener, asked: Asked) -> Rule:
+    """Return the rule of the lowest priority that `asked` meets; a listener's default meets all."""
+    return next(rule for rule in listener.rules if all(_holds(condition, asked) for condition in rule.conditions))
+
+
+def normalised(path: str) -> str:
+    """Return `path` without dot segments and with one slash for several.
+
+    What must not be reached may be reached neither by the path as sent nor by this one.
+    assumption: load-balancer-compares-paths
+    """
+    path = re.sub("/{2,}", "/", path.replace("%2e", ".").replace("%2E", "."))
+    while (shorter := _DOT_SEGMENTS.sub("", path, count=1)) != path:
+        path = shorter
+    return path or "/"
+
+
+def _holds(condition: Condition, asked: Asked) -> bool:
+    if condition.kind == "http-request-method":
+        return asked.method in condition.patterns
+    if condition.kind == "path-pattern":
+        return any(_pattern(item, with_case=True).fullmatch(asked.path) for item in condition.patterns)
+    if condition.kind == "host-header":
+        return any(_pattern(item, with_case=False).fullmatch(asked.host) for item in condition.patterns)
+    value = asked.headers.get((condition.header or "").lower())
+    return value is not None and any(_pattern(item, with_case=False).fullmatch(value) for item in condition.patterns)
+
+
+@cache
+def _pattern(text: str, *, with_case: bool) -> re.Pattern[str]:
+    body = re.escape(text).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.compile(body, re.DOTALL | (0 if with_case else re.IGNORECASE))

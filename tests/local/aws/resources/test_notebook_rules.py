@@ -1,0 +1,96 @@
+"""What SageMaker refuses of notebook instances, the embedded one refuses too."""
+
+from typing import Any
+
+import pytest
+
+from local.aws.resource_provider import ReplacementNeeded, ResourceFailed
+from local.aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
+from tests.local.aws.resources.notebook_cases import CONFIG, NOTEBOOK, make_parts
+from tests.local.aws.resources.support import Deployer, Network
+
+TYPE = "AWS::SageMaker::NotebookInstance"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"RoleArn": "arn:aws:iam::123456789012:role/nobody"}, "does not exist"),
+        ({"PlatformIdentifier": "notebook-al2-v3"}, "has reached its end"),
+        ({"InstanceType": "ml.p3.2xlarge"}, "is not supported by notebook-al2023-v1"),
+        ({"LifecycleConfigName": "others"}, "Could not find .*notebook-instance-lifecycle-config/others"),
+        ({"DefaultCodeRepository": "others"}, "Could not find .*code-repository/others"),
+        ({"DirectInternetAccess": "Disabled"}, "only where a subnet is given"),
+        ({"SubnetId": "subnet-1"}, "without security groups"),
+        ({"SubnetId": "subnet-1", "SecurityGroupIds": ["sg-1"]}, "The subnet ID 'subnet-1'"),
+    ],
+)
+def test_what_sagemaker_refuses_is_refused(deployer: Deployer, change: dict[str, Any], told: str) -> None:
+    make_parts(deployer)
+    with pytest.raises(ResourceFailed, match=told):
+        deployer.create(TYPE, **NOTEBOOK | change)
+
+
+def test_an_instance_in_a_network_is_told_with_it(deployer: Deployer) -> None:
+    make_parts(deployer)
+    network = Network(deployer)
+    placed = {"SubnetId": network.subnet, "SecurityGroupIds": [network.group], "DirectInternetAccess": "Disabled"}
+    properties: dict[str, Any] = NOTEBOOK | placed
+    created = deployer.create(TYPE, **properties)
+    told = deployer.client("sagemaker").describe_notebook_instance(NotebookInstanceName="lab")
+    assert (told["SubnetId"], told["SecurityGroups"]) == (network.subnet, [network.group])
+    assert told["DirectInternetAccess"] == "Disabled"
+    assert told["NetworkInterfaceId"].startswith("eni-")
+    let_interfaces_linger(True)
+    try:
+        deployer.delete(TYPE, created, **properties)
+        with pytest.raises(ResourceFailed, match=r"DependencyViolation.*SageMaker notebook lab"):
+            deployer.delete("AWS::EC2::SecurityGroup", network.group_created)
+    finally:
+        let_interfaces_linger(False)
+    deployer.client("ec2").delete_security_group(GroupId=network.group)
+
+
+def test_an_instance_is_changed_and_deleted_only_when_it_is_stopped(deployer: Deployer) -> None:
+    make_parts(deployer)
+    created = deployer.create(TYPE, **NOTEBOOK)
+    client = deployer.client("sagemaker")
+    name: dict[str, Any] = {"NotebookInstanceName": "lab"}
+    for call in (
+        lambda: client.update_notebook_instance(**name, VolumeSizeInGB=60),
+        lambda: client.delete_notebook_instance(**name),
+        lambda: client.start_notebook_instance(**name),
+    ):
+        with pytest.raises(client.exceptions.ClientError, match=r"Status \(InService\) not in"):
+            call()
+    client.stop_notebook_instance(**name)
+    with pytest.raises(client.exceptions.ClientError, match=r"Status \(Stopped\) not in \(\[InService\]\)"):
+        client.stop_notebook_instance(**name)
+    with pytest.raises(client.exceptions.ClientError, match="cannot become smaller"):
+        client.update_notebook_instance(**name, VolumeSizeInGB=40)
+    smaller = {name: value for name, value in NOTEBOOK.items() if name != "LifecycleConfigName"}
+    deployer.update(TYPE, created, NOTEBOOK, smaller | {"VolumeSizeInGB": 60})
+    told = client.describe_notebook_instance(**name)
+    assert "NotebookInstanceLifecycleConfigName" not in told
+    # It was stopped, by its owner or by itself: an update leaves it so.
+    assert (told["VolumeSizeInGB"], told["NotebookInstanceStatus"]) == (60, "Stopped")
+    deployer.delete(TYPE, created, **smaller)
+    assert client.list_notebook_instances()["NotebookInstances"] == []
+
+
+def test_a_platform_is_changed_by_another_instance_only(deployer: Deployer) -> None:
+    make_parts(deployer)
+    created = deployer.create(TYPE, **NOTEBOOK)
+    with pytest.raises(ReplacementNeeded, match="PlatformIdentifier"):
+        deployer.update(TYPE, created, NOTEBOOK, NOTEBOOK | {"PlatformIdentifier": "notebook-al2-v3"})
+
+
+def test_scripts_are_base64_and_stay_while_an_instance_has_them(deployer: Deployer) -> None:
+    plain: dict[str, Any] = CONFIG | {"OnStart": [{"Content": "#!"}]}
+    with pytest.raises(ResourceFailed, match="not base64"):
+        deployer.create("AWS::SageMaker::NotebookInstanceLifecycleConfig", **plain)
+    make_parts(deployer)
+    deployer.create(TYPE, **NOTEBOOK)
+    client = deployer.client("sagemaker")
+    with pytest.raises(client.exceptions.ClientError, match="is used by lab"):
+        client.delete_notebook_instance_lifecycle_config(NotebookInstanceLifecycleConfigName="pins")

@@ -1,0 +1,60 @@
+"""Calls are refused as AWS refuses them, in the protocol of each service, so often and no oftener."""
+
+from collections.abc import Generator
+
+import pytest
+from botocore.exceptions import ClientError
+
+from llm_fleet.cli.aws.refusals import refusal
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from local.aws.client import LocalAws
+
+
+@pytest.fixture(scope="module")
+def aws() -> Generator[LocalAws]:
+    with LocalAws() as started:
+        yield started
+
+
+CALLS = {
+    "sagemaker": ("list_clusters", "ListClusters"),
+    "ec2": ("describe_vpcs", "DescribeVpcs"),
+    "sts": ("get_caller_identity", "GetCallerIdentity"),
+    "cloudformation": ("list_stacks", "ListStacks"),
+    "cloudwatch": ("list_metrics", "ListMetrics"),
+    "s3": ("list_buckets", ""),
+    "logs": ("describe_log_groups", "DescribeLogGroups"),
+    "service-quotas": ("list_services", ""),
+}
+SIGNED = {"service-quotas": "servicequotas", "cloudwatch": "monitoring"}
+
+
+@pytest.mark.parametrize("service", CALLS)
+def test_in_every_protocol(aws: LocalAws, service: str):
+    method, operation = CALLS[service]
+    call = getattr(aws.client(service), method)
+    aws.refuse_calls("AccessDeniedException", service=SIGNED.get(service, service), operation=operation, times=1)
+    with pytest.raises(ClientError) as caught:
+        call()
+    problem = refusal(caught.value)
+    assert problem is not None
+    assert problem.code is CommandCode.DENIED
+    assert "is refused in this test" in problem.message
+
+
+def test_another_operation_passes_and_a_wish_can_be_taken_back(aws: LocalAws):
+    ec2 = aws.client("ec2")
+    aws.refuse_calls("ExpiredTokenException", service="ec2", operation="DescribeSubnets")
+    ec2.describe_vpcs()
+    with pytest.raises(ClientError, match="ExpiredTokenException"):
+        ec2.describe_subnets()
+    aws.refuse_calls("ExpiredTokenException", times=0)
+    ec2.describe_subnets()
+
+
+def test_so_often_and_no_oftener(aws: LocalAws):
+    sagemaker = aws.client("sagemaker")
+    aws.refuse_calls("ThrottlingException", service="sagemaker", operation="ListClusters", times=1)
+    with pytest.raises(ClientError, match="ThrottlingException"):
+        sagemaker.list_clusters()
+    sagemaker.list_clusters()

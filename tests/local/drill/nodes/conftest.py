@@ -1,0 +1,42 @@
+"""Nodes for tests, of every back end that this machine can run; one cluster for all tests of a file."""
+
+from collections.abc import Generator
+
+import pytest
+
+from local.drill.image.image import Images
+from local.drill.nodes.backend import Backend, NodePlan
+from local.drill.nodes.docker import DockerBackend
+from local.drill.nodes.docker_engine import find_engine
+from local.drill.nodes.docker_image import provide_docker_image
+from local.drill.nodes.node import Node
+from local.drill.nodes.unshare import UnshareBackend
+from local.drill.work_folder import image_folder, work_folder
+
+
+@pytest.fixture(scope="module", params=[pytest.param("unshare", marks=pytest.mark.root), "docker"])
+def backend(request: pytest.FixtureRequest) -> Generator[Backend]:
+    if request.param == "docker":
+        engine = find_engine()
+        if engine is None:
+            pytest.skip("no Docker or Podman engine answers on this machine")
+        with DockerBackend(engine, provide_docker_image(engine), work_folder(), subnet="10.67.0.0/16") as made:
+            yield made
+    else:
+        with UnshareBackend(Images(image_folder()).provide(), work_folder(), subnet="10.67.0.0/16") as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def two(backend: Backend) -> list[Node]:
+    """Two nodes that see one folder of the machine; the first has memory in place of instance storage."""
+    shared = backend.folder / "shared"
+    shared.mkdir()
+    return list(
+        backend.create_all(
+            [
+                NodePlan("ip-10-67-1-1", "10.67.1.1", {"/fsx": shared}, {"/opt/dlami/nvme": "16M"}),
+                NodePlan("ip-10-67-1-2", "10.67.1.2", {"/fsx": shared}),
+            ]
+        )
+    )

@@ -1,0 +1,22 @@
+"""Each run has a folder of its own, whoever begins in the same moment."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from local.drill import session
+
+
+def test_runs_of_one_second_have_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session, "work_folder", lambda: tmp_path)
+    monkeypatch.setattr(time, "strftime", _moment)
+    with ThreadPoolExecutor(8) as runs:
+        made = [run.result() for run in [runs.submit(session.run_folder) for _ in range(40)]]
+    assert len(set(made)) == 40
+    assert {one.name for one in made} == {"20261122-164348", *(f"20261122-164348.{n}" for n in range(1, 40))}
+
+
+def _moment(_format: str) -> str:
+    return "20261122-164348"

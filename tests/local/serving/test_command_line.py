@@ -1,0 +1,103 @@
+"""`python -m local.serving serve`, as a user runs it."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local.serving.command_line import main
+from tests.contract.clients import send, user
+from tests.local.serving.templates import TGI_ENVIRONMENT, server, template
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "local-serving.md"
+
+
+@pytest.fixture
+def cdk_out(tmp_path: Path) -> Path:
+    (tmp_path / "Chat.template.json").write_text(template(desired=2))
+    return tmp_path
+
+
+@pytest.fixture
+def running(cdk_out: Path) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "local.serving", "serve", str(cdk_out), "--until-input-ends", "--tasks", "1"]
+    process = subprocess.Popen(
+        [*command, "--token-seconds", "0.001"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def told(process: "subprocess.Popen[str]") -> dict[str, str]:
+    """What it prints until it is ready, by the words that lines begin with."""
+    lines: list[str] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.append(line.rstrip())
+        if line.startswith("Ctrl-C"):
+            break
+    return {found[1]: found[2] for line in lines if (found := re.fullmatch(r"(\w+(?: \w+)?)  +(.+)", line))}
+
+
+def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subprocess.Popen[str]"):
+    words = told(running)
+    url, key = words["base URL"].removesuffix("/v1"), words["API key"]
+    status, text = send(url, "POST", "/v1/chat/completions", key=key, body={"messages": user("count to 3")})
+    assert (status, '" 1 2 3"' in text) == (200, True)
+    assert words["service"].startswith("chat, 1 task of ")
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=10) == 0
+    assert running.stderr is not None
+    assert running.stderr.read() == ""
+    with pytest.raises(ConnectionRefusedError):
+        send(url, "GET", "/health")
+
+
+def test_what_cannot_be_served_is_told_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["serve", str(cdk_out / "missing")]) == 1
+    assert "`cdk synth` writes it" in capsys.readouterr().err
+    assert main(["serve", str(cdk_out), "--service", "other"]) == 1
+    assert "there is no service other" in capsys.readouterr().err
+    wrong = server(environment={**TGI_ENVIRONMENT, "MAX_BATCH_SIZE": "0"})
+    (cdk_out / "Chat.template.json").write_text(template(container=wrong))
+    assert main(["serve", str(cdk_out)]) == 1
+    assert "`max_batch_size` must be > 0" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_told_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", str(cdk_out), "--port", str(port)]) == 1
+    told = capsys.readouterr().err
+    assert f"port {port} cannot be listened at" in told
+    assert "in use" in told
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--port", "65536"], ["--tasks", "-1"], ["--time-scale", "0"], ["--token-seconds", "-1"], ["--port", "x"]]
+)
+def test_numbers_out_of_range_are_refused(wrong: list[str], cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["serve", str(cdk_out), *wrong])
+    assert f"argument {wrong[0]}: {wrong[1]} is not" in capsys.readouterr().err
+
+
+def test_the_page_has_every_option(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help", "--until-input-ends"}
+    on_page = set(re.findall(r"^\| `(--[a-z-]+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert on_page == options
