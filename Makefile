@@ -16,7 +16,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/drill/stand_ins/programs/*' 'loc
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test real-parts lint types checkov nightly docs bench golden house clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test test-local real-parts lint types checkov nightly docs bench golden house clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -42,6 +42,9 @@ scenarios: setup .tools/training/.ready ## as root: the tests that only root can
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test-local: setup ## the part of the tests that is about local/: what takes the place of AWS on this machine
+	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/local
 
 real-parts: setup .tools/vllm/.ready ## nightly: a real vLLM on the processors, and a real Prometheus (Debian's package), in place of played ones
 	@LLM_FLEET_REAL_PARTS=1 LLM_FLEET_VLLM=.tools/vllm/bin .venv/bin/python -m pytest -q tests/real_parts \
