@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from llm_fleet.accounting.accounting import Accounting as Accounting
     from llm_fleet.accounting.accounting_database import AccountingDatabase as AccountingDatabase
     from llm_fleet.accounting.slurm_database import SlurmDatabase as SlurmDatabase
-    from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType as Ec2InstanceType
-    from llm_fleet.catalog.instance_type import InstanceType as InstanceType
-    from llm_fleet.catalog.notebook_platform import NotebookPlatform as NotebookPlatform
-    from llm_fleet.catalog.parallelcluster_os import Os as Os
-    from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion as ParallelClusterVersion
+    from llm_fleet.catalog.ec2_instances import Ec2InstanceType as Ec2InstanceType
+    from llm_fleet.catalog.instances import InstanceType as InstanceType
+    from llm_fleet.catalog.notebook import NotebookPlatform as NotebookPlatform
+    from llm_fleet.catalog.parallelcluster import Os as Os
+    from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.auto_patch import AutoPatch as AutoPatch
     from llm_fleet.hyperpod.batch_size import BatchSize as BatchSize
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
@@ -163,11 +163,10 @@ _HOMES = {
     "accounting.accounting": ("Accounting",),
     "accounting.accounting_database": ("AccountingDatabase",),
     "accounting.slurm_database": ("SlurmDatabase",),
-    "catalog.ec2_instance_type": ("Ec2InstanceType",),
-    "catalog.instance_type": ("InstanceType",),
-    "catalog.notebook_platform": ("NotebookPlatform",),
-    "catalog.parallelcluster_os": ("Os",),
-    "catalog.parallelcluster_version": ("ParallelClusterVersion",),
+    "catalog.ec2_instances": ("Ec2InstanceType",),
+    "catalog.instances": ("InstanceType",),
+    "catalog.notebook": ("NotebookPlatform",),
+    "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
     "hyperpod.auto_patch": ("AutoPatch",),
     "hyperpod.batch_size": ("BatchSize",),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),

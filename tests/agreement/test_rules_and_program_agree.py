@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.smp import smp_keys
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
+from llm_fleet.catalog.training_job import smp_keys
 from llm_fleet.jobs.settings import run_settings, stage_settings
 from llm_fleet.jobs.trained_shape import TrainedShape
 from llm_fleet.rules.problem import FleetError

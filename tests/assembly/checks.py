@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, cast
 
-from llm_fleet.catalog.create_only import create_only
+from llm_fleet.catalog.aws_api import create_only
 from local.aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
 from tests.assembly.taken_silently import SILENT_CHECKS

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from llm_fleet.catalog.instances import instances
-from llm_fleet.catalog.neuron_devices import neuron_instance_names
+from llm_fleet.catalog.neuron import neuron_instance_names
 from llm_fleet.config.load import load_fleet
 from llm_fleet.config.parse import parse
 from llm_fleet.config.schema import fleet_schema, schema_text

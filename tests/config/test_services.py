@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.catalog.server_settings import server_settings
+from llm_fleet.catalog.model_server import server_settings
 from llm_fleet.config.load import load_fleet, parse_fleet
 from llm_fleet.config.services.own_bucket import own_bucket
 from llm_fleet.config.services.server import ServerConfig

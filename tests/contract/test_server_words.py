@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from llm_fleet import Model, ModelServer
-from llm_fleet.catalog.neuron_devices import neuron_instance
-from llm_fleet.catalog.server_settings import ServerSetting, server_settings
+from llm_fleet.catalog.model_server import ServerSetting, server_settings
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.rules.inference.terms import ServerKind
 from local.serving.servers.command_words import SettingRefused

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.training_backends import backends
-from llm_fleet.catalog.training_memory import training_memory
+from llm_fleet.catalog.model_shapes import training_memory
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.run.memory_words import breakdown, spread

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from llm_fleet import CompileCache, TrainingEnvironment, TrainingRuntime
-from llm_fleet.catalog.neuron_release import neuron_releases
+from llm_fleet.catalog.neuron import neuron_releases
 from llm_fleet.catalog.training_environments import (
     pythons_of,
+    training_fabrics,
     training_stacks,
     usual_cache_days,
     usual_folder,
@@ -18,7 +19,6 @@ from llm_fleet.catalog.training_environments import (
     usual_release,
     usual_stack,
 )
-from llm_fleet.catalog.training_fabrics import training_fabrics
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.terms import EnvironmentKind

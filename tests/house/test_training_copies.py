@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from llm_fleet import ModelServer
-from llm_fleet.catalog.model_exports import model_exports
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_devices import neuron_instance, neuron_instance_names
+from llm_fleet.catalog.model_server import model_exports, model_servers
+from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
 from llm_fleet.rules.inference.asked import cast_type
 from llm_fleet.rules.inference.terms import ServerKind
 from tools.synth_environment import ROOT

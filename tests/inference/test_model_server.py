@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.neuron_devices import neuron_instance
-from llm_fleet.catalog.server_settings import own_variables, server_settings
+from llm_fleet.catalog.model_server import own_variables, server_settings
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.cache_volume import CACHE_ENVIRONMENT, CONTAINER_PATH
 from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.inference.server_process import ServerProcess, server_process

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.smp import smp_aliases, smp_keys
+from llm_fleet.catalog.training_job import smp_aliases, smp_keys
 from llm_fleet.jobs.render_run import render_smp
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError

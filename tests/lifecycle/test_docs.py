@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.catalog.node_steps import node_steps
+from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.rules.codes import Code
 from llm_fleet_node.failures import Code as NodeCode
 

@@ -3,7 +3,7 @@
 import json
 import os
 
-from llm_fleet.catalog.node_steps import node_steps
+from llm_fleet.catalog.nodes import node_steps
 from tools import make_node_steps
 
 

@@ -17,7 +17,7 @@ from llm_fleet import (
     TrainingEnvironment,
     TrainingRuntime,
 )
-from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
 from llm_fleet.lifecycle.render_training import render_training
 from llm_fleet.lifecycle.training_rights import image_repositories

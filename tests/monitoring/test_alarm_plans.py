@@ -10,8 +10,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 import llm_fleet.functions
-from llm_fleet.catalog.cluster_alarms import account_metrics, alarm_thresholds
-from llm_fleet.catalog.cluster_metrics import cluster_metrics, metrics_namespace
+from llm_fleet.catalog.monitoring import account_metrics, alarm_thresholds, cluster_metrics, metrics_namespace
 from llm_fleet.monitoring.account_alarm_plans import account_alarm_plans
 from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
 from llm_fleet.monitoring.monitored_cluster import MonitoredCluster

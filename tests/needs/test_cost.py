@@ -6,8 +6,7 @@ from decimal import Decimal
 import pytest
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.price import Price
-from llm_fleet.catalog.prices import PriceTable, hours_of_a_month, prices
+from llm_fleet.catalog.prices import Price, PriceTable, hours_of_a_month, prices
 from llm_fleet.config.load import load_fleet, parse_fleet
 from llm_fleet.needs.cost_line import CostLine
 from llm_fleet.needs.fleet_cost import FleetCost, cost_of

@@ -5,7 +5,7 @@ import json
 from importlib.resources import files
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.efa_bandwidth import efa_gbps
+from llm_fleet.catalog.ec2_instances import efa_gbps
 from llm_fleet.needs.machine import Machines
 from llm_fleet.needs.machine_facts import facts_of_machines
 from llm_fleet.needs.terms import MachineService

@@ -9,7 +9,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from llm_fleet.catalog.endpoints import node_endpoints
+from llm_fleet.catalog.network import node_endpoints
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.addresses import check_addresses, plan_addresses
 from llm_fleet.rules.network_claim import AddressClaim

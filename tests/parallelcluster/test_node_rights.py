@@ -13,8 +13,8 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
 from llm_fleet import Downloads, LoginPool, NodeReports, NodeScripts, ParallelCluster, S3Mount, SharedStorage
+from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
-from llm_fleet.catalog.regions import regions
 from llm_fleet.parallelcluster.node_rights import policy_name
 from tests.parallelcluster.conftest import Make
 

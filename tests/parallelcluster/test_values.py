@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, oses, versions
-from llm_fleet.catalog.parallelcluster_os import Os
-from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
+from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os, ParallelClusterVersion, oses, versions
 from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation
 from llm_fleet.parallelcluster.compute_resource import ComputeResource
 from llm_fleet.parallelcluster.dcv import Dcv

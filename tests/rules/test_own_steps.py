@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.node_steps import node_steps
+from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.rules.circles import circle
 from llm_fleet.rules.own_steps import (
     check_own_scripts,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.neuron_release import DRIVER, host_packages, neuron_release
+from llm_fleet.catalog.neuron import DRIVER, host_packages, neuron_release
 from llm_fleet.rules.pinned_packages import check_neuron_pinned
 
 RELEASE = neuron_release("2.28.1")

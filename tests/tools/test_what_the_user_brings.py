@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 from rich.console import Console
 
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet, parse_fleet
 from llm_fleet.config.services.view import ServiceView

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.services.own_bucket import own_bucket
 from llm_fleet.config.services.service import ServiceConfig

@@ -12,7 +12,7 @@ from constructs import Construct, IDependable
 from llm_fleet.accounting.let_in import let_in
 from llm_fleet.accounting.reachable_database import ReachableSlurmDatabase
 from llm_fleet.accounting.schema_name import parallelcluster_schema
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.accounting import check_has_password_secret
 from llm_fleet.rules.problem import raise_problems
 

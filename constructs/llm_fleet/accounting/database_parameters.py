@@ -1,6 +1,6 @@
 """What a database server is told for slurmdbd's sake."""
 
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.slurm_database import SlurmDatabaseSettings
 
 

@@ -2,7 +2,7 @@
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.reachable_database import ReachableSlurmDatabase
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.rules.accounting import check_has_credentials_secret
 from llm_fleet.rules.problem import raise_problems
 

@@ -6,7 +6,7 @@ from constructs import Construct
 
 from llm_fleet.accounting.database_server import DatabaseServer, ServerOptions
 from llm_fleet.accounting.findings import explain_instance
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 
 _CLASS = "db.t4g.medium"
 _STORAGE_GIB = 20

@@ -21,7 +21,7 @@ from llm_fleet.accounting.database_server import ServerOptions
 from llm_fleet.accounting.for_hyperpod import for_hyperpod
 from llm_fleet.accounting.imported_slurm_database import ImportedSlurmDatabase
 from llm_fleet.accounting.rds_instance import rds_instance
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.held import hold
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import raise_problems

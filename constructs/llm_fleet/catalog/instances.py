@@ -1,4 +1,4 @@
-"""Facts about the instance types that HyperPod offers."""
+"""The instance types that HyperPod offers, and how Python names one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,3 +36,93 @@ class Instance:
 def instances() -> Mapping[str, Instance]:
     """Return every instance type that HyperPod's API accepts, by its `ml.` name."""
     return MappingProxyType({name: Instance(name=name, **facts) for name, facts in load("instances").items()})
+
+
+class InstanceType(str):
+    """An instance type of HyperPod: a plain string that also knows its facts.
+
+    Constants stand for common types; any other name of the catalog may be given as a string. `of` is for a type that
+    AWS has brought out since, and is the only way past the check against the catalog.
+    """
+
+    __slots__ = ("facts",)
+
+    facts: Instance | None
+    """What is known of it; `None` for a name that is not in the catalog."""
+
+    M5_XLARGE: "InstanceType"
+    M5_4XLARGE: "InstanceType"
+    C5_4XLARGE: "InstanceType"
+    TRN1_32XLARGE: "InstanceType"
+    TRN1N_32XLARGE: "InstanceType"
+    TRN2_3XLARGE: "InstanceType"
+    TRN2_48XLARGE: "InstanceType"
+    G5_48XLARGE: "InstanceType"
+    G6E_48XLARGE: "InstanceType"
+    P4D_24XLARGE: "InstanceType"
+    P5_48XLARGE: "InstanceType"
+    P5EN_48XLARGE: "InstanceType"
+    P6_B200_48XLARGE: "InstanceType"
+
+    def __new__(cls, name: str) -> "InstanceType":
+        """Make the type called `name`, with the catalog's facts where it has any."""
+        self = super().__new__(cls, name)
+        self.facts = instances().get(name)
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        network_cards: int,
+        architecture: Literal["x86_64", "arm64"] = "x86_64",
+        vcpus: int | None = None,
+        memory_gib: float | None = None,
+        accelerator: Literal["gpu", "neuron"] | None = None,
+        accelerators: int = 0,
+        efa_interfaces: int = 0,
+        threads_per_core: int | None = None,
+    ) -> "InstanceType":
+        """Return a type that is newer than this release of llm-fleet. What is said of it replaces the catalog's facts.
+
+        `network_cards` is needed because each card takes an address of the subnet; a type without EFA has 1.
+        Raises `ValueError` when `name` does not begin with `ml.` or a number is not possible.
+        """
+        if not name.startswith("ml."):
+            raise ValueError(f"a HyperPod instance type begins with 'ml.', got {name!r}")
+        if network_cards < 1 or min(accelerators, efa_interfaces) < 0:
+            raise ValueError(f"{name}: network_cards must be 1 or more, accelerators and efa_interfaces 0 or more")
+        if bool(accelerator) != bool(accelerators):
+            raise ValueError(f"{name}: give accelerator and accelerators together, or neither")
+        self = cls(name)
+        self.facts = Instance(
+            name=name,
+            architecture=architecture,
+            vcpus=vcpus,
+            memory_gib=memory_gib,
+            accelerator=accelerator,
+            accelerators=accelerators,
+            efa_interfaces=efa_interfaces,
+            network_cards=network_cards,
+            threads_per_core=threads_per_core,
+        )
+        return self
+
+
+def facts_of(instance_type: str) -> Instance | None:
+    """Return what `InstanceType.of` was told of `instance_type`, else the catalog's facts, else `None`."""
+    if isinstance(instance_type, InstanceType):
+        return instance_type.facts
+    return instances().get(instance_type)
+
+
+def _set_constants() -> None:
+    """Give each constant that the class announces its value: `TRN1_32XLARGE` is `ml.trn1.32xlarge`."""
+    for constant in InstanceType.__annotations__:
+        if constant.isupper():
+            family, size = constant.lower().rsplit("_", 1)
+            setattr(InstanceType, constant, InstanceType(f"ml.{family.replace('_', '-')}.{size}"))
+
+
+_set_constants()

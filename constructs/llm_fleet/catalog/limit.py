@@ -1,7 +1,9 @@
-"""What a service's model demands of one field."""
+"""The shapes that facts come in: bounds of a value, steps of capacity, fields of a cron expression."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,3 +30,78 @@ class Limit:
         if self.maximum is not None:
             return f"up to {self.maximum}"
         return f"{self.minimum} or more" if self.minimum is not None else "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """Amounts that may be asked for, in whatever unit the owner of the ladder tells."""
+
+    single: tuple[int, ...] = ()
+    """Amounts that are sold although they are no multiple of the step, in rising order."""
+    step: int | None = None
+    """Every multiple of it is sold, from `smallest_multiple` on; `None` where only the single amounts are."""
+    most: int | None = None
+    """The largest amount; `None` where no source tells one."""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any] | None) -> "Steps | None":
+        """Return the ladder that a data file describes; `None` for `None`."""
+        if facts is None:
+            return None
+        return cls(single=tuple(facts.get("single", ())), step=facts.get("step"), most=facts.get("most"))
+
+    @property
+    def smallest(self) -> int:
+        """The smallest amount on the ladder."""
+        amounts = (*self.single, *((self.step,) if self.step else ()))
+        return min(amounts)
+
+    def accepts(self, amount: int) -> bool:
+        """Return whether exactly `amount` is sold."""
+        if amount in self.single:
+            return True
+        if self.step is None or amount <= 0 or amount > (self.most or amount):
+            return False
+        return amount % self.step == 0
+
+    def nearest(self, amount: int) -> tuple[int | None, int | None]:
+        """Return the next amounts below and above `amount`; `None` where the ladder ends."""
+        around = set(self.single)
+        if self.step:
+            floor = amount // self.step * self.step
+            around |= {floor - self.step, floor, floor + self.step, *((self.most,) if self.most else ())}
+        sold = sorted(a for a in around if self.accepts(a))
+        below = [a for a in sold if a < amount]
+        above = [a for a in sold if a > amount]
+        return (below[-1] if below else None), (above[0] if above else None)
+
+    def describe(self, unit: str) -> str:
+        """Return the ladder in words, e.g. `1200 GiB and multiples of 2400 GiB`."""
+        if self.step is None:
+            return f"{', '.join(map(str, self.single))} {unit}"
+        multiples = f"multiples of {self.step} {unit}" + (f" up to {self.most} {unit}" if self.most else "")
+        return f"{', '.join(map(str, self.single))} {unit} and {multiples}" if self.single else multiples
+
+
+def frozen(value: Any) -> Any:
+    """Return `value` with every list, however deep, as a tuple: what a data file says must not change at run time."""
+    return tuple(map(frozen, cast(list[Any], value))) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CronField:
+    """What a field may hold: numbers in a range, or the names that stand for them."""
+
+    name: str
+    minimum: int
+    maximum: int
+    names: tuple[str, ...]
+    """Names of the numbers from `minimum` on; empty where there are none."""
+
+    def number(self, text: str) -> int | None:
+        """Return the number that `text` stands for, or `None` when it is none that the field may hold."""
+        if text.upper() in self.names:
+            return self.minimum + self.names.index(text.upper())
+        if not (text.isascii() and text.isdigit()):
+            return None
+        return int(text) if self.minimum <= int(text) <= self.maximum else None

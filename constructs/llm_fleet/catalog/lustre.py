@@ -1,4 +1,4 @@
-"""What FSx for Lustre sells: deployment types, steps of capacity and throughput, and what goes with what."""
+"""FSx for Lustre: deployment types, steps of capacity and throughput, what goes with what, and what training needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.instances import Instance
-from llm_fleet.catalog.steps import Steps, frozen
+from llm_fleet.catalog.limit import Steps, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,3 +179,21 @@ def _tier(facts: Mapping[str, Any]) -> LustreTier:
     return LustreTier(
         throughput=facts["throughput"], capacity=capacity, efa_capacity=Steps.of(facts.get("efa_capacity"))
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LustreNeedFacts:
+    """Numbers to judge a file system by."""
+
+    checkpoint_minutes: int
+    """How long a checkpoint may take to be written: a rule of thumb, without a source."""
+    scratch_mb_per_tib: int
+    """MB/s that each TiB of a scratch file system has at all times."""
+    gib_per_tib: int
+    """How many GiB FSx counts as a TiB when it sells throughput."""
+
+
+@cache
+def lustre_need_facts() -> LustreNeedFacts:
+    """Return the facts, read once a process."""
+    return LustreNeedFacts(**load("lustre_need"))

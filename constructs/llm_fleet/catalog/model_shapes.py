@@ -1,4 +1,4 @@
-"""Models whose numbers are known by name, and what memory they need beside their weights."""
+"""Shapes of models, the memory that training one needs, and the models that examples train."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,3 +75,79 @@ def _by_name() -> Mapping[str, KnownModel]:
         model = KnownModel(**rest)
         found |= dict.fromkeys(facts["names"], model)
     return found
+
+
+def max_sequence(name: str) -> int | None:
+    """Return the longest sequence that the model called `name` was made for; `None` where we do not know."""
+    return load("training_models")["max_sequence"].get(bare_name(name))
+
+
+def trained_model_types() -> tuple[str, ...]:
+    """Return the `model_type`s that the training program has."""
+    return tuple(load("training_models")["model_types"])
+
+
+def is_gated(repository: str) -> bool:
+    """Return whether a repository of the Hub, `owner/name`, is known to need a token. What is unknown passes."""
+    folded = repository.casefold()
+    return any(folded.startswith(prefix) for prefix in load("training_models")["gated"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateBytes:
+    """Bytes a parameter."""
+
+    weights: int
+    """What the forward pass computes with."""
+    gradients: int
+    optimizer: int
+    """Adam's moments, and fp32 weights where `weights` are 16-bit."""
+
+    @property
+    def total(self) -> int:
+        """All three."""
+        return self.weights + self.gradients + self.optimizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivationBytes:
+    """The coefficients of Korthikanti et al. 2022, for 16-bit activations."""
+
+    layer: int
+    """Bytes for each number of a layer's input, without the feed-forward block's inner tensors."""
+    inner: int
+    """Bytes for each number of a plain feed-forward block's inner width."""
+    inner_gated: int
+    """The same of a gated block."""
+    scores: int
+    """Bytes for each attention score."""
+    input: int
+    """Bytes for each number of a layer's input, which full recomputation keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingMemory:
+    """All of it; the data file has the sources, and says which are our own estimates."""
+
+    state: Mapping[str, StateBytes]
+    """By precision."""
+    activation: ActivationBytes
+    logits_bytes: int
+    """Bytes for each number of the last layer's output."""
+    gathered_layers: int
+    """How many layers FSDP holds whole at once."""
+    usable_share: Mapping[str, float]
+    """Which part of a process's memory a run may fill, by kind of accelerator."""
+
+
+@cache
+def training_memory() -> TrainingMemory:
+    """Return the facts."""
+    facts = load("training_memory")
+    return TrainingMemory(
+        state={precision: StateBytes(**each) for precision, each in facts["state"].items()},
+        activation=ActivationBytes(**facts["activation"]),
+        logits_bytes=facts["logits_bytes"],
+        gathered_layers=facts["gathered_layers"],
+        usable_share=facts["usable_share"],
+    )

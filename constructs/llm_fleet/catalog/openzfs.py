@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.steps import Steps, frozen
+from llm_fleet.catalog.limit import Steps, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What ParallelCluster takes: versions, operating systems, schedulers, regions, names and numbers."""
+"""ParallelCluster: limits, operating systems, versions and the instance types that it refuses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -154,3 +154,119 @@ def _limit(facts: Mapping[str, Any]) -> Limit:
 
 def _parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
+
+
+def families_without_placement_group() -> frozenset[str]:
+    """Return the families that EC2 puts into no cluster placement group."""
+    return frozenset(load("parallelcluster")["instances"]["without_placement_group"])
+
+
+def families_without_drivers() -> frozenset[str]:
+    """Return the GPU families that the NVIDIA drivers of ParallelCluster's own images do not know any more."""
+    return frozenset(load("parallelcluster")["instances"]["without_drivers"])
+
+
+def unsupported_oses() -> Mapping[str, tuple[str, ...]]:
+    """Return the operating systems that a family does not run on, by family."""
+    return {family: tuple(oses) for family, oses in load("parallelcluster")["instances"]["unsupported_oses"].items()}
+
+
+class Os(str):
+    """An operating system of ParallelCluster (`Image/Os`): a plain string.
+
+    Constants stand for those of the catalog; any of them may be given as a string. `of` is for one that AWS has brought
+    out since, and is the only way past the check against the catalog.
+    """
+
+    __slots__ = ("unchecked",)
+
+    unchecked: bool
+    """Whether it passes the check against the catalog."""
+
+    ALINUX2023: "Os"
+    UBUNTU2204: "Os"
+    UBUNTU2404: "Os"
+    RHEL8: "Os"
+    RHEL9: "Os"
+    ROCKY8: "Os"
+    """ParallelCluster publishes no image of it: give one of your own."""
+    ROCKY9: "Os"
+    """ParallelCluster publishes no image of it: give one of your own."""
+
+    def __new__(cls, name: str) -> "Os":
+        """Make the operating system called `name`, e.g. `alinux2023`, which is checked."""
+        self = super().__new__(cls, name)
+        self.unchecked = False
+        return self
+
+    @classmethod
+    def of(cls, name: str) -> "Os":
+        """Return the operating system called `name`, whatever the catalog knows of it.
+
+        Raises `ValueError` when `name` is not lower-case letters and digits, as all of ParallelCluster's are.
+        """
+        if not (name.isascii() and name.isalnum() and name == name.lower()):
+            raise ValueError(f"an operating system of ParallelCluster is lower-case letters and digits, got {name!r}")
+        self = cls(name)
+        self.unchecked = True
+        return self
+
+
+def _name_operating_systems() -> None:
+    """Give each constant that the class announces its value: `ALINUX2023` is `alinux2023`."""
+    for constant in Os.__annotations__:
+        if constant.isupper():
+            setattr(Os, constant, Os(constant.lower()))
+
+
+_name_operating_systems()
+
+
+class ParallelClusterVersion(str):
+    """A version of ParallelCluster: a plain string.
+
+    Constants stand for those whose rules are checked here; any of them may be given as a string. `of` is for another,
+    whose configuration may differ from what the checks believe: errors may then be told only by the deployment.
+    """
+
+    __slots__ = ("unchecked",)
+
+    unchecked: bool
+    """Whether it passes the check against the catalog."""
+
+    V3_16_0: "ParallelClusterVersion"
+    V3_16_1: "ParallelClusterVersion"
+    V3_16_2: "ParallelClusterVersion"
+    V3_16_3: "ParallelClusterVersion"
+    DEFAULT: "ParallelClusterVersion"
+    """3.16.1: its schema and rules are those that the checks were compared with."""
+
+    def __new__(cls, name: str) -> "ParallelClusterVersion":
+        """Make the version called `name`, e.g. `3.16.1`, which is checked."""
+        self = super().__new__(cls, name)
+        self.unchecked = False
+        return self
+
+    @classmethod
+    def of(cls, name: str) -> "ParallelClusterVersion":
+        """Return the version called `name`, e.g. `3.17.0`, whatever the catalog knows of it.
+
+        Raises `ValueError` when `name` is no version of ParallelCluster 3.
+        """
+        major, *rest = name.split(".")
+        if major != "3" or len(rest) != 2 or not all(part.isascii() and part.isdigit() for part in rest):
+            raise ValueError(f"a version of ParallelCluster is three numbers, the first 3, e.g. '3.17.0', got {name!r}")
+        self = cls(name)
+        self.unchecked = True
+        return self
+
+
+def _name_versions() -> None:
+    """Give each constant that the class announces its value: `V3_16_1` is `3.16.1`."""
+    for constant in ParallelClusterVersion.__annotations__:
+        if constant.startswith("V"):
+            setattr(ParallelClusterVersion, constant, ParallelClusterVersion(constant[1:].replace("_", ".")))
+    ParallelClusterVersion.DEFAULT = ParallelClusterVersion(DEFAULT_VERSION)
+
+
+_name_versions()

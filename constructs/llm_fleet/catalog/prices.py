@@ -1,13 +1,60 @@
-"""The dated price table."""
+"""Prices: those that the catalog has, the forms that a user's own take, and AWS's Price List."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.price import Price
+
+Unit = Literal["hour", "gb-month"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """A price on demand, without tax and discounts, with where it comes from."""
+
+    service: str
+    """Who rents it out: `ec2`, `sagemaker`, `sagemaker-cluster`, `lustre`, `network` …"""
+    item: str
+    """What, e.g. `trn1.32xlarge` or `PERSISTENT_2/SSD/250`."""
+    region: str
+    unit: Unit
+    usd: Decimal
+    """For one `unit` of one of them."""
+    source: str
+    """Where it was read, for people."""
+    read: str
+    """When, as ISO date."""
+    verified: bool
+    """Whether AWS itself told it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceQuestion:
+    """One question of GetProducts."""
+
+    service_code: str
+    unit: str
+    """Of the prices that count, as the Price List has it."""
+    filters: Mapping[str, str]
+    """What the product's attributes must be."""
+
+
+def price_question(service: str, item: str, region: str) -> PriceQuestion | None:
+    """Return how the price of `item` of `service` in `region` is asked; `None` where nobody knows how."""
+    product = load("price_list")["products"].get(service)
+    if product is None:
+        return None
+    filters = {name: value.format(item=item, region=region) for name, value in product["filters"].items()}
+    return PriceQuestion(service_code=product["service_code"], unit=product["unit"], filters=filters)
+
+
+def price_list_region() -> str:
+    """Return where the Price List answers, for all regions."""
+    return load("price_list")["endpoint_region"]
+
 
 _Key = tuple[str, str, str]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.catalog.regions import az_id_prefix
+from llm_fleet.catalog.network import az_id_prefix
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView

@@ -1,6 +1,6 @@
 """A network as the fleet file writes it, for who has none."""
 
-from llm_fleet.catalog.regions import regions
+from llm_fleet.catalog.network import regions
 
 _ELSEWHERE = "usw2"
 

@@ -7,7 +7,7 @@ from constructs import Construct
 from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.schema_name import schema_of
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_shape import MountShape
 from llm_fleet.hyperpod.instance_group import InstanceGroup

@@ -8,7 +8,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.accounting.let_in import let_in
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.network.node_ports import let_through
 from llm_fleet.rules.tokens import is_unresolved

@@ -10,7 +10,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from llm_fleet.catalog.session_manager import session_facts
+from llm_fleet.catalog.nodes import session_facts
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.granted import grant
 from llm_fleet.iam.session_permissions import keep_sessions, use_sessions

@@ -6,7 +6,7 @@ from typing import cast
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
-from llm_fleet.catalog.session_manager import session_facts
+from llm_fleet.catalog.nodes import session_facts
 from llm_fleet.iam.granted import tell_reasons
 from llm_fleet.rules.people.sessions import cannot_tag, check_run_as
 from llm_fleet.rules.problem import Problem, raise_problems

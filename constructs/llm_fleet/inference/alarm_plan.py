@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.catalog.inference_sight import alarm_facts, neuron_health_facts
+from llm_fleet.catalog.service import alarm_facts, neuron_health_facts
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.notifications.alarm_plan import AlarmPlan

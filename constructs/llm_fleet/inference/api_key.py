@@ -8,7 +8,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 
 _NOT_ROTATED = (
     "servers read their key when they start, and clients hold it: a rotation by itself would shut every client out "

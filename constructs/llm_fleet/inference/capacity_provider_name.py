@@ -3,7 +3,7 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.catalog.ecs_tasks import task_limits
+from llm_fleet.catalog.service import task_limits
 
 _BEGINNING = "cp-"
 _LENGTH = 255

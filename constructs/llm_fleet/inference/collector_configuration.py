@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from llm_fleet.catalog.inference_sight import collector_facts, namespace
-from llm_fleet.catalog.server_metrics import ServerMetric, server_metrics
+from llm_fleet.catalog.model_server import ServerMetric, server_metrics
+from llm_fleet.catalog.service import collector_facts, namespace
 
 LOG_STREAM = "metrics"
 """Of the service's log group: what CloudWatch has made metrics of. One for all tasks; PutLogEvents needs no order."""

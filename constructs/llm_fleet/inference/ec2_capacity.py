@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct, DependencyGroup, IDependable
 
-from llm_fleet.catalog.ecs_neuron_ami import default_root_gib, host_facts
+from llm_fleet.catalog.neuron import default_root_gib, host_facts
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.inference.capacity_provider_name import capacity_provider_name
 from llm_fleet.inference.ec2_hosts import Ec2Hosts

@@ -7,11 +7,9 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from llm_fleet.catalog.ecs_neuron_ami import default_root_gib
-from llm_fleet.catalog.ecs_tasks import task_memory_mib
-from llm_fleet.catalog.model_exports import fargate_facts
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.model_server import fargate_facts, model_servers
+from llm_fleet.catalog.neuron import default_root_gib, neuron_instance
+from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.model_server import ModelServer

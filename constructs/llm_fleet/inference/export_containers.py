@@ -8,8 +8,8 @@ from typing import Any
 
 from aws_cdk import aws_ecs as ecs
 
-from llm_fleet.catalog.model_exports import model_exports
-from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.catalog.model_server import model_exports
+from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.inference.check_container import CHECK_CONTAINER, check_container
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer

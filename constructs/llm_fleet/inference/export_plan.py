@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance
+from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_server import ModelServer

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.inference.jwt import Jwt
 from llm_fleet.rules.inference.forms import member_of
 from llm_fleet.rules.inference.front import check_front

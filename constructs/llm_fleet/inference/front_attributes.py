@@ -1,6 +1,6 @@
 """What load balancer and target group are told, from how long an answer may take."""
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.tokens import is_unresolved
 
 

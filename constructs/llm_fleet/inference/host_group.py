@@ -8,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.ecs_neuron_ami import host_facts
+from llm_fleet.catalog.neuron import host_facts
 from llm_fleet.rules.inference.protocols import ScalingLike
 from llm_fleet.rules.tokens import is_unresolved
 

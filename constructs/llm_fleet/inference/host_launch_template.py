@@ -5,7 +5,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet.catalog.ecs_neuron_ami import ami_for, ami_parameter, host_facts
+from llm_fleet.catalog.neuron import ami_for, ami_parameter, host_facts
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.rules.inference.host_ami import is_ami_id
 

@@ -4,7 +4,7 @@ import re
 
 import aws_cdk as cdk
 
-from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.inference.server_process import ServerProcess
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.tokens import is_unresolved

@@ -12,7 +12,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.inference.api_key import ApiKey
 from llm_fleet.inference.front import Front
 from llm_fleet.inference.front_attributes import load_balancer_attributes, target_group_attributes

@@ -8,8 +8,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ecs_neuron_ami import default_root_gib
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
+from llm_fleet.catalog.neuron import default_root_gib
 from llm_fleet.inference.capacity_provider_name import capacity_provider_name
 from llm_fleet.inference.host_security_group import HostSecurityGroup
 from llm_fleet.inference.managed_hosts import ManagedHosts

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from llm_fleet.catalog.model_servers import ModelServerFacts, model_servers
+from llm_fleet.catalog.model_server import ModelServerFacts, model_servers
 from llm_fleet.rules.inference.forms import member_of
 from llm_fleet.rules.inference.server import check_server
 from llm_fleet.rules.inference.terms import ServerKind

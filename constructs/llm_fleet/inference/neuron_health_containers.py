@@ -5,7 +5,7 @@ import shlex
 
 from aws_cdk import aws_ecs as ecs
 
-from llm_fleet.catalog.inference_sight import neuron_health_facts
+from llm_fleet.catalog.service import neuron_health_facts
 
 _Task = ecs.CfnTaskDefinition
 _KMSG = "/dev/kmsg"

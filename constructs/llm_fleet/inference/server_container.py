@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from aws_cdk import aws_ecs as ecs
 
-from llm_fleet.catalog.ecs_tasks import task_limits
-from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.catalog.neuron import NeuronInstance
+from llm_fleet.catalog.service import task_limits
 from llm_fleet.inference.cache_volume import CACHE_ENVIRONMENT, cache_mount
 from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.inference.model_volume import model_mounts

@@ -9,15 +9,16 @@ from typing import Any
 
 import aws_cdk as cdk
 
-from llm_fleet.catalog.model_servers import image_account, model_servers
-from llm_fleet.catalog.neuron_devices import NeuronInstance
-from llm_fleet.catalog.server_settings import (
+from llm_fleet.catalog.model_server import (
     execute_model_seconds,
+    image_account,
     keep_alive_margin_seconds,
+    model_servers,
     requests_per_slot,
     server_settings,
     termination_seconds,
 )
+from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.inference.cache_volume import CONTAINER_PATH
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
 from llm_fleet.rules.inference.server import cores_of

@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.managed_capacity import ManagedCapacity

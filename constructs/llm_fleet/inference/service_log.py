@@ -7,7 +7,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.ecs_tasks import task_limits
+from llm_fleet.catalog.service import task_limits
 
 _PREFIX = "/llm-fleet/inference"
 

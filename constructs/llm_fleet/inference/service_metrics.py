@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from llm_fleet.catalog.inference_sight import namespace
-from llm_fleet.catalog.server_metrics import ServerMetric, server_metrics
+from llm_fleet.catalog.model_server import ServerMetric, server_metrics
+from llm_fleet.catalog.service import namespace
 from llm_fleet.notifications.metric import Measure, MetricMath, ServiceMetric, average_sum
 
 _LOAD_BALANCER = "AWS/ApplicationELB"

@@ -7,9 +7,9 @@ from typing import Any
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.catalog.ecs_tasks import load_seconds, task_cpu_units, task_limits, task_memory_mib
-from llm_fleet.catalog.model_servers import ModelServerFacts, model_servers
-from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.catalog.model_server import ModelServerFacts, model_servers
+from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.catalog.service import load_seconds, task_cpu_units, task_limits, task_memory_mib
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.front import Front
 from llm_fleet.inference.managed_hosts import ManagedHosts

@@ -4,7 +4,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from llm_fleet.catalog.inference_sight import scaling_facts
+from llm_fleet.catalog.service import scaling_facts
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.notifications.metric import MetricMath, ServiceMetric

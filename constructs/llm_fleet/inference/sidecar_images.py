@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm_fleet.catalog.inference_sight import collector_facts, neuron_health_facts
+from llm_fleet.catalog.service import collector_facts, neuron_health_facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from aws_cdk import aws_wafv2 as wafv2
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.inference_front import ManagedRuleGroup, front_facts
+from llm_fleet.catalog.service import ManagedRuleGroup, front_facts
 
 _LOG_PREFIX = "aws-waf-logs-"
 """What AWS WAF demands of the name."""

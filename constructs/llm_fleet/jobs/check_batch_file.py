@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from llm_fleet.catalog.sbatch_options import long_name, remedy_elsewhere, sbatch_options
+from llm_fleet.catalog.slurm import long_name, remedy_elsewhere, sbatch_options
 from llm_fleet.jobs.bash_syntax import check_bash
 from llm_fleet.jobs.batch_file import BEGIN, END, BatchFile
 from llm_fleet.rules.codes import Code

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.training.run.sources import source_of

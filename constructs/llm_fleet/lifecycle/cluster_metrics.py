@@ -5,7 +5,7 @@ from typing import Self
 
 import aws_cdk as cdk
 
-from llm_fleet.catalog.cluster_metrics import metrics_retention_days
+from llm_fleet.catalog.monitoring import metrics_retention_days
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -15,7 +15,7 @@ class ClusterMetrics:
     """What nodes measure of themselves each minute, and where it goes. Make one with `cloudwatch` or `prometheus`.
 
     Processors, memory and disks, Neuron devices or GPUs, EFA, Lustre and, by the controller, Slurm's queue and nodes:
-    `llm_fleet.catalog.cluster_metrics` names them all. Nothing is downloaded for it.
+    `llm_fleet.catalog.monitoring` names them all. Nothing is downloaded for it.
     """
 
     destination: MetricsDestination

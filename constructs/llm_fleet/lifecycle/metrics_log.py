@@ -5,7 +5,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.cluster_metrics import metrics_log_group
+from llm_fleet.catalog.monitoring import metrics_log_group
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.catalog.cluster_metrics import metrics_log_group, metrics_namespace, metrics_seconds
+from llm_fleet.catalog.monitoring import metrics_log_group, metrics_namespace, metrics_seconds
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 

@@ -3,10 +3,9 @@
 from typing import Any
 
 from llm_fleet.catalog.data_file import load
-from llm_fleet.catalog.instance_type import facts_of
-from llm_fleet.catalog.instances import Instance
+from llm_fleet.catalog.instances import Instance, facts_of
 from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
-from llm_fleet.catalog.neuron_release import (
+from llm_fleet.catalog.neuron import (
     NeuronPackage,
     alternative_packages,
     alternative_releases,

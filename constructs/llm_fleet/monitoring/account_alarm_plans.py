@@ -1,6 +1,6 @@
 """Which alarms a cluster has that need nothing of its nodes: what each looks at, when it rings, and what to do then."""
 
-from llm_fleet.catalog.cluster_alarms import parallelcluster_metrics
+from llm_fleet.catalog.monitoring import parallelcluster_metrics
 from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
 from llm_fleet.monitoring.cluster_measures import (
     PERIOD,

@@ -9,7 +9,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.cluster_alarms import fleet_budget_facts
+from llm_fleet.catalog.monitoring import fleet_budget_facts
 from llm_fleet.monitoring.fleet_budget import FleetBudget
 from llm_fleet.notifications.cost_budget import CostBudget
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.cluster_alarms import chat_facts
+from llm_fleet.catalog.monitoring import chat_facts
 from llm_fleet.monitoring.chat_channel import Chat, SlackChannel
 
 _CHATBOT = "chatbot.amazonaws.com"

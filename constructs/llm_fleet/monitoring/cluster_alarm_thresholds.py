@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.catalog.cluster_alarms import alarm_thresholds
+from llm_fleet.catalog.monitoring import alarm_thresholds
 from llm_fleet.rules.monitoring.thresholds import check_cluster_thresholds
 from llm_fleet.rules.problem import raise_problems
 

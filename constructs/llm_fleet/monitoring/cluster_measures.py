@@ -2,13 +2,14 @@
 
 from types import MappingProxyType
 
-from llm_fleet.catalog.cluster_alarms import (
+from llm_fleet.catalog.monitoring import (
     account_metrics,
+    cluster_metrics,
+    metrics_namespace,
     parallelcluster_metrics,
     start_failures_metric,
     starts_degraded_metric,
 )
-from llm_fleet.catalog.cluster_metrics import cluster_metrics, metrics_namespace
 from llm_fleet.notifications.metric import ServiceMetric
 
 _CLUSTER = "Cluster"

@@ -9,7 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.catalog.cluster_alarms import log_retention_days as usual_retention
+from llm_fleet.catalog.monitoring import log_retention_days as usual_retention
 from llm_fleet.monitoring.account_alarm_plans import account_alarm_plans
 from llm_fleet.monitoring.budget_with_action import BudgetWithAction
 from llm_fleet.monitoring.chat_channel import Chat

@@ -13,7 +13,7 @@ from constructs import Construct
 
 import llm_fleet.functions
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.cluster_alarms import account_metrics, cluster_log_group
+from llm_fleet.catalog.monitoring import account_metrics, cluster_log_group
 from llm_fleet.iam.permission import Place
 from llm_fleet.iam.statements import reasons_of, statement_of
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.cluster_alarms import fleet_budget_facts
+from llm_fleet.catalog.monitoring import fleet_budget_facts
 from llm_fleet.rules.monitoring.fleet_budget import check_fleet_budget
 from llm_fleet.rules.problem import raise_problems
 

@@ -5,7 +5,7 @@ grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-
 
 from typing import Any
 
-from llm_fleet.catalog.cluster_metrics import ClusterMetric, cluster_metrics
+from llm_fleet.catalog.monitoring import ClusterMetric, cluster_metrics
 
 _UNITS = {"Percent": "percent", "Bytes/Second": "Bps", "Seconds": "s", "Count": "short", "None": "short"}
 _ROWS = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from llm_fleet.catalog.cluster_alarms import parallelcluster_metrics
+from llm_fleet.catalog.monitoring import parallelcluster_metrics
 from llm_fleet.monitoring.cluster_measures import (
     account_metric,
     degraded_starts,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from llm_fleet.catalog.cluster_alarms import account_metrics, cluster_log_group
+from llm_fleet.catalog.monitoring import account_metrics, cluster_log_group
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.monitoring.monitored_cluster import ClusterKind
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llm_fleet.catalog.cluster_alarms import alarm_thresholds, storage_facts
+from llm_fleet.catalog.monitoring import alarm_thresholds, storage_facts
 from llm_fleet.monitoring.account_alarm_plans import steady
 from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
 from llm_fleet.notifications.alarm_plan import AlarmPlan

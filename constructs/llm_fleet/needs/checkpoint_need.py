@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from llm_fleet.catalog.lustre_need import lustre_need_facts
-from llm_fleet.catalog.steps import Steps
+from llm_fleet.catalog.limit import Steps
+from llm_fleet.catalog.lustre import lustre_need_facts
 from llm_fleet.needs.lustre_supply import LustreSupply
 
 _MB = 1000**2

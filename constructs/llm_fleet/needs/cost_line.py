@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from llm_fleet.catalog.price import Price
-from llm_fleet.catalog.prices import hours_of_a_month
+from llm_fleet.catalog.prices import Price, hours_of_a_month
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.catalog.lustre_need import lustre_need_facts
+from llm_fleet.catalog.lustre import lustre_need_facts
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.rules.lustre_settings import LustreSettings
 

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from llm_fleet.catalog.accelerator_memory import gpu_memory_mib
-from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.efa_bandwidth import efa_gbps
+from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
 from llm_fleet.catalog.instances import instances
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.needs.machine import Machines
 
 _MIB_OF_GIB = 1024

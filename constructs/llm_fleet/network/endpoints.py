@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from llm_fleet.catalog.endpoints import node_endpoints
+from llm_fleet.catalog.network import node_endpoints
 
 _HTTPS = 443
 

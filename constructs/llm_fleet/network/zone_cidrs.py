@@ -2,7 +2,7 @@
 
 import aws_cdk as cdk
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.network.zone import ZoneCidrs
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_layout import (

@@ -11,8 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.accounting.accounting import Accounting
-from llm_fleet.catalog.parallelcluster_os import Os
-from llm_fleet.catalog.parallelcluster_version import ParallelClusterVersion
+from llm_fleet.catalog.parallelcluster import Os, ParallelClusterVersion
 from llm_fleet.lifecycle.claimed_ids import claim_ids
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.cluster_user import ClusterUser

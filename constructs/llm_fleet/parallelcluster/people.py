@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llm_fleet.catalog.slurm_limits import slurm_limit_facts
+from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.lifecycle.directory.directory import Directory
 from llm_fleet.lifecycle.directory.sssd_options import sssd_options
 from llm_fleet.lifecycle.render_people import counted_resources

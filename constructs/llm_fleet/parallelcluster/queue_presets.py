@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import Ec2Instance
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.parallelcluster.compute_resource import ComputeResource
 from llm_fleet.parallelcluster.queue_options import BlockOptions, ResourceOptions
 

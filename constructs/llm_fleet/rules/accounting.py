@@ -7,7 +7,7 @@ aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py.
 import re
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike

@@ -1,7 +1,7 @@
 """Cron expressions as AWS writes them."""
 
-from llm_fleet.catalog.cron_field import CronField
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
+from llm_fleet.catalog.hyperpod import hyperpod_facts
+from llm_fleet.catalog.limit import CronField
 
 EXAMPLE = "cron(0 3 ? * SUN *)"
 

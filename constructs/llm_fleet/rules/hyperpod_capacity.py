@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 
-from llm_fleet.catalog.hyperpod_limits import group_limit
-from llm_fleet.catalog.instance_type import facts_of
-from llm_fleet.catalog.regions import regions
+from llm_fleet.catalog.hyperpod import group_limit
+from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_instances import types_of
 from llm_fleet.rules.hyperpod_network import zone_of

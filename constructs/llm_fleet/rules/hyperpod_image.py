@@ -1,6 +1,6 @@
 """The image that the nodes of a HyperPod group start from."""
 
-from llm_fleet.catalog.hyperpod_limits import group_limit
+from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import GroupLike
 from llm_fleet.rules.problem import Problem

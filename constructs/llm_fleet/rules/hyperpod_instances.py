@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from llm_fleet.catalog.hyperpod_limits import group_limit
-from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.catalog.hyperpod import group_limit
+from llm_fleet.catalog.instances import facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import GroupLike
 from llm_fleet.rules.instance_type import check_instance_type

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.catalog.instances import facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 

@@ -1,6 +1,6 @@
 """The lifecycle scripts of a HyperPod group."""
 
-from llm_fleet.catalog.hyperpod_limits import group_limit
+from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import GroupLike
 from llm_fleet.rules.problem import Problem

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from unicodedata import category
 
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
-from llm_fleet.catalog.hyperpod_limits import cluster_limit, group_limit
+from llm_fleet.catalog.hyperpod import cluster_limit, group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
 from llm_fleet.rules.names import check_hyphenated_name

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from llm_fleet.catalog.hyperpod_limits import cluster_limit
+from llm_fleet.catalog.hyperpod import cluster_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
 from llm_fleet.rules.number import check_number

@@ -1,7 +1,6 @@
 """Slurm as HyperPod runs it: the strategy for slurm.conf, and the accounting database."""
 
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
-from llm_fleet.catalog.hyperpod_limits import cluster_limit
+from llm_fleet.catalog.hyperpod import cluster_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import AccountingDatabaseLike, ClusterLike
 from llm_fleet.rules.number import check_number

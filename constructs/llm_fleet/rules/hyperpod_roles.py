@@ -1,6 +1,6 @@
 """What the groups of a HyperPod cluster do in Slurm, and how many instances each has."""
 
-from llm_fleet.catalog.hyperpod_limits import cluster_limit, group_limit
+from llm_fleet.catalog.hyperpod import cluster_limit, group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
 from llm_fleet.rules.names import mend_hyphenated_name

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
-from llm_fleet.catalog.hyperpod_limits import group_limit
+from llm_fleet.catalog.hyperpod import group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_network import zone_of
 from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike, MountLike

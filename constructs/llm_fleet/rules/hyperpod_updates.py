@@ -3,7 +3,7 @@
 A schedule and automatic patching may both be given: assumption: hyperpod-schedule-with-automatic-patching
 """
 
-from llm_fleet.catalog.hyperpod_limits import group_limit
+from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.hyperpod_protocols import GroupLike

@@ -2,9 +2,8 @@
 
 import re
 
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
-from llm_fleet.catalog.instance_type import facts_of
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.hyperpod import hyperpod_facts
+from llm_fleet.catalog.instances import facts_of, instances
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem

@@ -1,6 +1,6 @@
 """For how many days CloudWatch Logs keeps a log."""
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.catalog.instances import facts_of
 from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
 from llm_fleet.rules.tokens import is_unresolved
 

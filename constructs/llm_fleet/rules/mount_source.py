@@ -2,7 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.hyperpod_limits import group_limit
+from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

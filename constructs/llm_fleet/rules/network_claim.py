@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.addresses import address_facts
-from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.catalog.instances import facts_of
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.tokens import is_unresolved
 
 

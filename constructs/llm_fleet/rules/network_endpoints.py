@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from llm_fleet.catalog.endpoints import endpoint_names, node_endpoints
+from llm_fleet.catalog.network import endpoint_names, node_endpoints
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Network
 from itertools import islice
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.tokens import is_unresolved
 
 

@@ -6,8 +6,8 @@ Source: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/appl
 from collections.abc import Sequence
 from dataclasses import replace
 
-from llm_fleet.catalog.addresses import address_facts
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.network import address_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_layout import most_load_balancer_zones, primary_slots
 from llm_fleet.rules.network_zones import check_zones

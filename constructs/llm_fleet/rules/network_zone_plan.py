@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.network_claim import AddressClaim
 
 

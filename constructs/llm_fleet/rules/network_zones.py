@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from llm_fleet.catalog.addresses import address_facts
-from llm_fleet.catalog.regions import az_id_prefix, region_of_az_id, regions
+from llm_fleet.catalog.network import address_facts, az_id_prefix, region_of_az_id, regions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from llm_fleet.catalog.neuron_release import NeuronRelease, neuron_releases, parts
+from llm_fleet.catalog.neuron import NeuronRelease, neuron_releases, parts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.instance_type import facts_of
+from llm_fleet.catalog.instances import facts_of
 from llm_fleet.rules.neuron import check_neuron_name, check_neuron_release
 from llm_fleet.rules.node_protocols import OwnStepLike, S3MountLike, UserLike
 from llm_fleet.rules.node_users import check_users

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from llm_fleet.catalog.node_users import node_user_facts
+from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.node_protocols import UserLike

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from llm_fleet.catalog.node_steps import node_steps
+from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.circles import circle
 from llm_fleet.rules.codes import Code

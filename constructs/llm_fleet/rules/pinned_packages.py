@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from llm_fleet.catalog.neuron_release import DRIVER, NeuronPackage, host_packages, neuron_releases
+from llm_fleet.catalog.neuron import DRIVER, NeuronPackage, host_packages, neuron_releases
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 

@@ -1,6 +1,6 @@
 """Regions and the zones in them."""
 
-from llm_fleet.catalog.regions import az_id_prefix, region_of_az_id, regions
+from llm_fleet.catalog.network import az_id_prefix, region_of_az_id, regions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.problem import Problem

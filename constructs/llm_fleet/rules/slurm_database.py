@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.slurm_database import EngineFacts, slurm_database_facts
+from llm_fleet.catalog.slurm import EngineFacts, slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import check_choice
 from llm_fleet.rules.number import check_number

@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from llm_fleet.catalog.node_users import node_user_facts
+from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from llm_fleet.catalog.smp import smp_keys
+from llm_fleet.catalog.training_job import smp_keys
 from llm_fleet.spec.spec import Spec
 
 

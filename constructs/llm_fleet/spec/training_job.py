@@ -8,10 +8,8 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
 
-from llm_fleet.catalog.job_machine import job_machine_fact
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.training_instances import training_instances
-from llm_fleet.catalog.training_jobs import training_job_fact, training_job_limit
+from llm_fleet.catalog.training_job import job_machine_fact, training_instances, training_job_fact, training_job_limit
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.shape import OWN_KEY

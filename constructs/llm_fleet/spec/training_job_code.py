@@ -8,9 +8,7 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field, PrivateAttr
 
-from llm_fleet.catalog.smp_images import smp_images, smp_versions
-from llm_fleet.catalog.training_instances import training_instances
-from llm_fleet.catalog.training_job_images import training_image_families
+from llm_fleet.catalog.training_job import smp_images, smp_versions, training_image_families, training_instances
 from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import SHORTHAND, Spec

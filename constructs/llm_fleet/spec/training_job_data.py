@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Protocol
 
 from pydantic import Field
 
-from llm_fleet.catalog.training_jobs import training_job_fact
+from llm_fleet.catalog.training_job import training_job_fact
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, Spec
 from llm_fleet.spec.values import KeyArn
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from pathlib import Path
 
-from llm_fleet.catalog.neuron_release import DRIVER, neuron_release, neuron_releases
+from llm_fleet.catalog.neuron import DRIVER, neuron_release, neuron_releases
 
 NEEDED = ("dpkg-deb", "gpg", "gpgconf")
 """Programs that it takes."""

@@ -10,6 +10,8 @@ from llm_fleet.catalog.parallelcluster import (
     CHECKED_LINE,
     DEFAULT_VERSION,
     denied_slurm_settings,
+    families_without_drivers,
+    families_without_placement_group,
     gone,
     known_versions,
     oses,
@@ -18,14 +20,10 @@ from llm_fleet.catalog.parallelcluster import (
     private_oses,
     schedulers,
     slurm_of,
+    unsupported_oses,
     versions,
 )
-from llm_fleet.catalog.parallelcluster_instances import (
-    families_without_drivers,
-    families_without_placement_group,
-    unsupported_oses,
-)
-from llm_fleet.catalog.parallelcluster_storage import (
+from llm_fleet.catalog.parallelcluster_schema import (
     DEFAULT_EBS_SIZE_GIB,
     DEFAULT_EBS_TYPE,
     DEFAULT_LUSTRE_TYPE,

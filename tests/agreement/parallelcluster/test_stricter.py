@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from llm_fleet.catalog.failure_words import remedy_for
+from llm_fleet.catalog.nodes import remedy_for
 from llm_fleet.cli.events.event import Event, Level
 from llm_fleet.cli.events.merge import merged
 

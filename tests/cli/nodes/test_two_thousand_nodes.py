@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.api_rates import ApiRate
+from llm_fleet.catalog.aws_api import ApiRate
 from llm_fleet.cli.nodes import hyperpod_nodes
 from llm_fleet.cli.nodes.listed_nodes import listing_of
 from llm_fleet.cli.nodes.pace import Pace

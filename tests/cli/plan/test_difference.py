@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.create_only import create_only, touches
+from llm_fleet.catalog.aws_api import create_only, touches
 from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.plan.deployed_stacks import DeployedStacks

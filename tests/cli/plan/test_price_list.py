@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.price_list import price_question
+from llm_fleet.catalog.prices import price_question
 from llm_fleet.cli.plan.price_list_answer import prices_in
 from llm_fleet.rules.problem import FleetError
 

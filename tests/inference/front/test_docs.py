@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.inference.front import Front
 from llm_fleet.inference.jwt import Jwt

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.ecs_neuron_ami import ami_for, host_facts
+from llm_fleet.catalog.neuron import ami_for, host_facts
 from llm_fleet.iam.describe import describe
 from llm_fleet.iam.permission import Place
 from llm_fleet.inference.ec2_hosts import Ec2Hosts

@@ -3,9 +3,8 @@
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.catalog.ecs_neuron_ami import host_facts
-from llm_fleet.catalog.ecs_tasks import task_limits
-from llm_fleet.catalog.neuron_devices import neuron_instance_names
+from llm_fleet.catalog.neuron import host_facts, neuron_instance_names
+from llm_fleet.catalog.service import task_limits
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_settings import host_settings
 from llm_fleet.inference.host_user_data import host_user_data

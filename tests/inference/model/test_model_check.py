@@ -6,7 +6,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.check_container import check_container, check_source
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_check import ModelCheck

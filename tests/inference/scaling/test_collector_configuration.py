@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.inference_sight import collector_facts
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.server_metrics import server_metrics
+from llm_fleet.catalog.model_server import model_servers, server_metrics
+from llm_fleet.catalog.service import collector_facts
 from llm_fleet.inference.alarm_plan import alarm_plans
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.collector_configuration import collector_configuration

@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import aws_cdk as cdk
 
-from llm_fleet.catalog.inference_sight import alarm_facts, collector_facts, neuron_health_facts, scaling_facts
-from llm_fleet.catalog.server_metrics import server_metrics
+from llm_fleet.catalog.model_server import server_metrics
+from llm_fleet.catalog.service import alarm_facts, collector_facts, neuron_health_facts, scaling_facts
 from llm_fleet.inference.alarm_plan import alarm_plans
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.scaling import Scaling

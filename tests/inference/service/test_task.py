@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from llm_fleet import Ec2Hosts, ManagedHosts, Model, ModelServer
-from llm_fleet.catalog.ecs_tasks import task_memory_mib
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.catalog.service import task_memory_mib
 from tests.inference.service.conftest import TOKEN_SECRET, MakeService, Served
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.catalog.ecs_neuron_ami import host_facts
+from llm_fleet.catalog.neuron import host_facts
 from llm_fleet.inference.host_user_data import host_user_data, packed_files
 from tests.lifecycle_scripts.inference_host.throwaway_host import SETTINGS, ThrowawayHost
 from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of

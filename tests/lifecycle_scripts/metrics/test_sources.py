@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.cluster_metrics import cluster_metrics
+from llm_fleet.catalog.monitoring import cluster_metrics
 from llm_fleet_node.metrics.machine import Machine, Unreadable
 from llm_fleet_node.metrics.names import METRICS, prometheus_name
 from llm_fleet_node.metrics.rates import Rates

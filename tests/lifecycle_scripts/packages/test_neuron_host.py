@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.neuron_release import (
+from llm_fleet.catalog.neuron import (
     alternative_packages,
     alternative_releases,
     compatibility,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet import Model, ModelServer
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
 from llm_fleet.rules.inference.asked import asked_of_model
 from llm_fleet_training.__main__ import main

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from llm_fleet.catalog.image_features import image_feature
-from llm_fleet.catalog.service_quotas import named_quota
+from llm_fleet.catalog.aws_api import named_quota
+from llm_fleet.catalog.hyperpod import image_feature
 from llm_fleet.rules.account.bucket import check_bucket, check_new_bucket
 from llm_fleet.rules.account.capacity import CapacityNeed
 from llm_fleet.rules.account.certificate import check_certificate

@@ -1,6 +1,6 @@
 import pytest
 
-from llm_fleet.catalog.instance_type import InstanceType
+from llm_fleet.catalog.instances import InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.instance_type import check_instance_type, nearest_type, sizes_of

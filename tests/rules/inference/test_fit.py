@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from llm_fleet.catalog.ecs_tasks import task_memory_mib
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import check_fit, smallest_fit
 from llm_fleet.rules.inference.memory import GIB, core_memory, kv_heads_of_core

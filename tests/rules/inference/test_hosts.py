@@ -5,9 +5,17 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
-from llm_fleet.catalog.ecs_neuron_ami import ami_for, ami_parameter, ami_releases, default_root_gib, least_root_gib
-from llm_fleet.catalog.neuron_release import DRIVER, neuron_releases, parts
+from llm_fleet.catalog.ec2_instances import Ec2InstanceType
+from llm_fleet.catalog.neuron import (
+    DRIVER,
+    ami_for,
+    ami_parameter,
+    ami_releases,
+    default_root_gib,
+    least_root_gib,
+    neuron_releases,
+    parts,
+)
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.managed_hosts import ManagedHosts
 from llm_fleet.inference.model import Model

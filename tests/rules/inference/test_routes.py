@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from botocore.session import get_session
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, Route, RouteAction, routes
 from llm_fleet.rules.inference.terms import Authentication, ServerKind
 

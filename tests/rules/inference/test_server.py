@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_devices import neuron_instance, neuron_instance_names
-from llm_fleet.catalog.server_settings import server_settings
+from llm_fleet.catalog.model_server import model_servers, server_settings
+from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
 from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
 from llm_fleet.rules.inference.terms import ServerKind
 from tests.rules.inference.servers import OWN_IMAGE, TOKEN, AServer

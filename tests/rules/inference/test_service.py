@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.ecs_tasks import load_seconds, task_cpu_units, task_memory_mib
-from llm_fleet.catalog.inference_sight import neuron_health_memory_mib
-from llm_fleet.catalog.neuron_devices import neuron_instance, neuron_instance_names
+from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
+from llm_fleet.catalog.service import load_seconds, neuron_health_memory_mib, task_cpu_units, task_memory_mib
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.service import check_grace, check_log_days, check_service_name
 

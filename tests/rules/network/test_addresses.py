@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.instance_type import InstanceType
+from llm_fleet.catalog.instances import InstanceType
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network_claim import AddressClaim

@@ -5,8 +5,7 @@ import re
 from aws_cdk import aws_ec2 as ec2
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
-from llm_fleet.catalog.addresses import address_facts
-from llm_fleet.catalog.endpoints import endpoint_names, node_endpoints
+from llm_fleet.catalog.network import address_facts, endpoint_names, node_endpoints
 from llm_fleet.rules.network_endpoints import interface_endpoints
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 

@@ -4,7 +4,7 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
 
 ZONES = [f"use1-az{number}" for number in range(1, address_facts().most_zones + 1)]

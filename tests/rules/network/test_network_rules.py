@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.network import check_existing_network, check_network
 from llm_fleet.rules.problem import Problem

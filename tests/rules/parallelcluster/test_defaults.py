@@ -6,7 +6,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation
 from llm_fleet.parallelcluster.compute_resource import ComputeResource
 from llm_fleet.parallelcluster.placement_group import PlacementGroup

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.instance_types import check_resource_types

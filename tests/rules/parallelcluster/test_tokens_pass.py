@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 from typing import Any
 
-from llm_fleet.catalog.ec2_instance_type import Ec2InstanceType
+from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.terms import StorageKind

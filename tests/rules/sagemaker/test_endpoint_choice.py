@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.endpoint_instances import EndpointInstance, endpoint_instance
+from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_instance
 from llm_fleet.rules.sagemaker.endpoint_ami import ami_for
 from llm_fleet.rules.sagemaker.endpoint_choice import download_seconds, startup_seconds, variables, volume_gib
 from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind

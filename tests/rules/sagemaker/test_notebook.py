@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.notebook_platform import NotebookPlatform
+from llm_fleet.catalog.notebook import NotebookPlatform
 from llm_fleet.rules.sagemaker.notebook import check_notebook
 from llm_fleet.rules.terms import InternetAccess
 

@@ -14,8 +14,7 @@ from llm_fleet import (
     ParallelCluster,
     Queue,
 )
-from llm_fleet.catalog.instance_type import InstanceType
-from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.instances import InstanceType, instances
 from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
 from llm_fleet.catalog.parallelcluster import oses
 from llm_fleet.rules.lustre_efa import EfaClients, connections, why_efa_is_unused, why_too_many_connections

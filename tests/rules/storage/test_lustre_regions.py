@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.lustre import lustre_limits
-from llm_fleet.catalog.regions import regions
+from llm_fleet.catalog.network import regions
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.lustre_regions import doubt_about_region
 from llm_fleet.rules.lustre_settings import LustreSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.catalog.steps import Steps, frozen
+from llm_fleet.catalog.limit import Steps, frozen
 
 LADDER = Steps(single=(1200,), step=2400, most=9600)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.smp import smp_keys
+from llm_fleet.catalog.training_job import smp_keys
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.smp import check_smp, smp_remarks
 from llm_fleet.rules.training.smp_run import check_smp_in_run

@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet.catalog.instances import instances
-from llm_fleet.catalog.smp_images import (
+from llm_fleet.catalog.training_job import (
     derived_families,
     documented_families,
     smddp_instances,

@@ -3,8 +3,7 @@
 import inspect
 
 from llm_fleet import HuggingFaceEndpoint
-from llm_fleet.catalog.endpoint_images import default_image_kind, endpoint_images, image_kinds
-from llm_fleet.catalog.inference_amis import inference_amis
+from llm_fleet.catalog.endpoint import default_image_kind, endpoint_images, image_kinds, inference_amis
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from tools.synth_environment import ROOT

@@ -4,7 +4,7 @@ import inspect
 import re
 
 from llm_fleet import TrainingNotebook
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from tools.synth_environment import ROOT
 
 PAGE = (ROOT / "docs" / "constructs" / "training-notebook.md").read_text(encoding="utf-8")

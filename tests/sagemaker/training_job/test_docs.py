@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from llm_fleet import Distribution, TrainingImage, TrainingJobSpec
-from llm_fleet.catalog.smp_images import smp_versions
-from llm_fleet.catalog.training_job_images import training_image_families
-from llm_fleet.catalog.training_jobs import launchers, training_job_limit
+from llm_fleet.catalog.training_job import launchers, smp_versions, training_image_families, training_job_limit
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.spec.training_job_words import OF_TRAINING_JOB

@@ -10,8 +10,7 @@ import pytest
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from llm_fleet.catalog.training_instances import training_instances
-from llm_fleet.catalog.training_job_images import training_image_families
+from llm_fleet.catalog.training_job import training_image_families, training_instances
 from llm_fleet.rules.training.image import ecr_repository
 from llm_fleet.sagemaker.training_job.render_request import render_request
 from llm_fleet.spec.smp import SmpConfiguration

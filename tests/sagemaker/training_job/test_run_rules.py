@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.catalog.job_machine import job_machine_fact
+from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.rules.problem import FleetError, raise_problems
 from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
 from llm_fleet.sagemaker.training_job.machine_pace import (

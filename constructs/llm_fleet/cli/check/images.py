@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.ecs_neuron_ami import ami_parameter
-from llm_fleet.catalog.image_features import ImageFeature, image_feature
+from llm_fleet.catalog.hyperpod import ImageFeature, image_feature
+from llm_fleet.catalog.neuron import ami_parameter
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
 from llm_fleet.cli.check.question import Answer, Ask, Question

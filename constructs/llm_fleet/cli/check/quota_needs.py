@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from llm_fleet.catalog.aws_api import ServiceQuota, machine_quota, named_quota, vcpu_quota, warm_pool_quota
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.service_quotas import ServiceQuota, machine_quota, named_quota, vcpu_quota, warm_pool_quota
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from llm_fleet.catalog.service_quotas import ServiceQuota
+from llm_fleet.catalog.aws_api import ServiceQuota
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
 from llm_fleet.cli.check.question import Answer, Ask, Question

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from datetime import date
 from typing import Any
 
-from llm_fleet.catalog.image_features import ImageFeature
+from llm_fleet.catalog.hyperpod import ImageFeature
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
 from llm_fleet.cli.check.question import Answer

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
-from llm_fleet.catalog.hyperpod_facts import hyperpod_facts
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.cli.aws.refusals import AwsRefusal
 from llm_fleet.cli.check.account import Account
 from llm_fleet.config.fleet import Fleet

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+from llm_fleet.catalog.aws_api import ServiceQuota, machine_quota, named_quota, vcpu_quota
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.catalog.service_quotas import ServiceQuota, machine_quota, named_quota, vcpu_quota
 from llm_fleet.cli.check.account import Account
 from llm_fleet.cli.check.own import is_of_parallelcluster, own_ids
 from llm_fleet.config.fleet import Fleet

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO
 
-from llm_fleet.catalog.api_rates import api_rate
+from llm_fleet.catalog.aws_api import api_rate
 from llm_fleet.cli.aws.refusals import AwsRefusal, refusal
 from llm_fleet.cli.exit_codes import ExitCode
 from llm_fleet.cli.failure import refuse

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from llm_fleet.catalog.failure_words import remedy_for
+from llm_fleet.catalog.nodes import remedy_for
 
 
 class Level(StrEnum):

@@ -24,7 +24,7 @@ def events_table(events: Sequence[Event]) -> Table:
 
 def remedies(events: Sequence[Event], more: str | None = None) -> list[str]:
     """Return what to do about what went wrong, each remedy once; `more` is a failure told elsewhere."""
-    from llm_fleet.catalog.failure_words import remedy_for
+    from llm_fleet.catalog.nodes import remedy_for
 
     found = [remedy_for(more) if more else None, *(event.remedy for event in events)]
     return [remedy for remedy in dict.fromkeys(found) if remedy]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from llm_fleet.catalog.regions import region_of_az_id, regions
+from llm_fleet.catalog.network import region_of_az_id, regions
 from llm_fleet.cli.importing.notes import Notes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem

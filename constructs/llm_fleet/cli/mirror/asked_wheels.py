@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from llm_fleet.catalog.neuron_release import neuron_releases
+from llm_fleet.catalog.neuron import neuron_releases
 from llm_fleet.catalog.training_environments import neuron_index, pythons_of, training_stacks, vendor_packages
 from llm_fleet.cli.failure import refuse
 from llm_fleet.cli.mirror.one_index import Indexes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_fleet.catalog.neuron_release import (
+from llm_fleet.catalog.neuron import (
     NeuronPackage,
     alternative_packages,
     alternative_releases,

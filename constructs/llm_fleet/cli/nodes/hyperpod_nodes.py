@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from llm_fleet.catalog.api_rates import api_rate, page_size
+from llm_fleet.catalog.aws_api import api_rate, page_size
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.nodes.launch_order import in_launch_order

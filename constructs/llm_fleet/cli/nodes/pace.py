@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from llm_fleet.catalog.api_rates import ApiRate
+from llm_fleet.catalog.aws_api import ApiRate
 
 
 class Pace:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn, cast
 
-from llm_fleet.catalog.api_rates import api_rate, page_size
+from llm_fleet.catalog.aws_api import api_rate, page_size
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.failure import refuse

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.catalog.lustre_need import lustre_need_facts
+from llm_fleet.catalog.lustre import lustre_need_facts
 from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.cli.terminal.tone import Tone, Toned

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.cli.plan.section import Section
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.config.check_places import address_plan

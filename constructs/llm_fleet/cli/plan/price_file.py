@@ -10,8 +10,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from llm_fleet.catalog.price import Price
-from llm_fleet.catalog.prices import PriceTable, prices
+from llm_fleet.catalog.prices import Price, PriceTable, prices
 from llm_fleet.cli.atomic_write import write_file
 from llm_fleet.cli.failure import refuse
 from llm_fleet.config.fleet import Fleet

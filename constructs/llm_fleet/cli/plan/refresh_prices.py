@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from llm_fleet.catalog.price import Price
-from llm_fleet.catalog.price_list import PriceQuestion, price_list_region, price_question
+from llm_fleet.catalog.prices import Price, PriceQuestion, price_list_region, price_question
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.plan.price_list_answer import prices_in

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any
 
-from llm_fleet.catalog.create_only import create_only
+from llm_fleet.catalog.aws_api import create_only
 from llm_fleet.cli.plan.refused_settings import refused_settings
 from llm_fleet.cli.plan.stack_template import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, names_in

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from llm_fleet.catalog.create_only import create_only, touches
+from llm_fleet.catalog.aws_api import create_only, touches
 from llm_fleet.cli.plan.stack_template import StackTemplate, values_in
 
 _NOTE_OF_THE_CDK = "AWS::CDK::Metadata"

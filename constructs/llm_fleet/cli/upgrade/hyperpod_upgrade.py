@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.catalog.node_steps import node_steps
-from llm_fleet.catalog.software_update import Effect, software_update
+from llm_fleet.catalog.hyperpod import Effect, software_update
+from llm_fleet.catalog.nodes import node_steps
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.failure import refuse

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from llm_fleet.catalog.software_update import Effect, software_update
+from llm_fleet.catalog.hyperpod import Effect, software_update
 from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.failure import refuse

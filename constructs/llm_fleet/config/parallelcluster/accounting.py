@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from llm_fleet.catalog.slurm_database import slurm_database_facts
+from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.config.accounting import FLEET_DATABASE, MADE_BY_THE_FLEET, MADE_SECRET_ARN, read_word
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.values import SecretArn, SecurityGroupId

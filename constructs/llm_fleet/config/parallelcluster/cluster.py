@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION
-from llm_fleet.catalog.parallelcluster_os import Os
+from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os
 from llm_fleet.config.accounting import FLEET_DATABASE
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.accounting import AnySlurmAccounting, or_fleet_database

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.catalog.endpoint_images import image_kinds
-from llm_fleet.catalog.inference_amis import inference_amis
+from llm_fleet.catalog.endpoint import image_kinds, inference_amis
 from llm_fleet.config.sagemaker.endpoint_alarms import EndpointAlarmsConfig
 from llm_fleet.config.sagemaker.endpoint_budget import EndpointBudgetConfig
 from llm_fleet.config.sagemaker.endpoint_data_capture import EndpointDataCaptureConfig

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from llm_fleet.catalog.endpoint_instances import endpoint_instance_names
+from llm_fleet.catalog.endpoint import endpoint_instance_names
 
 
 def _names(schema: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.config.sagemaker.notebook_values import IdleMinutes, NotebookInstanceName, PlatformName
 from llm_fleet.config.sagemaker.repository import RepositoryConfig
 from llm_fleet.spec.model import NamedModel

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.spec.values import Quantity
 
 NEVER = "never"

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.config.sagemaker.notebook_values import IdleMinutes
 from llm_fleet.config.sagemaker.studio_user import StudioUserConfig

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from llm_fleet.catalog.model_exports import tools_image
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.model_server import tools_image
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.config.services.export import ExportConfig
 from llm_fleet.config.services.in_file import at_place
 from llm_fleet.config.services.in_words import in_words

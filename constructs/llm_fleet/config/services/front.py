@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.config.services.jwt import JwtConfig
 from llm_fleet.rules.inference.terms import Authentication
 from llm_fleet.spec.model import FleetModel

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.inference_sight import collector_facts, neuron_health_facts
+from llm_fleet.catalog.service import collector_facts, neuron_health_facts
 from llm_fleet.spec.model import FleetModel
 
 

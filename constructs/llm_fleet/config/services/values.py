@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from llm_fleet.catalog.neuron_devices import neuron_instance_names
+from llm_fleet.catalog.neuron import neuron_instance_names
 from llm_fleet.spec.values import Quantity, TextForm
 
 _PARAMETERS = Quantity(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from llm_fleet.catalog.slurm_limits import slurm_limit_facts
+from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.named_files.regular_file import read_regular_file
 
 _IDS = slurm_limit_facts()

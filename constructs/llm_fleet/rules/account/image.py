@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from llm_fleet.catalog.image_features import ImageFeature
+from llm_fleet.catalog.hyperpod import ImageFeature
 from llm_fleet.rules.day_two.check_codes import CheckCode
 from llm_fleet.rules.problem import PathPart, Problem
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from llm_fleet.catalog.addresses import address_facts
+from llm_fleet.catalog.network import address_facts
 from llm_fleet.rules.inference.protocols import HostsLike, ScalingLike
 from llm_fleet.rules.inference.scaling import maximum_of
 from llm_fleet.rules.network_claim import AddressClaim

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from llm_fleet.catalog.ecs_tasks import task_memory_mib
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.catalog.model_server import model_servers
+from llm_fleet.catalog.neuron import NeuronInstance
+from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.inference.memory import host_bytes
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike
 from llm_fleet.rules.inference.server import cores_of

@@ -2,7 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ServiceLike
 from llm_fleet.rules.inference.terms import Authentication, ModelSource, ServerKind

@@ -1,7 +1,7 @@
 """The edge between the Neuron driver of the host and the Neuron runtime in the image."""
 
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_release import DRIVER, RUNTIME, NeuronEdge, compatibility, neuron_releases, parts
+from llm_fleet.catalog.model_server import model_servers
+from llm_fleet.catalog.neuron import DRIVER, RUNTIME, NeuronEdge, compatibility, neuron_releases, parts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ServerLike
 from llm_fleet.rules.inference.version import check_version

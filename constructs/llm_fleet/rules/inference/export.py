@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.ecs_tasks import task_memory_mib
-from llm_fleet.catalog.model_exports import export_disk_copies, fargate_facts, model_exports
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.catalog.model_server import export_disk_copies, fargate_facts, model_exports, model_servers
+from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.memory import GIB, export_bytes, in_gib, weight_bytes
 from llm_fleet.rules.inference.model import bucket_and_prefix

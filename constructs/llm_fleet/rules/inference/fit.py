@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm_fleet.catalog.ecs_tasks import task_memory_mib
-from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.model_shapes import model_memory
-from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
+from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.memory import CoreMemory, core_memory, host_bytes, in_gib, weight_bytes
 from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike

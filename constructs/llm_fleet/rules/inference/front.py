@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from ipaddress import IPv4Network
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_attributes, check_form, passing_over, wrong_names
 from llm_fleet.rules.inference.jwt import check_jwt

@@ -2,7 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.ecs_neuron_ami import ami_for, ami_releases
+from llm_fleet.catalog.neuron import ami_for, ami_releases
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import HostsLike
 from llm_fleet.rules.inference.terms import Capacity

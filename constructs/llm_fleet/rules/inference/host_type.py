@@ -1,8 +1,7 @@
 """The instance type under an inference service."""
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ecs_neuron_ami import host_facts
-from llm_fleet.catalog.neuron_devices import neuron_instance, neuron_instance_names
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
+from llm_fleet.catalog.neuron import host_facts, neuron_instance, neuron_instance_names
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import HostsLike
 from llm_fleet.rules.inference.terms import Capacity

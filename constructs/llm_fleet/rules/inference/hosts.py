@@ -1,7 +1,7 @@
 """The hosts under an inference service: what each is, and whether server and model can be on it."""
 
-from llm_fleet.catalog.ecs_neuron_ami import default_root_gib, host_facts, least_root_gib
-from llm_fleet.catalog.model_servers import model_servers
+from llm_fleet.catalog.model_server import model_servers
+from llm_fleet.catalog.neuron import default_root_gib, host_facts, least_root_gib
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_attributes, passing_over, wrong_names
 from llm_fleet.rules.inference.host_ami import check_ami

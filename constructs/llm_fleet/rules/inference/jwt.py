@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-ver
 
 from urllib.parse import urlsplit
 
-from llm_fleet.catalog.inference_front import front_facts
+from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_attributes, check_form
 from llm_fleet.rules.inference.part_forms import CLAIM, CLAIM_FIELDS, CLAIM_VALUE, JWT

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from llm_fleet.catalog.model_shapes import model_memory
-from llm_fleet.catalog.neuron_devices import NeuronInstance
+from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.rules.inference.protocols import ShapeLike
 
 GIB = 1024**3

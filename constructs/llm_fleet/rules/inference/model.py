@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from llm_fleet.catalog.ecs_neuron_ami import host_facts
+from llm_fleet.catalog.neuron import host_facts
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model_shape import check_shape

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 
-from llm_fleet.catalog.inference_sight import scaling_facts
 from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.service import scaling_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ScalingLike
 from llm_fleet.rules.number import check_number

@@ -2,11 +2,11 @@
 
 import re
 
-from llm_fleet.catalog.ecs_tasks import task_limits
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.model_servers import ModelServerFacts, image_account, image_regions, model_servers
-from llm_fleet.catalog.neuron_devices import NeuronInstance, neuron_instance, sizes_of
-from llm_fleet.catalog.regions import regions
+from llm_fleet.catalog.model_server import ModelServerFacts, image_account, image_regions, model_servers
+from llm_fleet.catalog.network import regions
+from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, sizes_of
+from llm_fleet.catalog.service import task_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_attributes, check_form, passing_over, wrong_names
 from llm_fleet.rules.inference.part_forms import KIND, SERVER

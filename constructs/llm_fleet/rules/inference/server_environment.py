@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from llm_fleet.catalog.server_settings import own_variables, server_settings
+from llm_fleet.catalog.model_server import own_variables, server_settings
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ServerLike
 from llm_fleet.rules.problem import Problem

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.server_settings import ServerSetting, own_arguments, server_settings
+from llm_fleet.catalog.model_server import ServerSetting, model_servers, own_arguments, server_settings
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.protocols import ServerLike
 from llm_fleet.rules.nearest import did_you_mean

@@ -2,7 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.ecs_tasks import task_limits
+from llm_fleet.catalog.service import task_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import check_form
 from llm_fleet.rules.inference.part_forms import GRACE, LOG_DAYS, NAME

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from llm_fleet.catalog.cluster_alarms import chat_facts
 from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.monitoring import chat_facts
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from llm_fleet.catalog.cluster_alarms import fleet_budget_facts
+from llm_fleet.catalog.monitoring import fleet_budget_facts
 from llm_fleet.rules.emails import check_emails
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.problem import Problem

@@ -3,7 +3,7 @@
 import re
 from typing import Protocol
 
-from llm_fleet.catalog.cluster_metrics import workspace_arn_pattern
+from llm_fleet.catalog.monitoring import workspace_arn_pattern
 from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.monitoring.metrics_codes import MetricsCode
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination

@@ -3,7 +3,7 @@
 import math
 from typing import Protocol
 
-from llm_fleet.catalog.cluster_alarms import alarm_minutes, alarm_thresholds
+from llm_fleet.catalog.monitoring import alarm_minutes, alarm_thresholds
 from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

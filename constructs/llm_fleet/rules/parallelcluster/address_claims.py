@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, HeadNodeLike, LoginPoolLike, QueueLike

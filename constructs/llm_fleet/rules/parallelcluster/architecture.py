@@ -1,6 +1,6 @@
 """Processor architecture: the head node's is that of all nodes, which mount its programs."""
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
 from llm_fleet.rules.problem import PathPart, Problem

@@ -2,7 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
 from llm_fleet.rules.parallelcluster.part_protocols import CapacityReservationLike

@@ -5,8 +5,7 @@ An explicit value always wins. Of a type that the catalog does not have nothing 
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import Ec2Instance
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.rules.parallelcluster.part_protocols import CapacityReservationLike, PlacementGroupLike
 from llm_fleet.rules.parallelcluster.placement import MANAGED, NONE
 from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike, QueueLike

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_fleet.catalog.parallelcluster import image_size_gib
-from llm_fleet.catalog.parallelcluster_storage import (
+from llm_fleet.catalog.parallelcluster_schema import (
     DEFAULT_EBS_SIZE_GIB,
     DEFAULT_EBS_THROUGHPUT,
     DEFAULT_EBS_TYPE,

@@ -4,8 +4,7 @@ That EFA must come with a word about placement (EfaPlacementGroupValidator) need
 wherever EFA is on.
 """
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
+from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_instance_names
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.overridden import overridden

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_fleet.catalog.lustre import LustreVariant, lustre_variant
-from llm_fleet.catalog.parallelcluster_storage import DEFAULT_LUSTRE_TYPE
+from llm_fleet.catalog.parallelcluster_schema import DEFAULT_LUSTRE_TYPE
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import nearest_of, words
 from llm_fleet.rules.parallelcluster.fsx_options import check_backups, check_links, check_persistent

@@ -5,7 +5,7 @@ from typing import Any
 
 from llm_fleet.catalog.lustre import lustre_variant
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
-from llm_fleet.catalog.parallelcluster_storage import DEFAULT_LUSTRE_TYPE
+from llm_fleet.catalog.parallelcluster_schema import DEFAULT_LUSTRE_TYPE
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.overridden import items
 from llm_fleet.rules.problem import PathPart, Problem

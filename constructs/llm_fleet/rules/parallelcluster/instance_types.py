@@ -2,9 +2,8 @@
 
 import re
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
-from llm_fleet.catalog.parallelcluster_instances import families_without_drivers, unsupported_oses
+from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_instance_names
+from llm_fleet.catalog.parallelcluster import families_without_drivers, unsupported_oses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike

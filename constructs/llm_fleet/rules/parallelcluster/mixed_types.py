@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import Ec2Instance
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike
 from llm_fleet.rules.problem import Problem

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.parallelcluster_storage import mount_dirs
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
+from llm_fleet.catalog.parallelcluster_schema import mount_dirs
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
 from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike

@@ -1,6 +1,6 @@
 """Numbers of nodes, of queues and of what is in them; memory for jobs; the head node's memory."""
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code

@@ -1,6 +1,6 @@
 """Placement groups: which instances can be in one, and what is said twice."""
 
-from llm_fleet.catalog.parallelcluster_instances import families_without_placement_group
+from llm_fleet.catalog.parallelcluster import families_without_placement_group
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import placement_group_of
 from llm_fleet.rules.parallelcluster.part_protocols import PlacementGroupLike

@@ -1,5 +1,6 @@
 """Version, scheduler, operating system, image and region of a cluster."""
 
+from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import (
     DEFAULT_VERSION,
     Gone,
@@ -13,7 +14,6 @@ from llm_fleet.catalog.parallelcluster import (
     schedulers,
     versions,
 )
-from llm_fleet.catalog.regions import regions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike

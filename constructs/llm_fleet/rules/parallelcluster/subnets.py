@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from llm_fleet.catalog.slurm_limits import slurm_limit_facts
+from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook, SlurmConfigStrategy

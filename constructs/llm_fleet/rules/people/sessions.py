@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from llm_fleet.catalog.node_users import node_user_facts
-from llm_fleet.catalog.session_manager import session_facts
+from llm_fleet.catalog.nodes import node_user_facts, session_facts
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.problem import Problem

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from llm_fleet.catalog.node_users import node_user_facts
-from llm_fleet.catalog.slurm_limits import slurm_limit_facts
+from llm_fleet.catalog.nodes import node_user_facts
+from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_protocols import UserLike
 from llm_fleet.rules.people.codes import PeopleCode

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from llm_fleet.catalog.endpoint_instances import EndpointInstance
-from llm_fleet.catalog.inference_amis import InferenceAmi, default_cuda, inference_amis
+from llm_fleet.catalog.endpoint import EndpointInstance, InferenceAmi, default_cuda, inference_amis
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.endpoint_image import image_facts

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Mapping
 
-from llm_fleet.catalog.ecs_tasks import load_seconds
-from llm_fleet.catalog.endpoint_instances import EndpointInstance
-from llm_fleet.catalog.endpoint_settings import endpoint_settings
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_settings
+from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.catalog.service import load_seconds
 from llm_fleet.rules.inference.memory import GIB
 from llm_fleet.rules.sagemaker.endpoint_fit import weights_bytes
 from llm_fleet.rules.sagemaker.endpoint_image import image_kind

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.endpoint_images import image_title
-from llm_fleet.catalog.endpoint_instances import (
+from llm_fleet.catalog.endpoint import (
     EndpointInstance,
     endpoint_instance,
     endpoint_instance_names,
+    endpoint_settings,
     family_of,
+    image_title,
 )
-from llm_fleet.catalog.endpoint_settings import endpoint_settings
 from llm_fleet.rules.inference.memory import GIB, in_gib
 from llm_fleet.rules.inference.model_shape import known_shape
 from llm_fleet.rules.problem import Problem

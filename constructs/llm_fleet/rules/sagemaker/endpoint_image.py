@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from llm_fleet.catalog.endpoint_images import (
+from llm_fleet.catalog.endpoint import (
     EndpointImageFacts,
+    EndpointInstance,
     default_image_kind,
     endpoint_images,
     image_regions_of,
     image_title,
     retired_image,
 )
-from llm_fleet.catalog.endpoint_instances import EndpointInstance
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

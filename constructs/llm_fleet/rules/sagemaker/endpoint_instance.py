@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterator
 
-from llm_fleet.catalog.endpoint_instances import (
+from llm_fleet.catalog.endpoint import (
     EndpointInstance,
     endpoint_instance,
     endpoint_instance_names,

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from llm_fleet.catalog.endpoint_images import retired_tarball
-from llm_fleet.catalog.endpoint_settings import endpoint_settings
+from llm_fleet.catalog.endpoint import endpoint_settings, retired_tarball
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.problem import Problem

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.endpoint_instances import EndpointInstance
+from llm_fleet.catalog.endpoint import EndpointInstance
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

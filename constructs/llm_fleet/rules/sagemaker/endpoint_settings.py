@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from llm_fleet.catalog.endpoint_instances import EndpointInstance
-from llm_fleet.catalog.endpoint_settings import endpoint_settings
+from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_settings
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import available_timezones
 
-from llm_fleet.catalog.job_machine import job_machine_fact
+from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

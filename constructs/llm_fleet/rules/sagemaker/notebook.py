@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem

@@ -2,8 +2,7 @@
 
 import re
 
-from llm_fleet.catalog.notebook_platform import NotebookPlatform
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

@@ -1,6 +1,6 @@
 """Places in S3, as SageMaker's requests name them: `s3://bucket/prefix`."""
 
-from llm_fleet.catalog.training_jobs import training_job_limit
+from llm_fleet.catalog.training_job import training_job_limit
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.key_prefix import check_key_prefix

@@ -1,6 +1,6 @@
 """Everything that can be wrong with a training job of SageMaker."""
 
-from llm_fleet.catalog.training_jobs import name_limit
+from llm_fleet.catalog.training_job import name_limit
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.names import check_hyphenated_name

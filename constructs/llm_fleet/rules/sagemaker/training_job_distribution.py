@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.smp_images import smddp_instances
-from llm_fleet.catalog.training_instances import TrainingInstance, training_instances
-from llm_fleet.catalog.training_jobs import launchers
+from llm_fleet.catalog.training_job import TrainingInstance, launchers, smddp_instances, training_instances
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

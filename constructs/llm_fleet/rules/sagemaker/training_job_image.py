@@ -2,10 +2,16 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.smp_images import smp_regions, smp_versions
-from llm_fleet.catalog.training_instances import TrainingInstance, training_instances
-from llm_fleet.catalog.training_job_images import TrainingImageFamily, ended_images, training_image_families
-from llm_fleet.catalog.training_jobs import training_job_limit
+from llm_fleet.catalog.training_job import (
+    TrainingImageFamily,
+    TrainingInstance,
+    ended_images,
+    smp_regions,
+    smp_versions,
+    training_image_families,
+    training_instances,
+    training_job_limit,
+)
 from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

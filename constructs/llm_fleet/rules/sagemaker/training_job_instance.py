@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.training_instances import TrainingInstance, training_instances
-from llm_fleet.catalog.training_jobs import training_job_limit
+from llm_fleet.catalog.training_job import TrainingInstance, training_instances, training_job_limit
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

@@ -1,6 +1,6 @@
 """What a training job takes of a network, and what it reaches from there."""
 
-from llm_fleet.catalog.training_jobs import training_job_fact
+from llm_fleet.catalog.training_job import training_job_fact
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.training_jobs import training_job_limit
+from llm_fleet.catalog.training_job import training_job_limit
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.s3_place import check_s3_place

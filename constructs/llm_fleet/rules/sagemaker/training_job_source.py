@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from posixpath import isabs, normpath
 
-from llm_fleet.catalog.training_jobs import launchers
+from llm_fleet.catalog.training_job import launchers
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

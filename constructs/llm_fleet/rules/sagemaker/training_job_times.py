@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.training_instances import training_instances
-from llm_fleet.catalog.training_jobs import training_job_fact, training_job_limit
+from llm_fleet.catalog.training_job import training_instances, training_job_fact, training_job_limit
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem

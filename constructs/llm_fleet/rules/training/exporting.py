@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.model_exports import model_exports
-from llm_fleet.catalog.model_servers import image_regions, model_servers
-from llm_fleet.catalog.regions import regions
+from llm_fleet.catalog.model_server import image_regions, model_exports, model_servers
+from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.neuron_release import neuron_releases
-from llm_fleet.catalog.training_fabrics import TrainingFabric, fabric_for
+from llm_fleet.catalog.neuron import neuron_releases
+from llm_fleet.catalog.training_environments import TrainingFabric, fabric_for
 from llm_fleet.rules.training.place import TrainingGroup, TrainingPlace, facts_of_type, processes_of_type
 from llm_fleet.rules.training.planned import PlannedEnvironment
 from llm_fleet.rules.training.protocols import RuntimeLike

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.catalog.model_servers import image_account, model_servers
-from llm_fleet.catalog.regions import regions
-from llm_fleet.catalog.smp_images import smp_images
+from llm_fleet.catalog.model_server import image_account, model_servers
+from llm_fleet.catalog.network import regions
+from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import Ec2Instance
-from llm_fleet.catalog.instance_type import facts_of
-from llm_fleet.catalog.instances import Instance
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
+from llm_fleet.catalog.instances import Instance, facts_of
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.terms import NodeType
 
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_release import neuron_releases
-from llm_fleet.catalog.smp_images import smp_images
+from llm_fleet.catalog.model_server import model_servers
+from llm_fleet.catalog.neuron import neuron_releases
 from llm_fleet.catalog.training_environments import (
     TrainingStack,
     training_stacks,
@@ -14,6 +13,7 @@ from llm_fleet.catalog.training_environments import (
     usual_release,
     usual_stack,
 )
+from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.training.locked import Wanted, plain
 from llm_fleet.rules.training.place import TrainingGroup, TrainingPlace, facts_of_type, neuron_families
 from llm_fleet.rules.training.protocols import EnvironmentLike

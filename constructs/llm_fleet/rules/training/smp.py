@@ -8,7 +8,7 @@ parallelism say, and what AWS's own HyperPod adapter for NeMo checks before it s
 from collections.abc import Mapping
 from typing import Any
 
-from llm_fleet.catalog.smp import SmpKey, smp_aliases, smp_keys
+from llm_fleet.catalog.training_job import SmpKey, smp_aliases, smp_keys
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import gcd
 from typing import Any
 
-from llm_fleet.catalog.smp import smp_keys
+from llm_fleet.catalog.training_job import smp_keys
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 

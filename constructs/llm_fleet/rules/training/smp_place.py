@@ -1,6 +1,6 @@
 """Where SMP v2 runs: which instances and regions have an image, and whose collectives the processes use."""
 
-from llm_fleet.catalog.smp_images import (
+from llm_fleet.catalog.training_job import (
     SmpImage,
     derived_families,
     documented_families,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.neuron_release import neuron_releases, parts
+from llm_fleet.catalog.neuron import neuron_releases, parts
 from llm_fleet.catalog.training_environments import (
     TORCH,
     TrainingStack,

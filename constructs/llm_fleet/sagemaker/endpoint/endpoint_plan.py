@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from llm_fleet.catalog.endpoint_images import image_account_of
-from llm_fleet.catalog.endpoint_instances import EndpointInstance, endpoint_instance
+from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_instance, image_account_of
 from llm_fleet.network.network import Network
 from llm_fleet.rules.inference.model import bucket_and_prefix
 from llm_fleet.rules.log_retention import check_retention_days

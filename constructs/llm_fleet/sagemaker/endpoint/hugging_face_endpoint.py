@@ -10,7 +10,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.catalog.endpoint_settings import endpoint_settings
+from llm_fleet.catalog.endpoint import endpoint_settings
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import raise_problems

@@ -8,7 +8,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.endpoint_settings import endpoint_settings
+from llm_fleet.catalog.endpoint import endpoint_settings
 from llm_fleet.rules.sagemaker.endpoint_terms import EndpointModelSource
 from llm_fleet.sagemaker.endpoint.endpoint_plan import EndpointPlan
 

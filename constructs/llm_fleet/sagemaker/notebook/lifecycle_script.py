@@ -6,7 +6,7 @@ from typing import Any
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.lifecycle.packed_files import packed
 from llm_fleet.lifecycle.script_folder import default_folder, read_folder
 from llm_fleet.rules.problem import Problem

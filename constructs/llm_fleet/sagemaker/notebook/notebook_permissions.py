@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.rules.sagemaker.notebook_repositories import is_code_commit
 from llm_fleet.sagemaker.notebook.git_repository import GitRepository

@@ -7,8 +7,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.catalog.deep_learning_images import deep_learning_accounts
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.endpoint import deep_learning_accounts
+from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.network.network import Network

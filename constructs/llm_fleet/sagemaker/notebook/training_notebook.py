@@ -10,8 +10,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.notebook_platform import NotebookPlatform
-from llm_fleet.catalog.sagemaker_notebooks import notebook_facts
+from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.cluster_reach import check_reachable

@@ -10,7 +10,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.catalog.deep_learning_images import deep_learning_accounts
+from llm_fleet.catalog.endpoint import deep_learning_accounts
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.statements import reasons_of, statement_of

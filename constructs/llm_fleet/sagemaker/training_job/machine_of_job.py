@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from llm_fleet.catalog.job_machine import job_machine_fact
+from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.sagemaker.training_job.follows_jobs import FollowsJobs
 from llm_fleet.sagemaker.training_job.machine_pace import longest_seconds, pace, watch_record
 from llm_fleet.sagemaker.training_job.machine_plan import MachinePlan

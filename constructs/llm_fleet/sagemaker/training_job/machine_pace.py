@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from llm_fleet.catalog.job_machine import job_machine_fact
+from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.sagemaker.training_job.machine_plan import Pace, WatchRecord
 
 EVENTS_OF_A_POLL = 11

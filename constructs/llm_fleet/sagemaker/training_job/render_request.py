@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.catalog.training_instances import training_instances
-from llm_fleet.catalog.training_jobs import training_job_fact
+from llm_fleet.catalog.training_job import training_instances, training_job_fact
 from llm_fleet.sagemaker.training_job.job_place import JobPlace
 from llm_fleet.sagemaker.training_job.script_mode import render_hyperparameters
 from llm_fleet.spec.training_job import TrainingJobSpec

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from llm_fleet.catalog.job_machine import job_machine_fact
+from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.sagemaker.training_job.machine_plan import RunAlarm
 from llm_fleet.spec.training_job_data import JobMetric
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.catalog.training_jobs import launchers, training_job_fact
+from llm_fleet.catalog.training_job import launchers, training_job_fact
 from llm_fleet.rules.sagemaker.training_job_values import hyperparameter_text
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import DistributionKind

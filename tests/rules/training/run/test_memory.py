@@ -2,8 +2,8 @@
 
 import pytest
 
-from llm_fleet.catalog.accelerator_memory import gpu_memory_mib
 from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.ec2_instances import gpu_memory_mib
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.training.run.memory import MemoryEstimate
 from llm_fleet.rules.training.run.memory_words import breakdown, spread

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llm_fleet.catalog.regions import regions
+from llm_fleet.catalog.network import regions
 from llm_fleet.cli.importing.notes import Notes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem

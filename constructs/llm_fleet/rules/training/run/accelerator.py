@@ -3,11 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from llm_fleet.catalog.accelerator_memory import gpu_memory_mib
-from llm_fleet.catalog.ec2_instance_type import ec2_facts_of
-from llm_fleet.catalog.ec2_instances import Ec2Instance
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of, gpu_memory_mib
 from llm_fleet.catalog.instances import Instance, instances
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.inference.memory import GIB
 from llm_fleet.rules.training.run.terms import Backend
 

@@ -2,7 +2,7 @@
 
 from math import isqrt
 
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.training.run.plan import RunPlan
 from llm_fleet.rules.training.run.protocols import TrainedShapeLike
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.model_exports import model_exports
-from llm_fleet.catalog.model_servers import model_servers
-from llm_fleet.catalog.neuron_devices import neuron_instance
+from llm_fleet.catalog.model_server import model_exports, model_servers
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.protocols import ShapeLike

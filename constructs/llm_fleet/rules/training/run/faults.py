@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.run.degrees import (
     context_parts,

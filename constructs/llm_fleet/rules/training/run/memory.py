@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.catalog.training_backends import backends
-from llm_fleet.catalog.training_memory import training_memory
+from llm_fleet.catalog.model_shapes import training_memory
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.training.run.plan import RunPlan
 from llm_fleet.rules.training.run.protocols import TrainedShapeLike
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.training.run.changed import changed
 from llm_fleet.rules.training.run.degrees import context_parts, degrees_of_cores, divisors

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.training_backends import most_nodes, most_processes
+from llm_fleet.catalog.training_environments import most_nodes, most_processes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import Form, check_attributes, wrong_names
 from llm_fleet.rules.number import check_number

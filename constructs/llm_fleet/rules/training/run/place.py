@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.training_backends import backends, default_backend
+from llm_fleet.catalog.training_environments import backends, default_backend
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run.accelerator import Accelerator, accelerator_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from posixpath import dirname, join
 
-from llm_fleet.catalog.training_backends import (
+from llm_fleet.catalog.training_environments import (
     backends,
     default_backend,
     default_global_batch,

@@ -1,6 +1,6 @@
 """A run with its defaults, of which one needs the memory estimate: over how many processes a layer is spread."""
 
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.training.run.degrees import possible_tensor_parallel
 from llm_fleet.rules.training.run.memory import estimate
 from llm_fleet.rules.training.run.plan import RunPlan, plan_run, told

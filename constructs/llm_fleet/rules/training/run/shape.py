@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from llm_fleet.catalog.model_shapes import known_model
-from llm_fleet.catalog.training_models import max_sequence, trained_model_types
+from llm_fleet.catalog.model_shapes import known_model, max_sequence, trained_model_types
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
 from llm_fleet.rules.problem import Problem

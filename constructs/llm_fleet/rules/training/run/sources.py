@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.training_models import is_gated
+from llm_fleet.catalog.model_shapes import is_gated
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import check_model
 from llm_fleet.rules.inference.model_shape import check_shape

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from llm_fleet.catalog.training_backends import backends
+from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run.accelerator import accelerator_of
 from llm_fleet.rules.training.run.faults import faults_of

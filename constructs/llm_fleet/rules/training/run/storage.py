@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.training_memory import training_memory
+from llm_fleet.catalog.model_shapes import training_memory
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.memory import GIB, in_gib
 from llm_fleet.rules.inference.model import bucket_and_prefix

@@ -1,0 +1,110 @@
+"""AWS's APIs: how often each may be called, service quotas, and which properties cannot change in place."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from llm_fleet.catalog.data_file import load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRate:
+    """A bucket of calls and how fast it fills."""
+
+    burst: int
+    per_second: float
+
+
+@cache
+def api_rate(call: str) -> ApiRate:
+    """Return the rate of `start_session`, `list_cluster_nodes`, `describe_instances` or `list_ecs`."""
+    return ApiRate(**_data()[call])
+
+
+@cache
+def page_size(call: str) -> int:
+    """Return how much one call tells at most."""
+    sizes: Mapping[str, int] = _data()["page_sizes"]
+    return sizes[call]
+
+
+def _data() -> Mapping[str, Any]:
+    return load("api_rates")
+
+
+_SAGEMAKER = "sagemaker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceQuota:
+    """One quota. AWS rewords names now and then, codes stay; where no code is known, the name finds it."""
+
+    service: str
+    """The service's code in Service Quotas, e.g. `sagemaker`."""
+    name: str
+    code: str | None = None
+    """E.g. `L-2C3B7624`; `None` where only the account tells it."""
+
+
+def named_quota(key: str) -> ServiceQuota:
+    """Return a quota by our own short word for it, e.g. `cluster-size`. Another word is a `KeyError`."""
+    return ServiceQuota(**load("service_quotas")["named"][key])
+
+
+def machine_quota(service: str, instance_type: str, *, capacity: str) -> ServiceQuota | None:
+    """Return the quota that counts SageMaker's instances of a type, e.g. `ml.trn1.32xlarge for cluster usage`.
+
+    `service` and `capacity` are words of what a fleet needs, e.g. `hyperpod` and `spot`. `None` where nothing is
+    counted: what a training plan gives is not (developer guide: it needs no quota of its own for usage).
+    """
+    by_capacity: dict[str, str | None] = load("service_quotas")["of_machines"].get(service, {})
+    name = by_capacity.get(capacity, by_capacity.get("on-demand") if capacity != "training-plan" else None)
+    return None if name is None else ServiceQuota(service=_SAGEMAKER, name=name.format(type=instance_type))
+
+
+def warm_pool_quota(instance_type: str) -> ServiceQuota:
+    """Return the quota of instances that are kept warm between training jobs."""
+    return ServiceQuota(service=_SAGEMAKER, name=load("service_quotas")["warm_pool"].format(type=instance_type))
+
+
+def vcpu_quota(instance_type: str, *, spot: bool) -> ServiceQuota | None:
+    """Return the quota that counts the vCPUs of running instances of a type of EC2; `None` for one not known."""
+    for entry in load("service_quotas")["vcpus"]:
+        told = entry.get("spot" if spot else "on-demand")
+        if told and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
+            return ServiceQuota(service="ec2", **told)
+    return None
+
+
+_EVERY = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateOnly:
+    """Properties by the names of CloudFormation, nested ones after a dot."""
+
+    always: tuple[str, ...]
+    """A change of one makes the resource anew."""
+    maybe: tuple[str, ...]
+    """A change of one may do so, by the value."""
+    documented: tuple[str, ...] = ()
+    """A change of one makes it anew by CloudFormation's user guide; the schema is silent."""
+
+
+def create_only(resource_type: str) -> CreateOnly | None:
+    """Return which properties of `resource_type` cannot change; `None` for a type that the catalog does not have."""
+    found = load("create_only").get(resource_type)
+    if found is None:
+        return None
+    always, maybe, documented = (tuple(found.get(key, ())) for key in ("always", "maybe", "documented"))
+    return CreateOnly(always=always, maybe=maybe, documented=documented)
+
+
+def touches(changed: str, create_only_path: str) -> bool:
+    """Return whether the change at `changed`, e.g. `VpcConfig.Subnets[0]`, is at, within or around the other path."""
+    parts = [part for part in changed.replace("[", ".[").split(".") if part]
+    names = [_EVERY if part.startswith("[") else part for part in parts]
+    other = create_only_path.split(".")
+    return all(one == two for one, two in zip(names, other, strict=False))
