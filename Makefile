@@ -60,7 +60,7 @@ lint: setup ## formatting, lint, import rules, shell
 types: setup ## strict types
 	@.venv/bin/pyright
 
-checkov: setup .tools/checkov/.ready ## checkov over the golden templates: each finding has its reason in tools/checkov
+checkov: setup .tools/checkov/.ready ## checkov over the templates of all examples: each finding has its reason in tools/checkov
 	@.venv/bin/python -m tools.checkov
 
 nightly: setup ## every example deployed whole to a local emulation, updated once and destroyed

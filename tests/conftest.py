@@ -20,6 +20,7 @@ import aws_cdk as cdk
 import pytest
 
 from local.parallelcluster.fixture import oracle as oracle
+from tests.examples_made import ExamplesMade
 
 LONGEST_FIRST = (
     "tests/tools/",
@@ -56,3 +57,12 @@ def app(tmp_path: Path) -> cdk.App:
 def stack(app: cdk.App) -> cdk.Stack:
     """A stack of a known account and region."""
     return cdk.Stack(app, "Test", env=ENVIRONMENT)
+
+
+@pytest.fixture(scope="session")
+def examples_made(tmp_path_factory: pytest.TempPathFactory) -> ExamplesMade:
+    """The assemblies of the examples, shared by all processes of this run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "examples-made"
+    folder.mkdir(exist_ok=True)
+    return ExamplesMade(folder=folder)

@@ -5,9 +5,7 @@ of it. And the templates are what they were, as construct ids and defaults are A
 writes them anew; the difference is then read in the commit.
 """
 
-import json
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +21,12 @@ from local.parallelcluster.client import Oracle
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import EVERY_CHECK, names_twice
 from tests.clean import Finder, all_findings, every_checker
+from tests.examples_made import ExamplesMade
+from tests.golden import differences
 from tools.synth_environment import ROOT, cdk_context
+from tools.synth_examples import ACCOUNT, EXAMPLES
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-GOLDEN = Path(__file__).parent / "golden"
 PICTURES = ROOT / "docs" / "pictures"
-# Hashes of what a node script or a handler holds; the files themselves have tests of their own.
-HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +42,7 @@ class Made:
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
     example: Path = request.param
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp(example.stem)))
-    stacks = FleetStacks.make(app, load_fleet(example), account="111122223333")
+    stacks = FleetStacks.make(app, load_fleet(example), account=ACCOUNT)
     return Made(example=example, app=app, stacks=stacks)
 
 
@@ -54,17 +51,11 @@ def test_nothing_is_found(made: Made):
     assert all_findings(made.app) == []
 
 
-def test_golden_templates_are_unchanged(made: Made):
-    templates = {stack.stack_name: _text(stack.template) for stack in made.app.synth().stacks}
-    folder = GOLDEN / made.example.stem
-    if os.environ.get("UPDATE_GOLDEN"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.glob("*.json"):
-            path.unlink()
-        for name, text in templates.items():
-            (folder / f"{name}.json").write_text(text)
-    golden = {path.stem: path.read_text() for path in folder.glob("*.json")}
-    assert templates == golden, "the templates have changed: read the difference, then run `make golden`"
+def test_golden_templates_are_unchanged(made: Made, examples_made: ExamplesMade):
+    templates = {stack.stack_name: stack.template for stack in made.app.synth().stacks}
+    examples_made.keep(made.example.stem, Path(made.app.outdir))
+    found = differences(made.example.stem, templates)
+    assert not found, f"the templates have changed: read the difference, then run `make golden`\n{''.join(found)}"
     assert _kept_picture(made) == picture_of(Path(made.app.outdir)), "the picture has changed: run `make golden`"
 
 
@@ -120,19 +111,15 @@ def _kept_picture(made: Made) -> str:
     return kept.read_text(encoding="utf-8")
 
 
-def _text(template: object) -> str:
-    return HASH.sub("<hash>", json.dumps(template, indent=1)) + "\n"
-
-
 def test_no_two_examples_have_one_name() -> None:
     """Both could not be deployed in one account: the names of all stacks begin with the fleet's."""
     names = [load_fleet(example).name for example in EXAMPLES]
     assert sorted(set(names)) == sorted(names)
 
 
-def test_no_two_examples_give_one_name() -> None:
+def test_no_two_examples_give_one_name(examples_made: ExamplesMade) -> None:
     """The names of buckets are unique in the world. Several examples call their HyperPod cluster `train`."""
-    paths = list(GOLDEN.rglob("*.json"))
-    together = Assembly(templates={path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths})
+    assemblies = [Assembly.read(examples_made.of(example.stem)) for example in EXAMPLES]
+    together = Assembly(templates={name: one for made in assemblies for name, one in made.templates.items()})
     found = names_twice(together)
     assert [one for one in found if not one.startswith("AWS::SageMaker::Cluster")] == []

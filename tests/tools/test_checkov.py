@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.golden import GOLDEN, golden_resources
 from tools.checkov import __main__ as checkov
 from tools.synth_environment import ROOT
 
@@ -35,11 +36,9 @@ def test_templates_that_were_not_read_are_no_success(summary: dict[str, int]) ->
 
 
 def test_reasons_are_sentences_on_what_the_golden_templates_have() -> None:
-    resources = {
-        f"{body['Type']}.{name}"
-        for path in (ROOT / "tests" / "stacks").rglob("*.json")
-        for name, body in json.loads(path.read_text(encoding="utf-8"))["Resources"].items()
-    }
+    database = json.loads((GOLDEN.parent / "golden_database" / "records-database.json").read_text(encoding="utf-8"))
+    found = [*golden_resources(), *((body["Type"], name) for name, body in database["Resources"].items())]
+    resources = [f"{kind}.{name}" for kind, name in found]
     for reasons in checkov.reasons().values():
         for beginning, reason in reasons.items():
             assert any(one.startswith(beginning) for one in resources), beginning

@@ -1,1 +1,1 @@
-"""checkov over the golden templates, in an environment of its own: it pins boto3 and others to other versions."""
+"""checkov over the templates of the examples, in an environment of its own: it pins boto3 to another version."""

@@ -10,9 +10,8 @@ import pytest
 from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
 from llm_fleet.cli.upgrade.other_upgrades import parallelcluster_upgrade, service_upgrade
 from llm_fleet.rules.problem import FleetError
+from tests.golden import GOLDEN
 from tools.synth_environment import ROOT
-
-GOLDEN = ROOT / "tests" / "stacks" / "golden"
 
 
 def arguments(*words: str) -> argparse.Namespace:

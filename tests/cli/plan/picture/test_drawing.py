@@ -13,13 +13,15 @@ from llm_fleet.cli.plan.picture.drawing import picture_of
 from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.rules.day_two.plan_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
-from tests.cli.plan.picture.golden_assembly import DATABASE, GOLDEN, assembly_of, golden_assembly
+from tests.cli.plan.picture.assembly_of import DATABASE, assembly_of
+from tests.examples_made import ExamplesMade
+from tools.synth_examples import templates_in
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
-def scene_of(example: str, folder: Path) -> Scene:
-    return Scene.of(Assembly.read(golden_assembly(example, folder)))
+def scene_of(assembly: Path) -> Scene:
+    return Scene.of(Assembly.read(assembly))
 
 
 def said(scene: Scene) -> set[str]:
@@ -30,8 +32,8 @@ def said(scene: Scene) -> set[str]:
     }
 
 
-def test_a_cluster_its_nodes_and_what_it_mounts(tmp_path: Path):
-    scene = scene_of("hyperpod-full", tmp_path)
+def test_a_cluster_its_nodes_and_what_it_mounts(examples_made: ExamplesMade):
+    scene = scene_of(examples_made.of("hyperpod-full"))
     cards = {thing.title: thing for thing in scene.things.values()}
     assert cards["HyperPod full-train"].lines[:3] == (
         "controller: 1 \N{MULTIPLICATION SIGN} ml.m5.4xlarge",
@@ -49,18 +51,18 @@ def test_a_cluster_its_nodes_and_what_it_mounts(tmp_path: Path):
     assert [zone.title for zone in scene.vpcs[0].zones] == ["usw2-az4", "usw2-az2"]
 
 
-def test_a_service_behind_its_load_balancer(tmp_path: Path):
-    scene = scene_of("inference-inf2", tmp_path)
+def test_a_service_behind_its_load_balancer(examples_made: ExamplesMade):
+    scene = scene_of(examples_made.of("inference-inf2"))
     cards = {thing.title: thing for thing in scene.things.values()}
     assert "2 \N{MULTIPLICATION SIGN} inf2.xlarge" in cards["ECS service inference-chat"].lines
     assert cards["Application Load Balancer"].lines[-1] == "in usw2-az1, usw2-az2"
     assert "Application Load Balancer sends requests to ECS service inference-chat" in said(scene)
 
 
-def test_parallelcluster_sagemaker_and_a_watch(tmp_path: Path):
-    parallelcluster = scene_of("parallelcluster-full", tmp_path / "pc")
+def test_parallelcluster_sagemaker_and_a_watch(examples_made: ExamplesMade):
+    parallelcluster = scene_of(examples_made.of("parallelcluster-full"))
     assert any(text.endswith("mounts FSx for Lustre /fsx") for text in said(parallelcluster))
-    scene = scene_of("sagemaker-full", tmp_path / "sagemaker")
+    scene = scene_of(examples_made.of("sagemaker-full"))
     titles = {thing.title for thing in scene.things.values()}
     assert titles >= {
         "Endpoint everything-chat",
@@ -81,13 +83,13 @@ def test_a_database_stands_over_its_subnets(tmp_path: Path):
     assert database.lines[:2] == ("0.5-4 ACU", "port 3306")
 
 
-def test_the_same_assembly_gives_the_same_bytes(tmp_path: Path):
-    one = picture_of(golden_assembly("training-llama2-7b", tmp_path / "one"))
-    assert one == picture_of(golden_assembly("training-llama2-7b", tmp_path / "other"))
+def test_the_same_assembly_gives_the_same_bytes(examples_made: ExamplesMade):
+    assembly = examples_made.of("training-llama2-7b")
+    assert picture_of(assembly) == picture_of(assembly)
 
 
-def test_it_is_told_in_words_and_every_name_is_escaped(tmp_path: Path):
-    template = json.loads((GOLDEN / "hyperpod-existing-network" / "in-our-vpc-train.json").read_text())
+def test_it_is_told_in_words_and_every_name_is_escaped(tmp_path: Path, examples_made: ExamplesMade):
+    template = templates_in(examples_made.of("hyperpod-existing-network"))["in-our-vpc-train"]
     cluster = next(one for one in template["Resources"].values() if one["Type"] == "AWS::SageMaker::Cluster")
     cluster["Properties"]["ClusterName"] = "<b>&train"
     drawn = ElementTree.fromstring(picture_of(assembly_of({"a-train": template}, tmp_path)))
@@ -109,8 +111,8 @@ def test_a_folder_that_is_no_assembly_is_told(tmp_path: Path, written: str | Non
     assert "npx cdk synth --output cdk.out" in problem.remedy
 
 
-def test_stacks_of_a_stage_are_drawn_as_well(tmp_path: Path):
-    golden_assembly("hyperpod-trn1", tmp_path / "stage")
+def test_stacks_of_a_stage_are_drawn_as_well(tmp_path: Path, examples_made: ExamplesMade):
+    (tmp_path / "stage").symlink_to(examples_made.of("hyperpod-trn1"))
     nested = {"type": "cdk:cloud-assembly", "properties": {"directoryName": "stage"}}
     (tmp_path / "manifest.json").write_text(json.dumps({"artifacts": {"stage": nested}}))
     assert picture_of(tmp_path) == picture_of(tmp_path / "stage")

@@ -1,7 +1,6 @@
 """Nothing in a picture covers anything else, and all text fits where it stands."""
 
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import pytest
 
@@ -10,13 +9,13 @@ from llm_fleet.cli.plan.picture.assembly import Assembly
 from llm_fleet.cli.plan.picture.layout import Layout, Rectangle
 from llm_fleet.cli.plan.picture.measures import PAD, SMALL, TEXT, TITLE
 from llm_fleet.cli.plan.picture.scene import Scene
-from tests.cli.plan.picture.golden_assembly import EXAMPLES, golden_assembly
+from tests.examples_made import ExamplesMade
+from tools.synth_examples import EXAMPLES
 
 
-@pytest.fixture(scope="module", params=EXAMPLES)
-def layout(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    folder: Path = tmp_path_factory.mktemp("assembly")
-    return Layout.of(Scene.of(Assembly.read(golden_assembly(request.param, folder))))
+@pytest.fixture(scope="module", params=[path.stem for path in EXAMPLES])
+def layout(request: pytest.FixtureRequest, examples_made: ExamplesMade) -> Layout:
+    return Layout.of(Scene.of(Assembly.read(examples_made.of(request.param))))
 
 
 def test_no_card_covers_another(layout: Layout):

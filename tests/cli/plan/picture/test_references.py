@@ -7,7 +7,7 @@ import pytest
 
 from llm_fleet.cli.plan.picture.assembly import Assembly
 from llm_fleet.cli.plan.picture.references import References
-from tests.cli.plan.picture.golden_assembly import assembly_of
+from tests.cli.plan.picture.assembly_of import assembly_of
 
 BUCKET: dict[str, Any] = {"Type": "AWS::S3::Bucket"}
 

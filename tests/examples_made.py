@@ -1,0 +1,30 @@
+"""The cloud assemblies of the examples, each made once in a run of the tests, whichever process needs it first."""
+
+import fcntl
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.synth_examples import synth_example
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamplesMade:
+    """A folder of this run that all its processes share. What lies in it is read, never changed."""
+
+    folder: Path
+
+    def of(self, name: str) -> Path:
+        """Return the assembly of example `name`, which is synthesized if no test has done so yet."""
+        with (self.folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            made = self.folder / name
+            if not made.exists():
+                synth_example(name, self.folder / f"{name}.out").rename(made)
+            return made
+
+    def keep(self, name: str, assembly: Path) -> None:
+        """Let the others have `assembly`, which the caller has synthesized of example `name`."""
+        with (self.folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (self.folder / name).exists():
+                (self.folder / name).symlink_to(assembly)
