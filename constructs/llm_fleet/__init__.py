@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from llm_fleet.catalog.notebook import NotebookPlatform as NotebookPlatform
     from llm_fleet.catalog.parallelcluster import Os as Os
     from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
-    from llm_fleet.hyperpod.auto_patch import AutoPatch as AutoPatch
-    from llm_fleet.hyperpod.batch_size import BatchSize as BatchSize
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
-    from llm_fleet.hyperpod.instance_group import InstanceGroup as InstanceGroup
     from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts as LifecycleScripts
-    from llm_fleet.hyperpod.network_interface_type import NetworkInterfaceType as NetworkInterfaceType
-    from llm_fleet.hyperpod.rolling_update import RollingUpdate as RollingUpdate
-    from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate as ScheduledUpdate
     from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
@@ -138,6 +132,13 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop as ThroughputDrop
     from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
     from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs as WatchedJobs
+    from llm_fleet.spec.instance_group import AutoPatch as AutoPatch
+    from llm_fleet.spec.instance_group import BatchSize as BatchSize
+    from llm_fleet.spec.instance_group import InstanceGroup as InstanceGroup
+    from llm_fleet.spec.instance_group import Lifecycle as Lifecycle
+    from llm_fleet.spec.instance_group import NetworkInterfaceType as NetworkInterfaceType
+    from llm_fleet.spec.instance_group import RollingUpdate as RollingUpdate
+    from llm_fleet.spec.instance_group import ScheduledUpdate as ScheduledUpdate
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
     from llm_fleet.spec.training_job import CapacityRetries as CapacityRetries
     from llm_fleet.spec.training_job import JobSchedule as JobSchedule
@@ -167,14 +168,8 @@ _HOMES = {
     "catalog.instances": ("InstanceType",),
     "catalog.notebook": ("NotebookPlatform",),
     "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
-    "hyperpod.auto_patch": ("AutoPatch",),
-    "hyperpod.batch_size": ("BatchSize",),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
-    "hyperpod.instance_group": ("InstanceGroup",),
     "hyperpod.lifecycle_scripts": ("LifecycleScripts",),
-    "hyperpod.network_interface_type": ("NetworkInterfaceType",),
-    "hyperpod.rolling_update": ("RollingUpdate",),
-    "hyperpod.scheduled_update": ("ScheduledUpdate",),
     "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
     "iam.session_document": ("SessionDocument",),
@@ -285,6 +280,15 @@ _HOMES = {
     "sagemaker.watch.throughput_drop": ("ThroughputDrop",),
     "sagemaker.watch.training_watch": ("TrainingWatch",),
     "sagemaker.watch.watched_jobs": ("WatchedJobs",),
+    "spec.instance_group": (
+        "AutoPatch",
+        "BatchSize",
+        "InstanceGroup",
+        "Lifecycle",
+        "NetworkInterfaceType",
+        "RollingUpdate",
+        "ScheduledUpdate",
+    ),
     "spec.smp": ("SmpConfiguration",),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),

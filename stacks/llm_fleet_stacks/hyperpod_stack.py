@@ -16,7 +16,6 @@ from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.imported import imported_role
-from llm_fleet_stacks.instance_groups import instance_group_from
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
 from llm_fleet_stacks.people import directory_from, slurm_account_from
@@ -57,8 +56,11 @@ class HyperPodStack(FleetStack):
             fleet_name=fleet_name,
             cluster_name=config.cluster_name,
             groups=[
-                instance_group_from(self, group, security_group=storage.shared_security_group)
-                for group in config.groups.values()
+                # Existing security groups are imported once for all clusters, in the stack of the storage.
+                group.model_copy(
+                    update={"security_groups": tuple(map(storage.shared_security_group, group.security_group_ids))}
+                )
+                for group in config.running_groups
             ],
             network=network_for(self, network),
             availability_zone_id=config.availability_zone_id,

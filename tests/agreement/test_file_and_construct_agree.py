@@ -214,7 +214,7 @@ BAD: dict[str, Bad] = {
         code="LF517",
         edits=("ml.m5.xlarge, count: 1", "ml.m5.xlarge, count: 1, partition: a"),
         construct=cluster(
-            InstanceGroup(name="a", node_type=NodeType.CONTROLLER, instance_type="ml.m5.xlarge", partition="a"),
+            InstanceGroup.controller("ml.m5.xlarge", name="a", partition="a"),
             workers(),
         ),
     ),
@@ -222,7 +222,7 @@ BAD: dict[str, Bad] = {
         code="LF516",
         edits=(", partition: trn1", ""),
         construct=cluster(
-            CONTROLLER, InstanceGroup(name="a", node_type=NodeType.COMPUTE, instance_type="ml.trn1.32xlarge")
+            CONTROLLER, InstanceGroup(name="a", node_type=NodeType.COMPUTE, instance_type="ml.trn1.32xlarge", count=1)
         ),
     ),
     "OnCreate with OnInitComplete": worker(
@@ -399,7 +399,7 @@ def test_the_cluster_of_these_tests_is_good(stack: cdk.Stack) -> None:
 
 
 @pytest.mark.parametrize("count", ["4", 4.5, True], ids=repr)
-def test_a_number_that_is_none_is_told_without_a_traceback_of_comparisons(stack: cdk.Stack, count: Any) -> None:
+def test_a_number_that_is_none_is_refused_where_it_is_written(count: Any) -> None:
     with pytest.raises(FleetError) as caught:
-        cluster(CONTROLLER, workers(count=count))(stack)
-    assert [problem.code.value for problem in caught.value.problems] == ["LF518"]
+        workers(count=count)
+    assert [(problem.code.value, problem.path) for problem in caught.value.problems] == [("LF113", ("count",))]

@@ -69,13 +69,13 @@ def test_launch_post_is_golden() -> None:
 def test_launch_post_keeps_names_counts_and_threads() -> None:
     (cluster,) = parse_fleet(import_request(LAUNCH_POST, region="us-west-2").text).hyperpod_clusters.values()
     assert [
-        (group.name, group.role.value, group.instance_type, group.count, group.threads_per_core)
+        (group.name, group.node_type.lower(), group.instance_type, group.count, group.threads_per_core)
         for group in cluster.groups.values()
     ] == [
         ("controller-group", "controller", "ml.m5.xlarge", 1, 1),
         ("worker-group", "compute", "ml.trn1.32xlarge", 4, 1),
     ]
-    assert {group.on_init_complete for group in cluster.groups.values()} == {"on_init_complete.sh"}
+    assert {group.on_init_complete for group in cluster.running_groups} == {"on_init_complete.sh"}
 
 
 @pytest.mark.parametrize("form", [alone, in_object])
@@ -163,9 +163,9 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
     assert group.scheduled_update.deployment.wait_interval_seconds == 60
     assert group.scheduled_update.deployment.alarm_names == ("an-alarm",)
     assert group.auto_patch is not None
-    assert group.override_subnet_ids == ("subnet-0123456789abcdef0",)
+    assert group.subnets == ("subnet-0123456789abcdef0",)
     assert group.ebs_volume_gib == 500
-    assert group.root_volume_kms_key == "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
+    assert group.root_volume_key == "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
 
 
 def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_controller_is_told_from_names_and_types(
     ]
     result = imported(tmp_path, groups)
     roles = {
-        group.name: group.role.value
+        group.name: group.node_type.lower()
         for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups.values()
     }
     assert [name for name, role in roles.items() if role == "controller"] == [controller]

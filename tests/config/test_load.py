@@ -46,7 +46,7 @@ def test_values_are_resolved() -> None:
     groups = fleet.hyperpod_clusters["ml-cluster"].groups
     assert list(groups) == ["controller-group", "worker-group"]
     assert groups["worker-group"].node_type == "Compute"
-    assert groups["worker-group"].on_init_complete == "on_init_complete.sh"
+    assert fleet.hyperpod_clusters["ml-cluster"].running_groups[1].on_init_complete == "on_init_complete.sh"
 
 
 def test_import_is_a_data_repository_of_the_whole() -> None:
@@ -74,7 +74,7 @@ def test_lifecycle_is_the_groups_own_or_the_clusters(
     cluster: str, group: str, create: str | None, complete: str | None
 ) -> None:
     fleet = parse_fleet(edited("kind: hyperpod", f"kind: hyperpod\n    {cluster}", "count: 4", f"count: 4{group}"))
-    workers = fleet.hyperpod_clusters["ml"].groups["workers"]
+    workers = fleet.hyperpod_clusters["ml"].running_groups[1]
     assert (workers.on_create, workers.on_init_complete) == (create, complete)
 
 

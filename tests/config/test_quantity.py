@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticCustomError
 
-from llm_fleet.config.batch import read_batch
 from llm_fleet.config.throughput import read_throughput
+from llm_fleet.spec.instance_group import BatchSize
 from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
 
 
@@ -76,10 +76,10 @@ def test_throughput_is_per_tib_or_of_the_whole() -> None:
     [("2 nodes", "INSTANCE_COUNT", 2), ("1 node", "INSTANCE_COUNT", 1), ("25%", "CAPACITY_PERCENTAGE", 25)],
 )
 def test_batch(written: str, unit: str, value: int) -> None:
-    assert (read_batch(written).unit, read_batch(written).value) == (unit, value)
+    assert (BatchSize.read(written).unit, BatchSize.read(written).value) == (unit, value)
 
 
 @pytest.mark.parametrize("written", [3, "3", "x nodes", "-1%", None, True])
 def test_batch_without_unit(written: Any) -> None:
     with pytest.raises(PydanticCustomError, match="nodes, or per cent"):
-        read_batch(written)
+        BatchSize.read(written)

@@ -86,7 +86,7 @@ def test_services_may_be_written_in_short() -> None:
 
 
 def test_instance_types_are_offered() -> None:
-    group = SCHEMA["$defs"]["GroupConfig"]["properties"]
+    group = SCHEMA["$defs"]["InstanceGroup"]["properties"]
     assert set(group["type"]["enum"]) == set(group["types"]["items"]["enum"]) == set(instances())
     assert SCHEMA["$defs"]["ServiceConfig"]["properties"]["instance"]["enum"] == neuron_instance_names()
 

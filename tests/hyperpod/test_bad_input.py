@@ -18,6 +18,7 @@ from llm_fleet import (
     FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
+    Lifecycle,
     LifecycleScripts,
     LustreFileSystem,
     NetworkInterfaceType,
@@ -71,7 +72,7 @@ MISTAKES = {
         code="LF517",
         told="partition",
         groups=(
-            InstanceGroup(name="head", node_type=NodeType.CONTROLLER, instance_type="ml.m5.xlarge", partition="dev-1"),
+            InstanceGroup.controller("ml.m5.xlarge", partition="dev-1"),
             workers(),
         ),
     ),
@@ -87,6 +88,11 @@ MISTAKES = {
         code="LF522",
         told="on_init_complete",
         groups=(CONTROLLER, workers(on_create="on_create.sh", on_init_complete="on_init_complete.sh")),
+    ),
+    "a lifecycle beside a script of its own": Mistake(
+        code="LF117",
+        told="`lifecycle`",
+        groups=(CONTROLLER, workers(on_create="on_create.sh", lifecycle=Lifecycle.ON_CREATE)),
     ),
     "strategy with Continuous": Mistake(
         code="LF525",

@@ -7,16 +7,14 @@ fails the test.
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import botocore
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
-from llm_fleet import HyperPodCluster, InstanceGroup, NetworkInterfaceType
+from llm_fleet import HyperPodCluster, NetworkInterfaceType
 from llm_fleet.catalog.data_file import load
-from llm_fleet.hyperpod.group_options import GroupOptions
 
 
 def service_model() -> dict[str, Any]:
@@ -93,11 +91,6 @@ def test_interface_types_are_the_api_s() -> None:
 
 def test_cluster_arn_is_the_api_s() -> None:
     assert load("cluster_arn")["pattern"] == service_model()["ClusterArn"]["pattern"].strip("^$")
-
-
-def test_factories_know_every_field() -> None:
-    given_by_name = {"name", "node_type", "instance_type", "instance_types", "count", "partition"}
-    assert set(GroupOptions.__annotations__) == {field.name for field in fields(InstanceGroup)} - given_by_name
 
 
 def test_every_property_of_a_group_is_emitted_or_foreign_to_slurm(

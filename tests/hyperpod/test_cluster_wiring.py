@@ -49,6 +49,15 @@ def test_own_security_group_reaches_the_other_nodes_and_the_files(
     assert file_system, "the group's nodes cannot reach Lustre's port"
 
 
+def test_security_group_by_its_id_reaches_the_other_nodes(make: Make, stack: cdk.Stack, network: FleetNetwork) -> None:
+    make(InstanceGroup.workers("own", "ml.trn1.32xlarge", count=2, security_groups=["sg-0123456789abcdef0"]))
+    rule = {
+        "GroupId": "sg-0123456789abcdef0",
+        "SourceSecurityGroupId": stack.resolve(network.security_group.security_group_id),
+    }
+    Template.from_stack(stack).has_resource_properties("AWS::EC2::SecurityGroupIngress", rule)
+
+
 def test_accounting_database(make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork) -> None:
     guard = ec2.SecurityGroup(stack, "Database", vpc=network.vpc, allow_all_outbound=False)
     secret = secretsmanager.Secret(stack, "Secret")

@@ -16,6 +16,7 @@ from llm_fleet import (
     FleetNetwork,
     HyperPodCluster,
     InstanceGroup,
+    Lifecycle,
     LifecycleHook,
     LifecycleScripts,
     LustreFileSystem,
@@ -99,7 +100,7 @@ def test_without_scripts_there_is_no_bucket(make: Make, properties: Properties, 
 
 
 def test_one_group_without_scripts(make: Make, properties: Properties) -> None:
-    make(InstanceGroup.login("ml.m5.xlarge", lifecycle=False))
+    make(InstanceGroup.login("ml.m5.xlarge", lifecycle=Lifecycle.NONE))
     scripts = ["LifeCycleConfig" in group for group in properties()["InstanceGroups"]]
     assert scripts == [True, True, False]
 

@@ -8,15 +8,16 @@ from llm_fleet.config.check_nodes import check_nodes
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_interface import check_network_interface
+from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_or_script
 from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
+from llm_fleet.spec.instance_group import InstanceGroup
 
 _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
@@ -40,7 +41,7 @@ def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
         return problem
     if first in _FILE_SYSTEMS:
         return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
-    if problem.code is Code.LIFECYCLE_SCRIPT and cluster.groups[str(problem.path[1])].own_script is None:
+    if problem.code is Code.LIFECYCLE_SCRIPT and cluster.groups[str(problem.path[1])].script is None:
         problem = replace(problem, path=("scripts", "entry_point"))
     if first == "cluster_name" and cluster.own_name is None:
         problem = replace(problem, path=("name",))
@@ -65,21 +66,7 @@ def _check_scripts(scripts: ScriptsConfig) -> Iterator[Problem]:
     )
 
 
-def _check_group(group: GroupConfig, *, continuous: bool) -> Iterator[Problem]:
-    scripts = {"own_on_create", "own_on_init_complete"} & group.model_fields_set
-    if group.lifecycle is not None and scripts:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="the group names a script of its own, so `lifecycle` has nothing left to say",
-            remedy="remove `lifecycle`, or the script",
-            path=("lifecycle",),
-            value=group.lifecycle.value,
-        )
-    yield from check_volume_keys(
-        ebs_volume_gib=group.ebs_volume_gib,
-        ebs_volume_key=group.ebs_volume_kms_key,
-        root_volume_key=group.root_volume_kms_key,
-        continuous=continuous,
-    )
-    types = group.instance_types or (group.instance_type or "",)
-    yield from check_network_interface(group.network_interface, types)
+def _check_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
+    yield from check_lifecycle_or_script(group)
+    yield from check_volume_keys(group, continuous=continuous)
+    yield from check_network_interface(group)

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from llm_fleet.config.check_node_setup import OWN, SKIP, check_node_setup
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
-from llm_fleet.config.group import GroupConfig
 from llm_fleet.rules.node_settings import NodeOfGroup
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def check_nodes(view: ClusterView) -> Iterator[Problem]:
@@ -19,22 +18,16 @@ def check_nodes(view: ClusterView) -> Iterator[Problem]:
         config,
         config.scripts,
         group_names=list(config.groups),
-        instance_types=[name for group in config.groups.values() for name in _types(group)],
+        instance_types=[name for group in config.groups.values() for name in group.types],
         mount_paths=[mount.mount_path for mount in view.mounts],
-        nodes=[node for group in config.groups.values() for node in _nodes(group)],
+        nodes=[node for group in view.groups for node in _nodes(group)],
     )
     yield from _untold(config)
 
 
-def _types(group: GroupConfig) -> tuple[str, ...]:
-    return group.instance_types or (group.instance_type or "",)
-
-
-def _nodes(group: GroupConfig) -> Iterator[NodeOfGroup]:
-    if group.on_create is not None:
-        yield group.name, group.node_type, LifecycleHook.ON_CREATE.value
-    elif group.on_init_complete is not None:
-        yield group.name, group.node_type, LifecycleHook.ON_INIT_COMPLETE.value
+def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
+    if group.hook is not None:
+        yield group.name, group.node_type, group.hook.value
 
 
 def _untold(config: HyperPodConfig) -> list[Problem]:
@@ -51,7 +44,7 @@ def _untold(config: HyperPodConfig) -> list[Problem]:
             SKIP: bool(scripts.skip_steps),
             OWN: scripts.own is not None,
         },
-        any_script=any(group.on_create or group.on_init_complete for group in config.groups.values()),
+        any_script=any(group.script for group in config.running_groups),
         scripts_lie_in_s3=scripts.prefix is not None,
         own_folder=scripts.folder is not None,
         steps=[SKIP, OWN],

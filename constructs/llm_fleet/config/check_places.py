@@ -89,7 +89,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
     for name, cluster in fleet.hyperpod_clusters.items():
         view = ClusterView(fleet=fleet, config=cluster)
         for group in cluster.groups.values():
-            if not group.override_subnet_ids:
+            if not group.subnet_ids:
                 yield AddressClaim.for_instances(
                     owner=f"{name}/{group.name}",
                     instance_types=group.instance_types or group.instance_type or (),
@@ -153,7 +153,7 @@ def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
 
 def _parts_of_hyperpod(cluster: HyperPodConfig) -> Iterator[tuple[tuple[PathPart, ...], str]]:
     for group in cluster.groups.values():
-        if group.availability_zone_id is not None and not group.override_subnet_ids:
+        if group.availability_zone_id is not None and not group.subnet_ids:
             yield ("groups", group.name), group.availability_zone_id
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.catalog.data_file import load
 from llm_fleet.config.check_node_setup import check_node_setup_files
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.group import GroupConfig, entry_points
 from llm_fleet.config.parallelcluster.check_deployed import check_deployed
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.config.training.check import check_training_files
@@ -15,6 +15,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_legacy import check_legacy
 from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_hooks
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def check_script_files(fleet: Fleet) -> list[Problem]:
@@ -47,29 +48,29 @@ def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:
             remedy="give the path of a folder, beginning where the fleet file lies",
         )
         return
-    for group in cluster.groups.values():
+    for group in cluster.running_groups:
         if check_lifecycle_hooks(group):
             continue  # Told already.
         for attribute in ("on_create", "on_init_complete"):
             script = getattr(group, attribute)
             if script is not None and not _is_there(script, scripts):
-                yield replace(_no_script(script, scripts), path=_where(attribute, group, scripts))
+                yield replace(_no_script(script, scripts), path=_where(attribute, cluster.groups[group.name], scripts))
 
 
 def _is_there(script: str, scripts: ScriptsConfig) -> bool:
     folder = scripts.folder_path
-    return script in entry_points().values() if folder is None else (folder / script).is_file()
+    return script in load("lifecycle")["entry_points"].values() if folder is None else (folder / script).is_file()
 
 
-def _where(attribute: str, group: GroupConfig, scripts: ScriptsConfig) -> tuple[PathPart, ...]:
+def _where(attribute: str, group: InstanceGroup, scripts: ScriptsConfig) -> tuple[PathPart, ...]:
     """Where the user wrote what the script is called, or what it is missing in."""
-    if group.own_script is not None:
+    if group.script is not None:
         return ("groups", group.name, attribute)
     return ("scripts", "folder" if scripts.entry_point is None else "entry_point")
 
 
 def _no_script(script: str, scripts: ScriptsConfig) -> Problem:
-    shipped = ", ".join(entry_points().values())
+    shipped = ", ".join(load("lifecycle")["entry_points"].values())
     return Problem(
         code=Code.BUNDLE_ENTRY_MISSING,
         message=f"the script {script!r} is not among those that are uploaded",

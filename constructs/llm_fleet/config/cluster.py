@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from llm_fleet.config.accounting import FLEET_DATABASE, LOCAL_ACCOUNTING, AnyAccounting
-from llm_fleet.config.choices import Lifecycle, Provisioning
-from llm_fleet.config.group import GroupConfig
+from llm_fleet.config.choices import Provisioning
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-from llm_fleet.spec.model import name_entries
+from llm_fleet.spec.instance_group import InstanceGroup, Lifecycle
 from llm_fleet.spec.values import RoleArn
 
 
@@ -43,7 +42,7 @@ class HyperPodConfig(NodeSetupModel):
 
     kind: Literal["hyperpod"] = Field(examples=["hyperpod"])
     """What runs the cluster."""
-    groups: Mapping[str, GroupConfig] = Field(
+    groups: Mapping[str, InstanceGroup] = Field(
         examples=[{}, "{controller: {role: controller, type: ml.m5.xlarge, count: 1}}"]
     )
     """Its instance groups, by name."""
@@ -65,17 +64,15 @@ class HyperPodConfig(NodeSetupModel):
     execution_role_arn: RoleArn | None = Field(default=None, alias="execution_role")
     """ARN of the role that nodes act with. Default: one is made, with what the features in use need."""
 
-    @model_validator(mode="after")
-    def _tell_groups(self) -> Self:
-        name_entries(self.groups)
-        for group in self.groups.values():
-            group.adopt(self.lifecycle, self.scripts.entry_point)
-        return self
-
     def stand_in(self, directory: Path) -> None:
         """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
         super().stand_in(directory)
         self.scripts.stand_in(directory)
+
+    @property
+    def running_groups(self) -> tuple[InstanceGroup, ...]:
+        """Its groups, in the order of the file, with the scripts that their nodes run."""
+        return tuple(group.running(self.lifecycle, self.scripts.entry_point) for group in self.groups.values())
 
     @property
     def node_count(self) -> int:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from llm_fleet.config.accounting import AccountingConfig
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.mount_view import MountView
 from llm_fleet.config.zones import first_zone, zone_of_fsx, zone_of_home
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +25,9 @@ class ClusterView:
         return self.config.cluster_name
 
     @property
-    def groups(self) -> Sequence[GroupConfig]:
-        """Its groups, in the order of the file."""
-        return tuple(self.config.groups.values())
+    def groups(self) -> Sequence[InstanceGroup]:
+        """Its groups, in the order of the file, with the scripts that their nodes run."""
+        return self.config.running_groups
 
     @property
     def region(self) -> str:

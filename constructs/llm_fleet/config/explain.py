@@ -16,7 +16,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.shape import bare, field_at, kinds_at, model_at, without_kinds
+from llm_fleet.spec.shape import bare, field_at, kinds_at, metadata_of, model_at, without_kinds
+from llm_fleet.spec.values import InFile
 
 _TYPES: Mapping[str, tuple[str, str]] = {
     "int_type": ("a whole number", "write a whole number without quotes, e.g. `4`"),
@@ -157,7 +158,10 @@ KNOWN_TYPES = frozenset({*_TYPES, *_SPECIAL})
 def _choices(field: FieldInfo | None) -> list[str]:
     """Return the words that a field, or an item of it, may have."""
     annotation = bare(field.annotation) if field is not None else None
-    for candidate in (annotation, *map(bare, get_args(annotation))):
+    items = get_args(annotation)
+    metadata = (*(field.metadata if field is not None else ()), *(each for item in items for each in metadata_of(item)))
+    written = [each.of for each in metadata if isinstance(each, InFile)]
+    for candidate in (*written, annotation, *map(bare, items)):
         if isinstance(candidate, type) and issubclass(candidate, Enum):
             return [str(member.value) for member in candidate]
         if get_origin(candidate) is Literal:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from llm_fleet.config.choices import Role
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.instance_group import SlurmRole
 from llm_fleet.spec.model import NamedModel
 from llm_fleet.spec.values import Seconds
 
@@ -15,7 +15,7 @@ class OwnStepConfig(NamedModel):
 
     script: str = Field(examples=["tools.sh"])
     """Path of the script below `folder`."""
-    own_roles: tuple[Role, ...] = Field(default=tuple(Role), alias="roles")
+    own_roles: tuple[SlurmRole, ...] = Field(default=tuple(SlurmRole), alias="roles")
     """Roles of the nodes that take it. Default: all."""
     needs: tuple[str, ...] = ()
     """Steps that must be done before it, llm-fleet's or your own. Default: none."""

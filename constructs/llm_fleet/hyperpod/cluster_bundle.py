@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.hyperpod.cluster_manifest import hook_of, manifest_of, reports_prefix
+from llm_fleet.hyperpod.cluster_manifest import manifest_of, reports_prefix
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
@@ -28,7 +28,7 @@ class PlacedScripts:
 def add_bundle(scope: Construct, plan: ClusterPlan) -> PlacedScripts | None:
     """Upload the bundle of `plan`, or point at the user's own; `None` when no group runs a script."""
     lifecycle = plan.lifecycle
-    if lifecycle is None or not any(map(hook_of, plan.shape.groups)):
+    if lifecycle is None or not any(group.hook for group in plan.shape.groups):
         return None
     if lifecycle.bucket is not None and lifecycle.prefix is not None:
         uri = lifecycle.bucket.s3_url_for_object(lifecycle.prefix.strip("/"))

@@ -10,14 +10,14 @@ from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_shape import MountShape
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_accounting import NodeAccounting
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
 from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.rules.lustre_efa import EfaClients
-from llm_fleet.rules.terms import LifecycleHook, NodeReports
+from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
@@ -47,19 +47,10 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
 def efa_clients(plan: ClusterPlan) -> list[EfaClients]:
     """Return the nodes of `plan` that mount its Lustre file system, which has EFA."""
     return [
-        EfaClients(
-            name=group.name, instance_types=group.instance_types or [group.instance_type or ""], nodes=group.count
-        )
+        EfaClients(name=group.name, instance_types=group.types, nodes=group.count)
         for group in plan.shape.groups
         if group.mount_lustre
     ]
-
-
-def hook_of(group: InstanceGroup) -> LifecycleHook | None:
-    """Return when the nodes of `group` run the bundle; `None` for never."""
-    if group.on_create is not None:
-        return LifecycleHook.ON_CREATE
-    return LifecycleHook.ON_INIT_COMPLETE if group.on_init_complete is not None else None
 
 
 def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
@@ -74,10 +65,10 @@ def _group(group: InstanceGroup) -> NodeGroup:
         name=group.name,
         role=group.node_type,
         # Not as plain strings: a type made by `InstanceType.of` brings its own facts.
-        instance_types=tuple(group.instance_types or (group.instance_type or "",)),
+        instance_types=group.types,
         partition=group.partition,
-        hook=hook_of(group),
-        script=group.on_create or group.on_init_complete,
+        hook=group.hook,
+        script=group.script,
     )
 
 

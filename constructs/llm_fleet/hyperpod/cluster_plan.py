@@ -9,7 +9,6 @@ from constructs import Construct
 from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
 from llm_fleet.hyperpod.construct_checks import cluster_problems
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.node_checks import node_problems
 from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
@@ -17,6 +16,7 @@ from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess, NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
 _NAME_LENGTH = 63

@@ -21,6 +21,7 @@ from llm_fleet.lifecycle.training_rights import image_repositories
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.rules.terms import NodeReports
+from llm_fleet.spec.references import KEY
 
 
 def add_node_role(
@@ -92,7 +93,7 @@ def _allow_volume_keys(node_role: NodeRole, plan: ClusterPlan) -> None:
     A managed policy, since NIST 800-53 wants none inline.
     """
     keys = [key for group in plan.shape.groups for key in (group.root_volume_key, group.ebs_volume_key) if key]
-    arns = list(dict.fromkeys(key.key_ref.key_arn for key in keys))
+    arns = list(dict.fromkeys(map(KEY.name_of, keys)))
     if arns:
         iam.ManagedPolicy(
             node_role,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

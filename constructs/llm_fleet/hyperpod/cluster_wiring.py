@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
@@ -12,25 +13,31 @@ from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.network.node_ports import let_through
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.references import SECURITY_GROUP
 
 
-def security_groups_of(plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
-    """Return the security groups of all nodes: the network's, then those of single groups, each once."""
+def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
+    """Return the security groups of all nodes: the network's, then those of single groups, each once.
+
+    A group that is named by its id is imported below `scope`.
+    """
     # By id: a group that is imported twice is still one, and EC2 refuses its rules the second time.
-    by_id: dict[str, ec2.ISecurityGroup] = {}
+    by_id: dict[str, Any] = {}
     for group in [plan.network.security_group] if plan.network else []:
         by_id[group.security_group_id] = group
     for group in (own for groups in plan.shape.groups for own in groups.security_groups):
-        by_id.setdefault(group.security_group_id, group)
-    return tuple(by_id.values())
+        by_id.setdefault(SECURITY_GROUP.name_of(group), group)
+    return tuple(
+        ec2.SecurityGroup.from_security_group_id(scope, f"SecurityGroup-{id}", id) if isinstance(group, str) else group
+        for id, group in by_id.items()
+    )
 
 
-def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
-    """Let the nodes of the cluster at `scope` reach each other across security groups, their files and their database.
+def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecurityGroup]) -> list[Construct]:
+    """Let the nodes of the cluster at `scope` reach each other across `groups`, their files and their database.
 
     Return the rules that the nodes need as soon as they boot.
     """
-    groups = security_groups_of(plan)
     rules: list[Construct] = []
     for one, other in combinations(groups, 2):
         # Within one group its self-rules do it.

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.bundle import bucket_name
@@ -14,12 +13,13 @@ from llm_fleet.rules.hyperpod_cloudformation import check_cloudformation
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_interface import check_network_interface
 from llm_fleet.rules.hyperpod_legacy import check_legacy
-from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_source
+from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_or_script, check_lifecycle_source
 from llm_fleet.rules.hyperpod_names import check_group_name
 from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) -> list[Problem]:
@@ -34,7 +34,7 @@ def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) 
         problems += [problem.under("lifecycle") for problem in _scripts(lifecycle)]
         if lifecycle.prefix is None:
             problems += _files(cluster, lifecycle)
-    elif any(group.on_create or group.on_init_complete for group in cluster.groups):
+    elif any(group.script for group in cluster.groups):
         problems += check_lifecycle_source(None, has_script=True)
     return problems
 
@@ -53,13 +53,9 @@ def _follows_name(problem: Problem, cluster: ClusterShape) -> bool:
 
 def _of_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
     yield from check_cloudformation(group)
-    yield from check_volume_keys(
-        ebs_volume_gib=group.ebs_volume_gib,
-        ebs_volume_key=group.ebs_volume_key,
-        root_volume_key=group.root_volume_key,
-        continuous=continuous,
-    )
-    yield from check_network_interface(group.network_interface, group.instance_types or (group.instance_type or "",))
+    yield from check_lifecycle_or_script(group)
+    yield from check_volume_keys(group, continuous=continuous)
+    yield from check_network_interface(group)
 
 
 def _files(cluster: ClusterShape, lifecycle: LifecycleScripts) -> list[Problem]:

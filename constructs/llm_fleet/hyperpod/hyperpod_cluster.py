@@ -21,7 +21,6 @@ from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_role import add_node_role
 from llm_fleet.hyperpod.cluster_wiring import open_ports, security_groups_of, wait_for
 from llm_fleet.hyperpod.imported_cluster import ImportedCluster
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
@@ -42,6 +41,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
+from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
 
@@ -174,13 +174,13 @@ class HyperPodCluster(ClusterBase):
         """Its name; part of its log group `/aws/sagemaker/Clusters/<name>/<id>`."""
         self.groups: tuple[InstanceGroup, ...] = tuple(plan.shape.groups)
         """Its groups with every default filled in."""
-        self._security_groups = security_groups_of(plan)
+        self._security_groups = security_groups_of(self, plan)
         self._users = known_users(plan.setup)
         bundle = add_bundle(self, plan)
         node_role = None if role else add_node_role(self, plan, bundle, read_buckets, write_buckets)
         self.role: iam.IRole | iam.Role = role or cast(NodeRole, node_role).role
         """What its nodes act with."""
-        rules = open_ports(self, plan)
+        rules = open_ports(self, plan, self._security_groups)
         self.resource: sagemaker.CfnCluster = render_cluster(self, plan, bundle, role_arn=self.role.role_arn)
         """The L1 beneath, as the way out."""
         self.resource.apply_removal_policy(removal_policy)

@@ -9,6 +9,7 @@ from aws_cdk import aws_s3 as s3
 from llm_fleet.catalog.data_file import load
 from llm_fleet.lifecycle.own_step import OwnStep
 from llm_fleet.rules.terms import LifecycleHook, NodeReports
+from llm_fleet.spec.instance_group import Lifecycle
 
 _LEGACY_FILE = "provisioning_parameters.json"
 """Where HyperPod looks for it: beside the entry point."""
@@ -64,6 +65,11 @@ class LifecycleScripts:
         if self.provisioning_parameters is not None:
             return self.provisioning_parameters
         return self.scripts is not None and (self.scripts / _LEGACY_FILE).is_file()
+
+    @property
+    def when(self) -> Lifecycle:
+        """When nodes run them, as groups have it."""
+        return Lifecycle(self.hook.value)
 
     def file_name(self) -> str:
         """Return the script's file name."""

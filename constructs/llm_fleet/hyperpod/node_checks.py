@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.setup_checks import (
@@ -18,9 +17,10 @@ from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.people.enforcement import check_hyperpod_enforces
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.terms import LifecycleHook, NodeType, SlurmConfigStrategy
+from llm_fleet.rules.terms import NodeType, SlurmConfigStrategy
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.spec.instance_group import InstanceGroup
 
 _OF_LIFECYCLE = ("skip_steps", "own_steps")
 
@@ -37,7 +37,7 @@ def node_problems(
         skip_steps=scripts.skip_steps,
         own_steps=scripts.own_steps,
         group_names=[group.name for group in cluster.groups],
-        instance_types=[name for group in cluster.groups for name in _types(group)],
+        instance_types=[name for group in cluster.groups for name in group.types],
         mount_paths=[mount.mount_path for mount in cluster.mounts],
         nodes=[node for group in cluster.groups for node in _nodes(group)],
     )
@@ -58,15 +58,7 @@ def _training(cluster: ClusterShape, setup: NodeSetup, internet: bool) -> list[P
     if setup.training is None:
         return []
     place = TrainingPlace(
-        groups=[
-            TrainingGroup(
-                name=group.name,
-                role=group.node_type,
-                instance_types=_types(group),
-                mounts=frozenset(mount.mount_path for mount in cluster.mounts if group.mounts(mount.kind)),
-            )
-            for group in cluster.groups
-        ],
+        groups=[TrainingGroup.of_hyperpod(group, cluster.mounts) for group in cluster.groups],
         shared=[SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in cluster.mounts],
         region=cluster.region,
         neuron_release=setup.neuron.release if setup.neuron else None,
@@ -77,15 +69,9 @@ def _training(cluster: ClusterShape, setup: NodeSetup, internet: bool) -> list[P
     return [problem.under("training") for problem in check_training(setup.training, place)]
 
 
-def _types(group: InstanceGroup) -> tuple[str, ...]:
-    return tuple(group.instance_types or (group.instance_type or "",))
-
-
 def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
-    if group.on_create is not None:
-        yield group.name, group.node_type, LifecycleHook.ON_CREATE.value
-    elif group.on_init_complete is not None:
-        yield group.name, group.node_type, LifecycleHook.ON_INIT_COMPLETE.value
+    if group.hook is not None:
+        yield group.name, group.node_type, group.hook.value
 
 
 def _slurm_conf(cluster: ClusterShape) -> tuple[str | None, SlurmConfigStrategy | None]:
@@ -98,12 +84,8 @@ def _untold(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts
     scripts = lifecycle or LifecycleScripts()
     return check_nodes_told(
         given_for_nodes(setup, skip_steps=scripts.skip_steps, own_steps=scripts.own_steps),
-        any_script=lifecycle is not None and any(map(_has_script, cluster.groups)),
+        any_script=lifecycle is not None and any(group.script for group in cluster.groups),
         scripts_lie_in_s3=scripts.prefix is not None,
         own_folder=scripts.scripts is not None,
         steps=[(name,) for name in _OF_LIFECYCLE],
     )
-
-
-def _has_script(group: InstanceGroup) -> bool:
-    return group.on_create is not None or group.on_init_complete is not None

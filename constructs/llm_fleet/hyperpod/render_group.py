@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.render_update import render_auto_patch, render_scheduled_update
+from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.references import KEY
 
 
 def render_group(group: InstanceGroup, cluster: ClusterShape, *, role_arn: str) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def render_group(group: InstanceGroup, cluster: ClusterShape, *, role_arn: str) 
     return {
         "instanceGroupName": group.name,
         "instanceCount": group.count,
-        "executionRole": group.execution_role.role_arn if group.execution_role else role_arn,
+        "executionRole": group.execution_role_arn or role_arn,
         **{key: value for key, value in optional.items() if value is not None},
     }
 
@@ -59,11 +60,11 @@ def _lifecycle(group: InstanceGroup, cluster: ClusterShape) -> dict[str, Any] | 
 def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, Any]]:
     """Volumes first, then mounts. With the legacy configuration HyperPod takes none: its file names them."""
     if group.root_volume_key is not None:
-        yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": group.root_volume_key.key_ref.key_arn}}
+        yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": KEY.name_of(group.root_volume_key)}}
     if group.ebs_volume_gib is not None:
         volume: dict[str, Any] = {"volumeSizeInGb": group.ebs_volume_gib}
         if group.ebs_volume_key is not None:
-            volume["volumeKmsKeyId"] = group.ebs_volume_key.key_ref.key_arn
+            volume["volumeKmsKeyId"] = KEY.name_of(group.ebs_volume_key)
         yield {"ebsVolumeConfig": volume}
     if cluster.api_driven:
         yield from (_mount(mount) for mount in cluster.mounts if group.mounts(mount.kind))
@@ -80,6 +81,6 @@ def _override(group: InstanceGroup) -> dict[str, Any] | None:
     if not group.subnets:
         return None
     return {
-        "subnets": list(group.override_subnet_ids),
-        "securityGroupIds": list(group.override_security_group_ids),
+        "subnets": list(group.subnet_ids),
+        "securityGroupIds": list(group.security_group_ids),
     }

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.hyperpod.auto_patch import AutoPatch
-from llm_fleet.hyperpod.batch_size import BatchSize
-from llm_fleet.hyperpod.rolling_update import RollingUpdate
-from llm_fleet.hyperpod.scheduled_update import ScheduledUpdate
+from llm_fleet.spec.instance_group import AutoPatch, BatchSize, RollingUpdate, ScheduledUpdate
 
 
 def render_scheduled_update(update: ScheduledUpdate) -> dict[str, Any]:

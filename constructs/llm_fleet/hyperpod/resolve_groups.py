@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from llm_fleet.hyperpod.instance_group import InstanceGroup
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.network.network import Network
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import FleetError, Problem
-from llm_fleet.rules.terms import LifecycleHook
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def resolve_groups(
@@ -27,7 +27,7 @@ def resolve_groups(
         except FleetError as error:
             path = ("groups", group.name, "availability_zone_id")
             problems += [replace(problem, path=path) for problem in error.problems]
-        resolved.append(_with_script(group, lifecycle))
+        resolved.append(group if lifecycle is None else group.running(lifecycle.when, lifecycle.entry_point))
     return resolved, problems
 
 
@@ -46,23 +46,16 @@ def claims(groups: Sequence[InstanceGroup], *, cluster: str) -> list[AddressClai
     ]
 
 
-def _with_script(group: InstanceGroup, lifecycle: LifecycleScripts | None) -> InstanceGroup:
-    if lifecycle is None or not group.lifecycle or group.on_create or group.on_init_complete:
-        return group
-    if lifecycle.hook is LifecycleHook.ON_CREATE:
-        return replace(group, on_create=lifecycle.file_name())
-    return replace(group, on_init_complete=lifecycle.file_name())
-
-
 def _with_subnets(group: InstanceGroup, network: Network | None, cluster_zone: str | None) -> InstanceGroup:
     """Give `group` its AZ, and both subnets and security groups where either is not the cluster's."""
     if network is None:
         return group
     if group.availability_zone_id is None and not group.subnets:
-        group = replace(group, availability_zone_id=cluster_zone)
-    subnets = group.subnets
+        group = group.model_copy(update={"availability_zone_id": cluster_zone})
+    subnets: Sequence[Any] = group.subnets
     if not subnets and (group.security_groups or group.availability_zone_id != cluster_zone):
         subnets = (network.compute_subnet(group.availability_zone_id),)
     if not subnets:
         return group
-    return replace(group, subnets=subnets, security_groups=group.security_groups or (network.security_group,))
+    security_groups = group.security_groups or (network.security_group,)
+    return group.model_copy(update={"subnets": subnets, "security_groups": security_groups})

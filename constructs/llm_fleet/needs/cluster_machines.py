@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.parallelcluster.choices import Capacity
 from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
 from llm_fleet.config.parallelcluster.queue import QueueConfig
@@ -12,6 +11,7 @@ from llm_fleet.config.parallelcluster.view import ParallelClusterView
 from llm_fleet.needs.machine import Machines
 from llm_fleet.needs.terms import CapacitySource, MachineService
 from llm_fleet.rules.hyperpod_network import zone_of
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
@@ -26,7 +26,7 @@ def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
 def _of_hyperpod(name: str, cluster: ClusterView) -> Iterator[Machines]:
     """HyperPod keeps as many as were asked for: none comes and goes with the jobs."""
     for group in cluster.groups:
-        first, *others = group.instance_types or (group.instance_type or "",)
+        first, *others = group.types
         source, bought = _capacity_of_group(group)
         yield Machines(
             owner=f"{name}/{group.name}",
@@ -42,7 +42,7 @@ def _of_hyperpod(name: str, cluster: ClusterView) -> Iterator[Machines]:
         )
 
 
-def _capacity_of_group(group: GroupConfig) -> tuple[CapacitySource, str | None]:
+def _capacity_of_group(group: InstanceGroup) -> tuple[CapacitySource, str | None]:
     if group.training_plan_arn is not None:
         return CapacitySource.TRAINING_PLAN, group.training_plan_arn
     return (CapacitySource.SPOT if group.spot else CapacitySource.ON_DEMAND), None

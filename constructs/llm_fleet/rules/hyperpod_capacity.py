@@ -7,20 +7,20 @@ from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.catalog.instances import facts_of
 from llm_fleet.catalog.network import regions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_instances import types_of
 from llm_fleet.rules.hyperpod_network import zone_of
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
+from llm_fleet.rules.hyperpod_protocols import ClusterLike
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import DeepHealthCheck
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 _PLAN = re.compile(
     r"arn:(?P<partition>aws[a-z-]*):sagemaker:(?P<region>[a-z0-9-]+):(?P<account>[0-9]{12}):training-plan/[^/]+"
 )
 
 
-def check_training_plan(group: GroupLike) -> list[Problem]:
+def check_training_plan(group: InstanceGroup) -> list[Problem]:
     """Check that the training plan is named by an ARN."""
     arn = group.training_plan_arn
     limit = group_limit("TrainingPlanArn")
@@ -38,12 +38,12 @@ def check_training_plan(group: GroupLike) -> list[Problem]:
     ]
 
 
-def check_training_plan_place(cluster: ClusterLike, group: GroupLike) -> list[Problem]:
+def check_training_plan_place(cluster: ClusterLike, group: InstanceGroup) -> list[Problem]:
     """Check that the training plan is of the cluster's region, partition and account, and its AZ where it is told."""
     return [*_check_plan_arn_place(cluster, group), *_check_plan_zone(cluster, group)]
 
 
-def check_spot(group: GroupLike) -> list[Problem]:
+def check_spot(group: InstanceGroup) -> list[Problem]:
     """Check that spot capacity is not asked for beside reserved capacity."""
     if not group.spot or group.training_plan_arn is None:
         return []
@@ -58,7 +58,7 @@ def check_spot(group: GroupLike) -> list[Problem]:
     ]
 
 
-def check_deep_health_checks(group: GroupLike) -> list[Problem]:
+def check_deep_health_checks(group: InstanceGroup) -> list[Problem]:
     """Check number and repetition of the deep health checks, and that the instances have something to check.
 
     AWS's tables of the checks name GPU and Trainium instances only (developer guide).
@@ -76,7 +76,7 @@ def check_deep_health_checks(group: GroupLike) -> list[Problem]:
             remedy="name each of them once",
         ),
         *(_repeated_check(check, count) for check, count in Counter(checks).items() if count > 1),
-        *(_nothing_to_check(name) for name in types_of(group) if _has_no_accelerator(name)),
+        *(_nothing_to_check(name) for name in group.types if _has_no_accelerator(name)),
     ]
 
 
@@ -105,7 +105,7 @@ def _nothing_to_check(instance_type: str) -> Problem:
     )
 
 
-def _check_plan_arn_place(cluster: ClusterLike, group: GroupLike) -> list[Problem]:
+def _check_plan_arn_place(cluster: ClusterLike, group: InstanceGroup) -> list[Problem]:
     arn = group.training_plan_arn
     match = _PLAN.fullmatch(arn) if arn is not None and not is_unresolved(arn) else None
     if match is None:
@@ -132,7 +132,7 @@ def _check_plan_arn_place(cluster: ClusterLike, group: GroupLike) -> list[Proble
     ]
 
 
-def _check_plan_zone(cluster: ClusterLike, group: GroupLike) -> list[Problem]:
+def _check_plan_zone(cluster: ClusterLike, group: InstanceGroup) -> list[Problem]:
     plan, own = group.training_plan_availability_zone_id, zone_of(cluster, group)
     if plan is None or own is None or is_unresolved((plan, own)) or plan == own:
         return []

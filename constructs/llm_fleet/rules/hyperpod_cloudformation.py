@@ -7,18 +7,17 @@ out in silence, such a setting would look as if it were in force.
 from collections.abc import Iterator
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import GroupLike
-from llm_fleet.rules.hyperpod_update_protocols import AutoPatchLike
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import DeepHealthCheck, PatchingStrategy
+from llm_fleet.spec.instance_group import AutoPatch, InstanceGroup
 
 
-def check_cloudformation(group: GroupLike) -> list[Problem]:
+def check_cloudformation(group: InstanceGroup) -> list[Problem]:
     """Return what CloudFormation cannot say of `group`, by its attributes: `("auto_patch", "strategy")`."""
     return list(_gaps(group))
 
 
-def _gaps(group: GroupLike) -> Iterator[Problem]:
+def _gaps(group: InstanceGroup) -> Iterator[Problem]:
     if DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION in group.deep_health_checks:
         yield _gap(
             "deep_health_checks",
@@ -35,7 +34,7 @@ def _gaps(group: GroupLike) -> Iterator[Problem]:
         yield from _gaps_of_patch(group.auto_patch)
 
 
-def _gaps_of_patch(patch: AutoPatchLike) -> Iterator[Problem]:
+def _gaps_of_patch(patch: AutoPatch) -> Iterator[Problem]:
     if patch.strategy is PatchingStrategy.DRAIN_FIRST:
         yield _gap(
             "auto_patch",

@@ -20,7 +20,7 @@ from llm_fleet.rules.hyperpod_names import (
 )
 from llm_fleet.rules.hyperpod_network import check_cluster_network, check_override
 from llm_fleet.rules.hyperpod_orchestrator import check_accounting_database, check_strategy
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
+from llm_fleet.rules.hyperpod_protocols import ClusterLike
 from llm_fleet.rules.hyperpod_roles import (
     check_controller_count,
     check_counts,
@@ -33,8 +33,9 @@ from llm_fleet.rules.hyperpod_storage import check_ebs_volume, check_mount_zones
 from llm_fleet.rules.hyperpod_updates import check_updates
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_az_id, check_hyperpod_region
+from llm_fleet.spec.instance_group import InstanceGroup
 
-GROUP_RULES: tuple[Callable[[GroupLike], list[Problem]], ...] = (
+GROUP_RULES: tuple[Callable[[InstanceGroup], list[Problem]], ...] = (
     check_group_name,
     check_instance_types,
     check_counts,
@@ -68,7 +69,7 @@ CLUSTER_RULES: tuple[Callable[[ClusterLike], list[Problem]], ...] = (
 )
 
 
-def check_group(group: GroupLike) -> list[Problem]:
+def check_group(group: InstanceGroup) -> list[Problem]:
     """Return what is wrong with `group` by itself, by its attributes: `("instance_type",)`."""
     return [problem for rule in GROUP_RULES for problem in rule(group)]
 

@@ -2,14 +2,14 @@
 
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import GroupLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 DEFAULT_IMAGE = "default"
 
 
-def check_image(group: GroupLike) -> list[Problem]:
+def check_image(group: InstanceGroup) -> list[Problem]:
     """Check the image's id, the release of HyperPod's own image, and that only one of them is chosen."""
     problems = [*_check_image_id(group.image_id), *_check_release(group.image_release_version)]
     if group.image_id in (None, DEFAULT_IMAGE) or group.image_release_version is None:

@@ -5,14 +5,14 @@ from collections import Counter
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.catalog.instances import facts_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import GroupLike
 from llm_fleet.rules.instance_type import check_instance_type
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def check_instance_types(group: GroupLike) -> list[Problem]:
+def check_instance_types(group: InstanceGroup) -> list[Problem]:
     """Check that the group has one type, or 1 to 20 flexible ones, and that each exists."""
     if (group.instance_type is None) == (not group.instance_types):
         return [_choice(group)]
@@ -32,7 +32,7 @@ def check_instance_types(group: GroupLike) -> list[Problem]:
     ]
 
 
-def check_threads_per_core(group: GroupLike) -> list[Problem]:
+def check_threads_per_core(group: InstanceGroup) -> list[Problem]:
     """Check that nobody asks for two threads a core of a processor that has one.
 
     The API takes 1 for every type, and 2 only "for instance types that support multithreading" (API reference).
@@ -45,7 +45,7 @@ def check_threads_per_core(group: GroupLike) -> list[Problem]:
         return problems
     single = [
         name
-        for name in types_of(group)
+        for name in group.types
         if not is_unresolved(name) and (facts := facts_of(name)) and (facts.threads_per_core or threads) < threads
     ]
     return [
@@ -60,12 +60,7 @@ def check_threads_per_core(group: GroupLike) -> list[Problem]:
     ]
 
 
-def types_of(group: GroupLike) -> tuple[str, ...]:
-    """Return the group's instance types, whichever way they are given."""
-    return (group.instance_type,) if group.instance_type is not None else tuple(group.instance_types)
-
-
-def _choice(group: GroupLike) -> Problem:
+def _choice(group: InstanceGroup) -> Problem:
     both = bool(group.instance_types)
     return Problem(
         code=Code.INSTANCE_TYPE_CHOICE,
@@ -80,7 +75,7 @@ def _choice(group: GroupLike) -> Problem:
     )
 
 
-def _check_number_of_types(group: GroupLike) -> list[Problem]:
+def _check_number_of_types(group: InstanceGroup) -> list[Problem]:
     limit = group_limit("InstanceRequirements.InstanceTypes")
     return check_number(
         len(group.instance_types),
@@ -92,7 +87,7 @@ def _check_number_of_types(group: GroupLike) -> list[Problem]:
     )
 
 
-def _check_repeated_types(group: GroupLike) -> list[Problem]:
+def _check_repeated_types(group: InstanceGroup) -> list[Problem]:
     return [
         Problem(
             code=Code.INSTANCE_TYPES_TWICE,
@@ -106,7 +101,7 @@ def _check_repeated_types(group: GroupLike) -> list[Problem]:
     ]
 
 
-def _check_mixed_types(group: GroupLike) -> list[Problem]:
+def _check_mixed_types(group: InstanceGroup) -> list[Problem]:
     """One image serves the whole group, so its types share an architecture; and a job finds one kind of accelerator.
 
     The first follows from `ImageId` being the group's; the second is our own rule.

@@ -2,12 +2,12 @@
 
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import GroupLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def check_lifecycle_hooks(group: GroupLike) -> list[Problem]:
+def check_lifecycle_hooks(group: InstanceGroup) -> list[Problem]:
     """Check that the group has one hook at most, and that its script can be a file beside the others."""
     problems = [
         *_check_script("on_create", "OnCreate", group.on_create),
@@ -26,6 +26,21 @@ def check_lifecycle_hooks(group: GroupLike) -> list[Problem]:
             )
         )
     return problems
+
+
+def check_lifecycle_or_script(group: InstanceGroup) -> list[Problem]:
+    """Check that a group with a script of its own leaves out when it runs the bundle's."""
+    if group.lifecycle is None or group.script is None:
+        return []
+    return [
+        Problem(
+            code=Code.CONTRADICTION,
+            message="the group names a script of its own, so `lifecycle` has nothing left to say",
+            remedy="remove `lifecycle`, or the script",
+            path=("lifecycle",),
+            value=group.lifecycle.value,
+        )
+    ]
 
 
 def check_lifecycle_source(source_s3_uri: str | None, *, has_script: bool) -> list[Problem]:

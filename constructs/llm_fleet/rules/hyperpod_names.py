@@ -6,11 +6,12 @@ from unicodedata import category
 
 from llm_fleet.catalog.hyperpod import cluster_limit, group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
+from llm_fleet.rules.hyperpod_protocols import ClusterLike
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def check_cluster_name(name: str | None) -> list[Problem]:
@@ -20,13 +21,13 @@ def check_cluster_name(name: str | None) -> list[Problem]:
     )
 
 
-def check_group_name(group: GroupLike) -> list[Problem]:
+def check_group_name(group: InstanceGroup) -> list[Problem]:
     """Check `InstanceGroupName`, of the same form."""
     limit = group_limit("InstanceGroupName")
     return check_hyphenated_name(group.name, limit, Code.GROUP_NAME, "name", what="instance group name")
 
 
-def check_partition_name(group: GroupLike) -> list[Problem]:
+def check_partition_name(group: InstanceGroup) -> list[Problem]:
     """Check the name of the group's partition: HyperPod's form, and not a word that slurm.conf or HyperPod uses."""
     name = group.partition
     if not name and group.node_type is NodeType.COMPUTE:  # `check_partition` tells that there is none.

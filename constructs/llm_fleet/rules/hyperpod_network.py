@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 from llm_fleet.catalog.hyperpod import cluster_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
+from llm_fleet.rules.hyperpod_protocols import ClusterLike
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def zone_of(cluster: ClusterLike, group: GroupLike) -> str | None:
+def zone_of(cluster: ClusterLike, group: InstanceGroup) -> str | None:
     """Return the AZ id that the group stands in, or `None` when nobody told it."""
-    if group.availability_zone_id is not None or group.override_subnet_ids:
+    if group.availability_zone_id is not None or group.subnets:
         return group.availability_zone_id
     return cluster.availability_zone_id
 
@@ -33,15 +34,15 @@ def check_cluster_network(cluster: ClusterLike) -> list[Problem]:
     ]
 
 
-def check_override(group: GroupLike) -> list[Problem]:
+def check_override(group: InstanceGroup) -> list[Problem]:
     """Check a group's own subnets and security groups: both or neither, and as many as HyperPod takes."""
-    subnets, security_groups = group.override_subnet_ids, group.override_security_group_ids
+    subnets, security_groups = group.subnet_ids, group.security_group_ids
     problems = [
-        *_check_ids("override_subnet_ids", "Subnets", subnets),
-        *_check_ids("override_security_group_ids", "SecurityGroupIds", security_groups),
+        *_check_ids("subnets", "Subnets", subnets),
+        *_check_ids("security_groups", "SecurityGroupIds", security_groups),
     ]
     if bool(subnets) != bool(security_groups):
-        missing = "override_security_group_ids" if subnets else "override_subnet_ids"
+        missing = "security_groups" if subnets else "subnets"
         problems.append(
             Problem(
                 code=Code.OVERRIDE_INCOMPLETE,
@@ -55,16 +56,16 @@ def check_override(group: GroupLike) -> list[Problem]:
     return problems
 
 
-def _check_override_has_vpc(cluster: ClusterLike, group: GroupLike) -> list[Problem]:
-    if cluster.has_vpc or not (group.override_subnet_ids or group.override_security_group_ids):
+def _check_override_has_vpc(cluster: ClusterLike, group: InstanceGroup) -> list[Problem]:
+    if cluster.has_vpc or not (group.subnets or group.security_groups):
         return []
     return [
         Problem(
             code=Code.OVERRIDE_WITHOUT_VPC,
             message="a Slurm group can have subnets of its own only in a cluster that stands in a VPC of yours",
             remedy="give the cluster a network, or drop the group's subnets and security groups",
-            path=("override_subnet_ids",),
-            value=list(group.override_subnet_ids),
+            path=("subnets",),
+            value=list(group.subnet_ids),
         )
     ]
 

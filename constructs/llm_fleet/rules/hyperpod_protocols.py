@@ -7,138 +7,8 @@ Any value may be an unresolved CDK token; the rules pass over those.
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
-from llm_fleet.rules.hyperpod_update_protocols import AutoPatchLike, ScheduledUpdateLike
-from llm_fleet.rules.terms import (
-    DeepHealthCheck,
-    NodeProvisioningMode,
-    NodeRecovery,
-    NodeType,
-    SlurmConfigStrategy,
-)
-
-
-class GroupLike(Protocol):
-    """An instance group."""
-
-    @property
-    def name(self) -> str:
-        """`InstanceGroupName`."""
-        ...
-
-    @property
-    def node_type(self) -> NodeType:
-        """Its role in Slurm."""
-        ...
-
-    @property
-    def instance_type(self) -> str | None:
-        """The `ml.` name, or an `InstanceType`; `None` with `instance_types`."""
-        ...
-
-    @property
-    def instance_types(self) -> Sequence[str]:
-        """Flexible types by priority (`InstanceRequirements`); empty with `instance_type`."""
-        ...
-
-    @property
-    def count(self) -> int:
-        """`InstanceCount`."""
-        ...
-
-    @property
-    def min_count(self) -> int | None:
-        """`MinInstanceCount`."""
-        ...
-
-    @property
-    def partition(self) -> str | None:
-        """Slurm partition of its nodes."""
-        ...
-
-    @property
-    def threads_per_core(self) -> int | None:
-        """1 turns hyper-threading off; `None` leaves it as it is."""
-        ...
-
-    @property
-    def on_create(self) -> str | None:
-        """File name of the script that runs in place of the AMI's configuration."""
-        ...
-
-    @property
-    def on_init_complete(self) -> str | None:
-        """File name of the script that runs after it; with neither, the AMI does all."""
-        ...
-
-    @property
-    def ebs_volume_gib(self) -> int | None:
-        """Secondary volume at /opt/sagemaker."""
-        ...
-
-    @property
-    def mount_lustre(self) -> bool:
-        """Whether its nodes mount the cluster's Lustre."""
-        ...
-
-    @property
-    def mount_open_zfs(self) -> bool:
-        """Whether its nodes mount the cluster's OpenZFS."""
-        ...
-
-    @property
-    def deep_health_checks(self) -> Sequence[DeepHealthCheck]:
-        """Stress tests before a node joins; none when empty."""
-        ...
-
-    @property
-    def training_plan_arn(self) -> str | None:
-        """Reserved capacity to take nodes from."""
-        ...
-
-    @property
-    def training_plan_availability_zone_id(self) -> str | None:
-        """The plan's own zone where the user told it: its ARN does not hold it."""
-        ...
-
-    @property
-    def spot(self) -> bool:
-        """Whether nodes come from spot capacity."""
-        ...
-
-    @property
-    def image_id(self) -> str | None:
-        """`ami-…` or `default`."""
-        ...
-
-    @property
-    def image_release_version(self) -> str | None:
-        """Release of HyperPod's own AMI."""
-        ...
-
-    @property
-    def availability_zone_id(self) -> str | None:
-        """The zone of its subnet; `None` when it is the cluster's, or not known."""
-        ...
-
-    @property
-    def override_subnet_ids(self) -> Sequence[str]:
-        """Subnets of its own in place of the cluster's (`OverrideVpcConfig`)."""
-        ...
-
-    @property
-    def override_security_group_ids(self) -> Sequence[str]:
-        """Security groups of its own, with `override_subnet_ids`."""
-        ...
-
-    @property
-    def scheduled_update(self) -> ScheduledUpdateLike | None:
-        """When its software is updated."""
-        ...
-
-    @property
-    def auto_patch(self) -> AutoPatchLike | None:
-        """How it is patched by itself."""
-        ...
+from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 class MountLike(Protocol):
@@ -193,7 +63,7 @@ class ClusterLike(Protocol):
         ...
 
     @property
-    def groups(self) -> Sequence[GroupLike]:
+    def groups(self) -> Sequence[InstanceGroup]:
         """Its instance groups."""
         ...
 

@@ -2,12 +2,13 @@
 
 from llm_fleet.catalog.hyperpod import cluster_limit, group_limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike
+from llm_fleet.rules.hyperpod_protocols import ClusterLike
 from llm_fleet.rules.names import mend_hyphenated_name
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeType
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def check_group_number(cluster: ClusterLike) -> list[Problem]:
@@ -47,7 +48,7 @@ def check_roles(cluster: ClusterLike) -> list[Problem]:
     ]
 
 
-def check_controller_count(group: GroupLike) -> list[Problem]:
+def check_controller_count(group: InstanceGroup) -> list[Problem]:
     """Check that the controller group has one instance.
 
     Several head nodes need the legacy configuration by provisioning_parameters.json, which llm-fleet does not write,
@@ -69,7 +70,7 @@ def check_controller_count(group: GroupLike) -> list[Problem]:
     ]
 
 
-def check_partition(group: GroupLike) -> list[Problem]:
+def check_partition(group: InstanceGroup) -> list[Problem]:
     """Check that compute groups have a partition, and only they."""
     if group.node_type is NodeType.COMPUTE and not group.partition:
         limit = group_limit("SlurmConfig.PartitionNames[]")
@@ -96,7 +97,7 @@ def check_partition(group: GroupLike) -> list[Problem]:
     return []
 
 
-def check_counts(group: GroupLike) -> list[Problem]:
+def check_counts(group: InstanceGroup) -> list[Problem]:
     """Check the number of instances and the minimum."""
     problems = [
         *check_number(group.count, group_limit("InstanceCount"), Code.INSTANCE_COUNT, "count", what="the count"),

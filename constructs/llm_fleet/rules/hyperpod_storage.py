@@ -8,15 +8,16 @@ from pathlib import PurePosixPath
 from llm_fleet.catalog.hyperpod import group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_network import zone_of
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, GroupLike, MountLike
+from llm_fleet.rules.hyperpod_protocols import ClusterLike, MountLike
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import InstanceGroup
 
 _CALLED = {"lustre": "FSx for Lustre", "open_zfs": "FSx for OpenZFS"}
 
 
-def check_ebs_volume(group: GroupLike) -> list[Problem]:
+def check_ebs_volume(group: InstanceGroup) -> list[Problem]:
     """Check the size of the secondary volume: 1 to 16384 GiB."""
     return check_number(
         group.ebs_volume_gib,
@@ -136,7 +137,7 @@ def _apart(where: str, what: str, zone: str, mount: MountLike) -> Problem:
     )
 
 
-def _mounts(group: GroupLike, mount: MountLike) -> bool:
+def _mounts(group: InstanceGroup, mount: MountLike) -> bool:
     return group.mount_lustre if mount.kind == "lustre" else group.mount_open_zfs
 
 

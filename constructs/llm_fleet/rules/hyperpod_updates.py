@@ -6,17 +6,16 @@ A schedule and automatic patching may both be given: assumption: hyperpod-schedu
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
-from llm_fleet.rules.hyperpod_protocols import GroupLike
-from llm_fleet.rules.hyperpod_update_protocols import AutoPatchLike, BatchSizeLike, DeploymentLike
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import CapacityUnit, PatchingStrategy
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate
 
 _DEPLOYMENT = "ScheduledUpdateConfig.DeploymentConfig"
 
 
-def check_updates(group: GroupLike) -> list[Problem]:
+def check_updates(group: InstanceGroup) -> list[Problem]:
     """Check the group's scheduled update and its automatic patching, where it has them."""
     problems: list[Problem] = []
     if group.scheduled_update is not None:
@@ -50,7 +49,7 @@ def check_schedule(expression: str) -> list[Problem]:
     ]
 
 
-def check_auto_patch(patch: AutoPatchLike) -> list[Problem]:
+def check_auto_patch(patch: AutoPatch) -> list[Problem]:
     """Check the settings of automatic patching against its strategy."""
     return [
         *_check_deployment(patch.deployment),
@@ -72,7 +71,7 @@ def check_auto_patch(patch: AutoPatchLike) -> list[Problem]:
     ]
 
 
-def _check_strategy(patch: AutoPatchLike) -> list[Problem]:
+def _check_strategy(patch: AutoPatch) -> list[Problem]:
     """Check that waiting belongs to the strategies that wait, and draining to the one that drains (API reference)."""
     drains = patch.strategy is PatchingStrategy.DRAIN_FIRST
     misplaced = {
@@ -95,7 +94,7 @@ def _check_strategy(patch: AutoPatchLike) -> list[Problem]:
     ]
 
 
-def _check_deployment(deployment: DeploymentLike | None) -> list[Problem]:
+def _check_deployment(deployment: RollingUpdate | None) -> list[Problem]:
     if deployment is None:
         return []
     first, back = deployment.maximum_batch_size, deployment.rollback_maximum_batch_size
@@ -123,7 +122,7 @@ def _check_deployment(deployment: DeploymentLike | None) -> list[Problem]:
     return [problem.under("deployment") for problem in problems]
 
 
-def _check_batch(attribute: str, batch: BatchSizeLike | None) -> list[Problem]:
+def _check_batch(attribute: str, batch: BatchSize | None) -> list[Problem]:
     if batch is None or is_unresolved(batch.value):
         return []
     limit = group_limit(f"{_DEPLOYMENT}.RollingUpdatePolicy.MaximumBatchSize.Value")
@@ -142,7 +141,7 @@ def _check_batch(attribute: str, batch: BatchSizeLike | None) -> list[Problem]:
     ]
 
 
-def _check_alarms(deployment: DeploymentLike) -> list[Problem]:
+def _check_alarms(deployment: RollingUpdate) -> list[Problem]:
     names = deployment.alarm_names
     if not names:
         return []

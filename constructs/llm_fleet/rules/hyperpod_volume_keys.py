@@ -2,17 +2,13 @@
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def check_volume_keys(
-    *, ebs_volume_gib: int | None, ebs_volume_key: object, root_volume_key: object, continuous: bool
-) -> list[Problem]:
-    """Check that a key has a volume, and provisioning that takes keys. `None` stands for no key.
-
-    Paths are the parameters' names.
-    """
+def check_volume_keys(group: InstanceGroup, *, continuous: bool) -> list[Problem]:
+    """Check that a key has a volume, and provisioning that takes keys."""
     problems: list[Problem] = []
-    if ebs_volume_key is not None and ebs_volume_gib is None:
+    if group.ebs_volume_key is not None and group.ebs_volume_gib is None:
         problems.append(
             Problem(
                 code=Code.CLUSTER_VOLUME_KEY,
@@ -21,7 +17,7 @@ def check_volume_keys(
                 path=("ebs_volume_key",),
             )
         )
-    for name, key in (("ebs_volume_key", ebs_volume_key), ("root_volume_key", root_volume_key)):
+    for name, key in (("ebs_volume_key", group.ebs_volume_key), ("root_volume_key", group.root_volume_key)):
         if key is not None and not continuous:
             problems.append(
                 Problem(

@@ -3,7 +3,7 @@
 Where a mapping can be of several kinds, the path has a part more than the file: the word of its `kind`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -20,7 +20,7 @@ def without_kinds(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[
     written: list[PathPart] = []
     annotation: Any = model
     for part in path:
-        if not _kinds(annotation):
+        if not kinds_of(annotation):
             written.append(part)
         annotation = _step(annotation, part)
     return tuple(written)
@@ -49,7 +49,7 @@ def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[Pat
     written: list[PathPart] = []
     annotation: Any = model
     for part in path:
-        if part in _kinds(annotation):
+        if part in kinds_of(annotation):
             annotation = _step(annotation, part)
             continue
         holder = bare(annotation)
@@ -66,7 +66,7 @@ def kinds_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> Mapping[str
     annotation: Any = model
     for part in path:
         annotation = _step(annotation, part)
-    return _kinds(annotation)
+    return kinds_of(annotation)
 
 
 def bare(annotation: Any) -> Any:
@@ -80,7 +80,12 @@ def bare(annotation: Any) -> Any:
             return annotation
 
 
-def _kinds(annotation: Any) -> Mapping[str, type[FleetModel]]:
+def metadata_of(annotation: Any) -> tuple[Any, ...]:
+    """Return what stands behind the type in an `Annotated`; nothing of another annotation."""
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def kinds_of(annotation: Any) -> Mapping[str, type[FleetModel]]:
     """Return the models that a mapping may be of by their words; nothing where it is of one kind only."""
     inner = bare(annotation)
     if get_origin(inner) not in (Union, UnionType):
@@ -100,7 +105,7 @@ def _field(model: type[FleetModel], key: PathPart) -> FieldInfo | None:
 def _step(annotation: Any, part: PathPart) -> Any:
     """Return the type of what lies under `part`."""
     inner = bare(annotation)
-    if kinds := _kinds(inner):
+    if kinds := kinds_of(inner):
         return kinds.get(str(part))
     if _is_model(inner):
         field = _field(inner, part)
@@ -108,4 +113,4 @@ def _step(annotation: Any, part: PathPart) -> Any:
     arguments = get_args(inner)
     if get_origin(inner) is Mapping:
         return arguments[1]
-    return arguments[0] if get_origin(inner) is tuple else None
+    return arguments[0] if get_origin(inner) in (tuple, Sequence) else None

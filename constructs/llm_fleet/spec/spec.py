@@ -27,6 +27,8 @@ What a field can carry, all in `Annotated[…]`:
 | `Within(limit=…, code=…, what=…)` | a range: `rules.fields.check_fields` reports it, the schema has the bounds |
 | `SHORTHAND` | a single value in a fleet file stands for the mapping with this key |
 | an enum or `Literal` as the type | a choice of words |
+| `InFile(type, read)` (`spec/values.py`) | the type in a fleet file where Python has the API's value |
+| a `Reference` (`spec/references.py`) | an object of the CDK in Python; its id or ARN in a fleet file, or in both |
 | `PYTHON_ONLY` as the alias | no key of a fleet file, e.g. the id of a resource that a fleet makes itself |
 | `OWN_KEY` as the alias | the key under which the mapping stands, e.g. `name` |
 
@@ -45,7 +47,7 @@ A feature that still has a fleet-file model, protocols, value classes and a tran
 2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
 3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
 4. `config`: the model becomes the `Spec`, or its subclass with the names of other parts. Model, view and shorthand go.
-   `short_forms.in_long_form` reads the shorthand of every `Spec` already, but not of a mapping of several kinds.
+   `short_forms.in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too.
 5. The stack hands the `Spec` over. The translator goes.
 
 Fleet files keep their problems (compare them before and after, for each key with a few wrong values), and templates
@@ -55,7 +57,7 @@ Two facts shape the code. A CDK token may stand for any value of a field, so in 
 fleet file is validated as JSON, where strict typing takes lists for tuples and words for choices.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args, get_origin
@@ -71,7 +73,7 @@ from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.shape import OWN_KEY, bare
+from llm_fleet.spec.shape import OWN_KEY, bare, kinds_of
 from llm_fleet.spec.values import Quantity
 
 SHORTHAND = "shorthand"
@@ -192,6 +194,8 @@ class Spec(FleetModel):
 def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> Any:
     """Return `written`, of a fleet file, with the shorthand of each `Spec` in `annotation` written out, and its key."""
     inner = bare(annotation)
+    if kinds := kinds_of(inner):
+        inner = kinds.get(_kind(written))
     if isinstance(inner, type) and issubclass(inner, FleetModel):
         mapping = inner.from_shorthand(written) if issubclass(inner, Spec) else written
         if not isinstance(mapping, dict):
@@ -207,9 +211,13 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
     if get_origin(inner) is Mapping and isinstance(written, dict):
         of = get_args(inner)[1]
         return {key: in_long_form(of, each, key) for key, each in cast("dict[str, Any]", written).items()}
-    if get_origin(inner) is tuple and isinstance(written, list):
+    if get_origin(inner) in (tuple, Sequence) and isinstance(written, list):
         return [in_long_form(get_args(inner)[0], each) for each in cast("list[Any]", written)]
     return written
+
+
+def _kind(written: Any) -> str:
+    return str(cast("dict[str, Any]", written).get("kind")) if isinstance(written, dict) else ""
 
 
 def _or_token(value: Any, validate: Callable[[Any], Any]) -> Any:

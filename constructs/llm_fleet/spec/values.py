@@ -5,11 +5,11 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from os import PathLike, fspath
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -227,7 +227,16 @@ def _instance_type_schema(schema: dict[str, Any]) -> None:
     schema["enum"] = sorted(instances())
 
 
-InstanceTypeName = Annotated[str, Field(json_schema_extra=_instance_type_schema)]
+class _AnyText:
+    """Keeps a text of Python as it is: pydantic would make a plain one of an `InstanceType`. Metadata of a `str`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.json_or_python_schema(
+            json_schema=handler(source), python_schema=core_schema.is_instance_schema(str)
+        )
+
+
+InstanceTypeName = Annotated[str, _AnyText(), Field(json_schema_extra=_instance_type_schema)]
 """An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
 
 KeyArn = Annotated[str, KEY_ARN]
@@ -271,3 +280,40 @@ def _as_text(path: Any) -> Any:
 
 PATH = _Path()
 """A path on this machine."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InFile:
+    """What a fleet file has in place of the value that Python has, which is the API's. Metadata of either's type."""
+
+    of: Any
+    """The type in a fleet file; its words are what schema and errors list."""
+    read: Callable[[Any], Any] | None = None
+    """Returns Python's value. Default: it is the same."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check the type that belongs to the reader."""
+        written = handler.generate_schema(self.of)
+        if self.read is not None:
+            written = core_schema.no_info_after_validator_function(self.read, written)
+        return core_schema.json_or_python_schema(json_schema=written, python_schema=handler(source))
+
+
+class _Several:
+    """A list in a fleet file; in Python a list or a tuple, kept as a tuple. Metadata of a `Sequence`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take a sequence of items that each are checked."""
+        items = handler.generate_schema(tuple[get_args(source)[0], ...])
+        return core_schema.json_or_python_schema(
+            json_schema=items, python_schema=core_schema.no_info_before_validator_function(_as_tuple, items)
+        )
+
+
+def _as_tuple(given: Any) -> Any:
+    return tuple(cast("list[Any]", given)) if isinstance(given, list) else given
+
+
+_Item = TypeVar("_Item")
+Several = Annotated[Sequence[_Item], _Several()]
+"""Several values in order: `Several[str]`."""

@@ -6,7 +6,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.terms import DeepHealthCheck
 from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, cluster, cluster_with
+from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, changed, cluster, cluster_with
 
 GROUP = ("groups", "worker-group")
 PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/p5-november"
@@ -75,7 +75,7 @@ def test_four_deep_health_checks():
 
 
 def test_deep_health_checks_without_an_accelerator():
-    controller = replace(CONTROLLER, deep_health_checks=(DeepHealthCheck.INSTANCE_STRESS,))
+    controller = changed(CONTROLLER, deep_health_checks=(DeepHealthCheck.INSTANCE_STRESS,))
     problem = only(
         check_cluster(cluster(controller, WORKERS)),
         Code.HEALTH_CHECK_TYPE,

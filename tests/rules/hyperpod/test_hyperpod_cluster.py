@@ -1,6 +1,5 @@
 """Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
 
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -9,22 +8,23 @@ from llm_fleet.catalog.instances import InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster, check_group
 from llm_fleet.rules.terms import DeepHealthCheck, NodeProvisioningMode, PatchingStrategy, SlurmConfigStrategy
+from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate, ScheduledUpdate
+from llm_fleet.spec.shape import bare
 from tests.rules.hyperpod.findings import NUMBER_TOKEN, TOKEN
 from tests.rules.hyperpod.shapes import (
     CONTROLLER,
     LOGIN,
     WORKERS,
-    Batch,
     Cluster,
     Database,
-    Deployment,
     Mount,
-    Patch,
-    Schedule,
+    changed,
     cluster,
     cluster_with,
 )
 
+SUNDAYS = "cron(0 3 ? * SUN *)"
+ROLLING = RollingUpdate(maximum_batch_size=BatchSize.nodes(1), wait_interval_seconds=3600, alarm_names=("a",))
 PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/p5-november"
 NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="neuron", accelerators=16)
 
@@ -35,7 +35,7 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster(),
         cluster(CONTROLLER),
         cluster(CONTROLLER, LOGIN, WORKERS),
-        cluster(CONTROLLER, WORKERS, replace(WORKERS, name="more-workers")),
+        cluster(CONTROLLER, WORKERS, changed(WORKERS, name="more-workers")),
         cluster(cluster_name=None, region=None, account=None, availability_zone_id=None),
         cluster(mounts=(), has_vpc=False, subnet_ids=(), security_group_ids=(), availability_zone_id=None),
         cluster(mounts=(Mount(), Mount(kind="open_zfs", mount_path="/home"))),
@@ -53,10 +53,17 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster_with(training_plan_arn=PLAN, training_plan_availability_zone_id="usw2-az4"),
         cluster_with(image_id="ami-0123456789abcdef0"),
         cluster_with(image_id="default", image_release_version="1.2.3"),
-        cluster_with(override_subnet_ids=("subnet-0abc",), override_security_group_ids=("sg-0abc",)),
-        cluster_with(scheduled_update=Schedule(deployment=Deployment(wait_interval_seconds=3600, alarm_names=("a",)))),
-        cluster_with(auto_patch=Patch(idle_wait_window_seconds=3600)),
-        cluster_with(auto_patch=Patch(strategy=PatchingStrategy.DRAIN_FIRST, drain_timeout_seconds=0)),
+        cluster_with(subnets=("subnet-0abc",), security_groups=("sg-0abc",)),
+        cluster_with(
+            scheduled_update=ScheduledUpdate(
+                schedule_expression="cron(0 3 ? * SUN *)",
+                deployment=RollingUpdate(
+                    maximum_batch_size=BatchSize.nodes(1), wait_interval_seconds=3600, alarm_names=("a",)
+                ),
+            )
+        ),
+        cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, idle_wait_window_seconds=3600)),
+        cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.DRAIN_FIRST, drain_timeout_seconds=0)),
     ],
 )
 def test_good_clusters_give_nothing(good: Cluster):
@@ -66,8 +73,8 @@ def test_good_clusters_give_nothing(good: Cluster):
 def test_all_mistakes_are_told_at_once():
     found = check_cluster(
         cluster(
-            replace(CONTROLLER, partition="heads"),
-            replace(WORKERS, name="worker_group", instance_type="trn1.32xlarge", count=-1),
+            changed(CONTROLLER, partition="heads"),
+            changed(WORKERS, name="worker_group", instance_type="trn1.32xlarge", count=-1),
             cluster_name="ml_cluster",
             slurm_config_strategy=SlurmConfigStrategy.MERGE,
         )
@@ -88,36 +95,35 @@ def test_group_is_addressed_by_its_name():
 
 
 def test_group_by_itself_is_addressed_by_its_attributes():
-    (problem,) = check_group(replace(WORKERS, instance_type="trn1.32xlarge"))
+    (problem,) = check_group(changed(WORKERS, instance_type="trn1.32xlarge"))
     assert problem.path == ("instance_type",)
 
 
-def _tokens(value: object) -> dict[str, Any]:
-    """Every field of `value` that may be a token, as one."""
-    texts = {field.name: TOKEN for field in fields(value) if field.type in (str, str | None)}  # pyright: ignore[reportArgumentType]
-    numbers = {field.name: NUMBER_TOKEN for field in fields(value) if field.type in (int, int | None)}  # pyright: ignore[reportArgumentType]
-    return texts | numbers
+def _tokens(group: InstanceGroup) -> dict[str, Any]:
+    """Every field of `group` that is text or a number, as a token."""
+    types = {name: bare(field.annotation) for name, field in type(group).model_fields.items()}
+    return {name: TOKEN if type is str else NUMBER_TOKEN for name, type in types.items() if type in (str, int)}
 
 
 def test_tokens_pass():
-    unknown = replace(WORKERS, **_tokens(WORKERS) | {"on_create": None, "image_release_version": None})
-    deployment = Deployment(
-        maximum_batch_size=Batch(value=NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
+    unknown = changed(WORKERS, **_tokens(WORKERS) | {"on_create": None, "image_release_version": None})
+    deployment = RollingUpdate(
+        maximum_batch_size=BatchSize.nodes(NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
         wait_interval_seconds=NUMBER_TOKEN,  # pyright: ignore[reportArgumentType]
         alarm_names=(TOKEN,),
     )
-    several = replace(
+    several = changed(
         WORKERS,
         instance_type=None,
         instance_types=(TOKEN,),
-        override_subnet_ids=(TOKEN,),
-        override_security_group_ids=(TOKEN,),
-        scheduled_update=Schedule(schedule_expression=TOKEN, deployment=deployment),
-        auto_patch=Patch(idle_wait_window_seconds=NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
+        subnets=(TOKEN,),
+        security_groups=(TOKEN,),
+        scheduled_update=ScheduledUpdate(schedule_expression=TOKEN, deployment=deployment),
+        auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, idle_wait_window_seconds=NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
     )
     found = check_cluster(
         Cluster(
-            groups=(replace(CONTROLLER, count=NUMBER_TOKEN), unknown, several),
+            groups=(changed(CONTROLLER, count=NUMBER_TOKEN), unknown, several),
             cluster_name=TOKEN,
             region=TOKEN,
             account=TOKEN,
@@ -139,7 +145,7 @@ def test_tokens_pass():
 
 
 def test_a_hundred_groups_fit_and_one_more_does_not():
-    groups = [replace(WORKERS, name=f"workers-{number}") for number in range(99)]
+    groups = [changed(WORKERS, name=f"workers-{number}") for number in range(99)]
     assert check_cluster(cluster(CONTROLLER, *groups)) == []
     (problem,) = check_cluster(cluster(CONTROLLER, *groups, LOGIN))
     assert (problem.code, problem.path, problem.value) == (Code.GROUP_NUMBER, ("groups",), 101)

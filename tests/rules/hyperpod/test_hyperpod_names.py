@@ -1,12 +1,10 @@
-from dataclasses import replace
-
 import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_names import check_tags
 from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, cluster, cluster_with
+from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, changed, cluster, cluster_with
 
 
 @pytest.mark.parametrize(
@@ -49,7 +47,7 @@ def test_group_name_with_underscore():
 
 
 def test_two_groups_of_one_name():
-    found = check_cluster(cluster(CONTROLLER, WORKERS, replace(WORKERS, partition="other")))
+    found = check_cluster(cluster(CONTROLLER, WORKERS, changed(WORKERS, partition="other")))
     problem = only(found, Code.GROUP_NAME_TWICE, "groups", "worker-group", "name")
     assert "2 instance groups are called 'worker-group'" in problem.message
 

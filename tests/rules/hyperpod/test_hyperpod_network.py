@@ -3,8 +3,9 @@ import pytest
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_network import zone_of
+from llm_fleet.spec.instance_group import InstanceGroup
 from tests.rules.hyperpod.findings import TOKEN, only
-from tests.rules.hyperpod.shapes import Group, cluster, cluster_with
+from tests.rules.hyperpod.shapes import WORKERS, changed, cluster, cluster_with
 
 GROUP = ("groups", "worker-group")
 
@@ -40,24 +41,24 @@ def test_names_in_place_of_ids(attribute: str, value: str, in_remedy: str):
 
 
 def test_override_without_a_vpc():
-    found = check_cluster(cluster_with(override_subnet_ids=("subnet-0abc",), override_security_group_ids=("sg-0abc",)))
+    found = check_cluster(cluster_with(subnets=("subnet-0abc",), security_groups=("sg-0abc",)))
     assert found == []
     spoilt = cluster(
-        *cluster_with(override_subnet_ids=("subnet-0abc",), override_security_group_ids=("sg-0abc",)).groups,
+        *cluster_with(subnets=("subnet-0abc",), security_groups=("sg-0abc",)).groups,
         has_vpc=False,
         subnet_ids=(),
         security_group_ids=(),
         mounts=(),
     )
-    problem = only(check_cluster(spoilt), Code.OVERRIDE_WITHOUT_VPC, *GROUP, "override_subnet_ids")
+    problem = only(check_cluster(spoilt), Code.OVERRIDE_WITHOUT_VPC, *GROUP, "subnets")
     assert problem.value == ["subnet-0abc"]
 
 
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ({"override_subnet_ids": ("subnet-0abc",)}, "override_security_group_ids"),
-        ({"override_security_group_ids": ("sg-0abc",)}, "override_subnet_ids"),
+        ({"subnets": ("subnet-0abc",)}, "security_groups"),
+        ({"security_groups": ("sg-0abc",)}, "subnets"),
     ],
 )
 def test_override_of_one_half(given: dict[str, tuple[str]], missing: str):
@@ -80,11 +81,11 @@ def test_zone_of_another_region():
 @pytest.mark.parametrize(
     ("group", "zone"),
     [
-        (Group(), "usw2-az4"),
-        (Group(availability_zone_id="usw2-az1"), "usw2-az1"),
-        (Group(override_subnet_ids=("subnet-0abc",)), None),
-        (Group(override_subnet_ids=("subnet-0abc",), availability_zone_id="usw2-az1"), "usw2-az1"),
+        (WORKERS, "usw2-az4"),
+        (changed(WORKERS, availability_zone_id="usw2-az1"), "usw2-az1"),
+        (changed(WORKERS, subnets=("subnet-0abc",)), None),
+        (changed(WORKERS, subnets=("subnet-0abc",), availability_zone_id="usw2-az1"), "usw2-az1"),
     ],
 )
-def test_zone_of_a_group(group: Group, zone: str | None):
+def test_zone_of_a_group(group: InstanceGroup, zone: str | None):
     assert zone_of(cluster(), group) == zone

@@ -7,11 +7,11 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.terms import SlurmConfigStrategy
 from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import CONTROLLER, LOGIN, WORKERS, cluster, cluster_with
+from tests.rules.hyperpod.shapes import CONTROLLER, LOGIN, WORKERS, changed, cluster, cluster_with
 
 
 def test_two_controllers():
-    second = replace(CONTROLLER, name="second")
+    second = changed(CONTROLLER, name="second")
     problem = only(
         check_cluster(cluster(CONTROLLER, second, WORKERS)),
         Code.CONTROLLER_TWICE,
@@ -29,7 +29,7 @@ def test_no_controller():
 
 
 def test_two_login_groups():
-    second = replace(LOGIN, name="second")
+    second = changed(LOGIN, name="second")
     problem = only(check_cluster(cluster(CONTROLLER, LOGIN, second)), Code.LOGIN_TWICE, "groups", "second", "node_type")
     assert problem.allowed == "at most one login group"
     assert "raise the count of 'login-group'" in problem.remedy
@@ -42,7 +42,7 @@ def test_no_groups():
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_controller_of_other_than_one_instance(count: int):
-    found = check_cluster(cluster(replace(CONTROLLER, count=count), WORKERS))
+    found = check_cluster(cluster(changed(CONTROLLER, count=count), WORKERS))
     problem = only(found, Code.CONTROLLER_COUNT, "groups", "controller-group", "count")
     assert problem.value == count
 
@@ -50,7 +50,7 @@ def test_controller_of_other_than_one_instance(count: int):
 @pytest.mark.parametrize(("group", "word"), [(CONTROLLER, "controller"), (LOGIN, "login")])
 def test_partition_on_a_group_that_runs_no_jobs(group: Any, word: str):
     others = [CONTROLLER] if group is LOGIN else []
-    found = check_cluster(cluster(*others, replace(group, partition="heads"), WORKERS))
+    found = check_cluster(cluster(*others, changed(group, partition="heads"), WORKERS))
     problem = only(found, Code.PARTITION_MISPLACED, "groups", group.name, "partition")
     assert f"a {word} group cannot have a partition" in problem.message
 
@@ -64,7 +64,7 @@ def test_compute_group_without_partition(partition: str | None):
 
 
 def test_two_groups_may_share_a_partition():
-    assert check_cluster(cluster(CONTROLLER, WORKERS, replace(WORKERS, name="more"))) == []
+    assert check_cluster(cluster(CONTROLLER, WORKERS, changed(WORKERS, name="more"))) == []
 
 
 @pytest.mark.parametrize(

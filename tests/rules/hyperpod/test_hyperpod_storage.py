@@ -1,12 +1,10 @@
-from dataclasses import replace
-
 import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
 from llm_fleet.rules.hyperpod_storage import check_mount_path, check_root_volume
 from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, Mount, cluster, cluster_with
+from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, Mount, changed, cluster, cluster_with
 
 HOME = Mount(kind="open_zfs", mount_path="/home")
 
@@ -38,7 +36,7 @@ def test_a_cluster_in_the_wrong_zone_is_told_once_and_not_for_each_group():
 
 
 def test_every_group_of_a_wrong_zone_of_its_own_is_told():
-    groups = [replace(group, availability_zone_id="usw2-az1") for group in (CONTROLLER, WORKERS)]
+    groups = [changed(group, availability_zone_id="usw2-az1") for group in (CONTROLLER, WORKERS)]
     found = check_cluster(cluster(*groups))
     assert [problem.path[1] for problem in found] == ["controller-group", "worker-group"]
     assert {problem.code for problem in found} == {Code.MOUNT_ZONE}
@@ -48,11 +46,11 @@ def test_every_group_of_a_wrong_zone_of_its_own_is_told():
     "changes",
     [
         {"availability_zone_id": "usw2-az1", "mount_lustre": False},
-        {"override_subnet_ids": ("subnet-0abc",), "override_security_group_ids": ("sg-0abc",)},
+        {"subnets": ("subnet-0abc",), "security_groups": ("sg-0abc",)},
     ],
 )
 def test_zone_does_not_matter_where_nothing_is_mounted_or_nobody_knows_it(changes: dict[str, object]):
-    worker = replace(WORKERS, **changes)  # pyright: ignore[reportArgumentType]
+    worker = changed(WORKERS, **changes)  # pyright: ignore[reportArgumentType]
     assert check_cluster(cluster(CONTROLLER, worker)) == []
 
 

@@ -4,16 +4,17 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_cluster import check_cluster
-from llm_fleet.rules.terms import CapacityUnit, OnDrainTimeout, PatchingStrategy
+from llm_fleet.rules.terms import OnDrainTimeout, PatchingStrategy
+from llm_fleet.spec.instance_group import AutoPatch, BatchSize, RollingUpdate, ScheduledUpdate
 from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import Batch, Deployment, Patch, Schedule, cluster_with
+from tests.rules.hyperpod.shapes import cluster_with
 
 GROUP = ("groups", "worker-group")
 
 
 @pytest.mark.parametrize("expression", ["rate(1 day)", "0 3 * * 0", "cron(0 3 * * 0)", "cron(0 3 * * * *)"])
 def test_schedules(expression: str):
-    found = check_cluster(cluster_with(scheduled_update=Schedule(schedule_expression=expression)))
+    found = check_cluster(cluster_with(scheduled_update=ScheduledUpdate(schedule_expression=expression)))
     problem = only(found, Code.SCHEDULE, *GROUP, "scheduled_update", "schedule_expression")
     assert "cron(0 3 ? * SUN *)" in problem.remedy
 
@@ -21,21 +22,21 @@ def test_schedules(expression: str):
 @pytest.mark.parametrize(
     ("deployment", "code", "path", "in_message"),
     [
-        ({"maximum_batch_size": Batch(value=0)}, Code.BATCH_SIZE, ("maximum_batch_size", "value"), "below 1"),
+        ({"maximum_batch_size": BatchSize.nodes(0)}, Code.BATCH_SIZE, ("maximum_batch_size", "value"), "below 1"),
         (
-            {"maximum_batch_size": Batch(unit=CapacityUnit.CAPACITY_PERCENTAGE, value=101)},
+            {"maximum_batch_size": BatchSize.percent(101)},
             Code.BATCH_SIZE,
             ("maximum_batch_size", "value"),
             "101 per cent",
         ),
         (
-            {"rollback_maximum_batch_size": Batch(value=-1)},
+            {"rollback_maximum_batch_size": BatchSize.nodes(-1)},
             Code.BATCH_SIZE,
             ("rollback_maximum_batch_size", "value"),
             "is negative",
         ),
         (
-            {"maximum_batch_size": None, "rollback_maximum_batch_size": Batch()},
+            {"maximum_batch_size": None, "rollback_maximum_batch_size": BatchSize.nodes(1)},
             Code.BATCH_SIZE,
             ("maximum_batch_size",),
             "needs one for going forward",
@@ -48,16 +49,20 @@ def test_schedules(expression: str):
     ],
 )
 def test_deployments(deployment: dict[str, Any], code: Code, path: tuple[str | int, ...], in_message: str):
-    scheduled = cluster_with(scheduled_update=Schedule(deployment=Deployment(**deployment)))
+    given: dict[str, Any] = {"maximum_batch_size": BatchSize.nodes(1), **deployment}
+    rolling = RollingUpdate(**given)
+    schedule = ScheduledUpdate(schedule_expression="cron(0 3 ? * SUN *)", deployment=rolling)
+    scheduled = cluster_with(scheduled_update=schedule)
     problem = only(check_cluster(scheduled), code, *GROUP, "scheduled_update", "deployment", *path)
     assert in_message in problem.message
-    patched = cluster_with(auto_patch=Patch(deployment=Deployment(**deployment)))
+    patched = cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, deployment=rolling))
     only(check_cluster(patched), code, *GROUP, "auto_patch", "deployment", *path)
 
 
 def test_full_per_cent_are_fine():
-    batch = Batch(unit=CapacityUnit.CAPACITY_PERCENTAGE, value=100)
-    assert check_cluster(cluster_with(auto_patch=Patch(deployment=Deployment(maximum_batch_size=batch)))) == []
+    rolling = RollingUpdate(maximum_batch_size=BatchSize.percent(100))
+    patch = AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, deployment=rolling)
+    assert check_cluster(cluster_with(auto_patch=patch)) == []
 
 
 @pytest.mark.parametrize(
@@ -92,6 +97,7 @@ def test_full_per_cent_are_fine():
     ],
 )
 def test_auto_patch(patch: dict[str, Any], code: Code, attribute: str, in_message: str):
-    found = check_cluster(cluster_with(auto_patch=Patch(**patch)))
+    given: dict[str, Any] = {"strategy": PatchingStrategy.WHEN_IDLE, **patch}
+    found = check_cluster(cluster_with(auto_patch=AutoPatch(**given)))
     problem = only(found, code, *GROUP, "auto_patch", attribute)
     assert in_message in problem.message

@@ -72,7 +72,7 @@ def _security_groups(fleet: Fleet) -> Mapping[str, tuple[PathPart, ...]]:
         found[existing.security_group_id] = ("network", "vpc", "security_group")
     for name, cluster in fleet.hyperpod_clusters.items():
         for key, group in cluster.groups.items():
-            for group_id in group.override_security_group_ids:
+            for group_id in group.security_group_ids:
                 found.setdefault(group_id, ("clusters", name, "groups", key, "security_groups"))
     return found
 

@@ -81,7 +81,7 @@ def _of_groups(fleet: Fleet) -> Iterator[NewRule]:
         places = {
             group_id: ("clusters", name, "groups", key, "security_groups")
             for key, group in cluster.groups.items()
-            for group_id in group.override_security_group_ids
+            for group_id in group.security_group_ids
         }
         for pair in combinations(_nodes(fleet, name), 2):
             path = places.get(pair[1], places.get(pair[0], ()))
@@ -101,7 +101,7 @@ def _nodes(fleet: Fleet, cluster: str | None = None) -> list[str]:
     """Return the existing groups of nodes, the network's first; of all clusters unless one is named."""
     clusters = fleet.hyperpod_clusters
     chosen = clusters.values() if cluster is None else [clusters[cluster]]
-    own = [one for each in chosen for group in each.groups.values() for one in group.override_security_group_ids]
+    own = [one for each in chosen for group in each.groups.values() for one in group.security_group_ids]
     return list(dict.fromkeys([*_of_network(fleet), *own]))
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from llm_fleet.catalog.instances import instances
 from llm_fleet.cli.importing.notes import Notes
 from llm_fleet.cli.importing.updates import auto_patch, rolling
-from llm_fleet.config.choices import Role
 from llm_fleet.rules.terms import DeepHealthCheck
+from llm_fleet.spec.instance_group import SlurmRole
 
 _PLAIN = {
     "MinInstanceCount": "min_count",
@@ -21,7 +21,7 @@ _NOT_CARRIED = {
 }
 
 
-def translate_group(group: Mapping[str, Any], role: Role, notes: Notes) -> dict[str, Any]:
+def translate_group(group: Mapping[str, Any], role: SlurmRole, notes: Notes) -> dict[str, Any]:
     """Return the group's keys in the order in which a reader wants them."""
     name = str(group["InstanceGroupName"])
     told: dict[str, Any] = {"role": role.value}
@@ -36,7 +36,7 @@ def translate_group(group: Mapping[str, Any], role: Role, notes: Notes) -> dict[
         told["partition"] = partitions[0]
         for more in partitions[1:]:
             notes.left_out(f"partition {more} of {name}: HyperPod takes one for each group")
-    elif role is Role.COMPUTE:
+    elif role is SlurmRole.COMPUTE:
         told["partition"] = name
         notes.chosen(f"{name} gets a Slurm partition of its own name: the request has none")
     told |= {key: group[member] for member, key in _PLAIN.items() if member in group}

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from llm_fleet.cli.aws.refusals import told_of_aws
 from llm_fleet.cli.failure import refuse
-from llm_fleet.config.choices import Role
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.terms import NodeType
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_sagemaker import SageMakerClient
 
-_ORDER = (Role.LOGIN, Role.CONTROLLER)
+_ORDER = (NodeType.LOGIN, NodeType.CONTROLLER)
 """A login node is where users work; a cluster without one is used on its controller."""
 
 
@@ -48,7 +48,7 @@ def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
         cluster_id = client.describe_cluster(ClusterName=name)["ClusterArn"].rpartition("/")[2]
         pages = client.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
         nodes: list[Mapping[str, Any]] = [node for page in pages for node in page["ClusterNodeSummaries"]]
-    roles = {group.name: group.role for group in cluster.groups.values()}
+    roles = {group.name: group.node_type for group in cluster.groups.values()}
     for role in _ORDER:
         for node in nodes:
             group = node["InstanceGroupName"]
@@ -65,7 +65,7 @@ def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
     )
 
 
-def _states(nodes: Sequence[Mapping[str, Any]], roles: Mapping[str, Role | None]) -> str:
+def _states(nodes: Sequence[Mapping[str, Any]], roles: Mapping[str, NodeType | None]) -> str:
     found = [
         f"{node['InstanceGroupName']} is {node['InstanceStatus']['Status']}"
         for node in nodes

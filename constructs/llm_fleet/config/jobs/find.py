@@ -76,7 +76,7 @@ def _unknown(partition: str, names: list[str], cluster: Cluster) -> Problem:
     message = f"the cluster {cluster.cluster_name} has no {what} {partition!r}"
     remedy = did_you_mean(partition, names, otherwise=f"write {names[0]!r}")
     if group is not None:
-        message = f"{partition!r} is a group of role {group.role.value}, and no partition"
+        message = f"{partition!r} is a group of role {group.node_type.lower()}, and no partition"
         remedy = f"write {group.partition or names[0]!r}"
     return Problem(
         code=Code.JOB_PARTITION if group is not None else Code.UNKNOWN_REFERENCE,

@@ -56,7 +56,7 @@ def _nodes(cluster: Cluster) -> Iterator[_Nodes]:
     if isinstance(cluster, HyperPodConfig):
         for group in cluster.groups.values():
             if group.node_type is NodeType.COMPUTE and group.partition is not None:
-                types = group.instance_types or (group.instance_type or "",)
+                types = group.types
                 yield _Nodes(partition=group.partition, group=group.name, instance_types=types, count=group.count)
         return
     for queue in cluster.queues.values():

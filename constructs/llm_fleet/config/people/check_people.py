@@ -17,7 +17,7 @@ from llm_fleet.rules.people.enforcement import check_hyperpod_enforces, check_pa
 from llm_fleet.rules.people.fleet_users import Known, check_one_id_each
 from llm_fleet.rules.people.homes import check_homes
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.terms import LifecycleHook, NodeType
+from llm_fleet.rules.terms import NodeType
 
 
 def check_people_config(fleet: Fleet) -> Iterator[Problem]:
@@ -82,12 +82,7 @@ def _pinned(cluster: AnyCluster) -> Sequence[str] | None:
 
 
 def _controller_hook(cluster: HyperPodConfig) -> str | None:
-    for group in cluster.groups.values():
-        if group.node_type is NodeType.CONTROLLER:
-            if group.on_create is not None:
-                return LifecycleHook.ON_CREATE.value
-            return LifecycleHook.ON_INIT_COMPLETE.value if group.on_init_complete is not None else None
-    return None
+    return next((group.hook for group in cluster.running_groups if group.node_type is NodeType.CONTROLLER), None)
 
 
 def _in_file(problem: Problem, fleet: Fleet, name: str) -> Problem:

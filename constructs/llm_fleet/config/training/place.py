@@ -7,7 +7,6 @@ from typing import Any
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.group import GroupConfig
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
@@ -47,18 +46,8 @@ def _told(place: TrainingPlace, fleet: Fleet, cluster: NodeSetupModel) -> Traini
 
 def _hyperpod(view: ClusterView) -> TrainingPlace:
     mounts = view.mounts
-
-    def group_of(group: GroupConfig) -> TrainingGroup:
-        mounted = {"lustre": group.mount_lustre, "open_zfs": group.mount_open_zfs}
-        return TrainingGroup(
-            name=group.name,
-            role=group.node_type,
-            instance_types=group.instance_types or (group.instance_type or "",),
-            mounts=frozenset(mount.mount_path for mount in mounts if mounted[mount.kind]),
-        )
-
     return TrainingPlace(
-        groups=[group_of(group) for group in view.groups],
+        groups=[TrainingGroup.of_hyperpod(group, mounts) for group in view.groups],
         shared=[SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in mounts],
     )
 

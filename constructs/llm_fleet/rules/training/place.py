@@ -1,13 +1,15 @@
 """The cluster that a training runtime is for, as far as its rules ask: plain values, from whichever door."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.catalog.instances import Instance, facts_of
 from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.rules.hyperpod_protocols import MountLike
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,12 @@ class TrainingGroup:
     """Those that it may be made of; types made by `InstanceType.of` bring their own facts."""
     mounts: frozenset[str] | None = None
     """Paths of the file systems that its nodes mount; `None` for all of the cluster's."""
+
+    @classmethod
+    def of_hyperpod(cls, group: InstanceGroup, mounts: Iterable[MountLike]) -> "TrainingGroup":
+        """Return a group of a HyperPod cluster whose file systems are `mounts`."""
+        mounted = frozenset(mount.mount_path for mount in mounts if group.mounts(mount.kind))
+        return cls(name=group.name, role=group.node_type, instance_types=group.types, mounts=mounted)
 
     @property
     def computes(self) -> bool:

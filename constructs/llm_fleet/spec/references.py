@@ -1,0 +1,102 @@
+"""Things of AWS that a fleet file names by id or ARN, and that Python may give as objects of the CDK.
+
+    root_volume_key: Key | None = None
+    '''The KMS key that encrypts the root volume. Default: a key that AWS owns.'''
+
+A fleet file has the ARN; Python has `kms.Key(…)`, or the ARN. `KEY.name_of(value)` is the ARN of either. Descriptions
+know no CDK, so its objects are known by what they have.
+"""
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Annotated, Any, Protocol
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.spec.values import KEY_ARN, ROLE_ARN, TextForm, wrong_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reference:
+    """One kind of thing that is named by text. Metadata of `… | str`."""
+
+    noun: str
+    """What it is, e.g. `a KMS key`."""
+    name: str
+    """What the text is, e.g. `ARN`."""
+    attribute: str
+    """Where an object of the CDK has that text, e.g. `key_ref.key_arn`."""
+    form: TextForm | None = None
+    """The form that the text must have. Default: a rule tells."""
+
+    def name_of(self, value: Any) -> str:
+        """Return the text that names `value`; it may be a token."""
+        return value if isinstance(value, str) else attrgetter(self.attribute)(value)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take text of the right form, and in Python an object that has such text."""
+        text: CoreSchema = core_schema.str_schema(strict=True)
+        if self.form is not None:
+            text = core_schema.no_info_before_validator_function(self.form.parse, text)
+
+        def given(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> Any:
+            if isinstance(value, str):
+                return validate(value)
+            if hasattr(value, self.attribute.partition(".")[0]):
+                return value
+            raise wrong_value(
+                Code.WRONG_TYPE,
+                f"this must be {self.noun}, and is of type {type(value).__name__}",
+                allowed=f"{self.noun}, or its {self.name}",
+                remedy=f"give {self.noun} of the CDK, or its {self.name}",
+            )
+
+        return core_schema.json_or_python_schema(
+            json_schema=text, python_schema=core_schema.no_info_wrap_validator_function(given, text)
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return what an editor needs to know of the text."""
+        return {"type": "string"} if self.form is None else self.form.json_schema()
+
+
+class _HasKeyArn(Protocol):
+    @property
+    def key_arn(self) -> str: ...
+
+
+class _KmsKey(Protocol):
+    @property
+    def key_ref(self) -> _HasKeyArn: ...
+
+
+class _IamRole(Protocol):
+    @property
+    def role_arn(self) -> str: ...
+
+
+class _Ec2Subnet(Protocol):
+    @property
+    def subnet_id(self) -> str: ...
+
+
+class _Ec2SecurityGroup(Protocol):
+    @property
+    def security_group_id(self) -> str: ...
+
+
+KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=KEY_ARN)
+ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
+SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
+SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
+
+Key = Annotated[_KmsKey | str, KEY]
+"""A KMS key, or its ARN."""
+Role = Annotated[_IamRole | str, ROLE]
+"""A role, or its ARN."""
+Subnet = Annotated[_Ec2Subnet | str, SUBNET]
+"""A subnet, or its id."""
+SecurityGroup = Annotated[_Ec2SecurityGroup | str, SECURITY_GROUP]
+"""A security group, or its id."""
