@@ -1,4 +1,4 @@
-"""The command line: exit codes, where the text goes, and that files are never half written."""
+"""The command as a whole."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import pytest
 
 from llm_fleet.cli.main import main
 from llm_fleet.config.load import load_fleet
+from tests.terminal import run, run_in_terminal
 
 ROOT = Path(__file__).parents[2]
 LAUNCH_POST = str(ROOT / "tests/data/launch-post-cluster.json")
@@ -201,3 +202,72 @@ def test_what_is_refused_does_not_steer_the_terminal_nor_names_a_place_that_ther
 def test_nodes_that_differ_need_slurms_view(word: str, capsys: Capture) -> None:
     assert main(["nodes", word, "--status", "differs", "-f", EXAMPLE]) == 2
     assert "leave --no-slurm out" in capsys.readouterr().err
+
+
+_FLEET = str(Path(__file__).parents[2] / "examples" / "hyperpod-full.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("logs", "ml", "--since", "99x"), "neither a span nor a time"),
+        (("events", "ml", "--since", "99x"), "write a span as in 30m"),
+        (("upgrade", "ml", "--image", "latest"), "or --latest"),
+        (("connect", "--port-forward", "80"), "as in 8888:8888"),
+        (("plan", _FLEET, "--no-synth", "--deployed"), "--no-synth"),
+        (("plan", _FLEET, "--no-synth", "--deployed", "--json"), "--no-synth"),
+    ],
+)
+def test_the_exit_code_is_that_of_wrong_usage(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(words)
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: ")
+    assert told in " ".join(err.split())
+
+
+def test_a_command_that_is_wrong_says_so_in_a_narrow_terminal(tmp_path: Path):
+    ran = run_in_terminal("validate", "missing.yaml", folder=tmp_path, columns=40)
+    assert ran.code == 1
+    assert "missing.yaml" in ran.out
+
+
+def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path):
+    ran = run_in_terminal(
+        "validate",
+        environment={"PYTHONSTARTUP": "", "PYTHONPATH": str(_sleeping_load(tmp_path))},
+        folder=tmp_path,
+        interrupt_at="loading",
+    )
+    assert ran.code == 130
+    assert "Traceback" not in ran.out
+
+
+def _sleeping_load(folder: Path) -> Path:
+    """A `sitecustomize` that makes the loading of fleet files take long."""
+    (folder / "sitecustomize.py").write_text(
+        "import time\n"
+        "import llm_fleet.config.load as load\n"
+        "def slow(path):\n"
+        "    print('loading', flush=True)\n"
+        "    time.sleep(60)\n"
+        "load.load_fleet = slow\n"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_knows_every_command(shell: str):
+    ran = run("completion", shell)
+    assert ran.code == 0
+    for verb in ("validate", "schema", "jobs", "mirror", "completion"):
+        assert verb in ran.out
+
+
+def test_problems_are_json_where_json_is_asked_for(tmp_path: Path):
+    ran = run("jobs", "list", "missing.yaml", "--json", folder=tmp_path)
+    assert ran.code == 1
+    assert [problem["code"] for problem in json.loads(ran.out)["problems"]] == ["LF101"]
+    assert "missing.yaml" in ran.err

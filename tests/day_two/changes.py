@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from llm_fleet.cli.plan.section import Section
-from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
+from llm_fleet.cli.plan.fleet_sections import Section
+from llm_fleet.cli.plan.stack_templates import synthesized_stacks
 from local.aws.client import LocalAws
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import replaced, weak_references

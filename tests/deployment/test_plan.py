@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.main import main
-from llm_fleet.cli.plan.synthesize import synthesize
+from llm_fleet.cli.plan.stack_templates import synthesize
 from tests.deployment.conftest import LAUNCH_POST
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tests.pains.told import told

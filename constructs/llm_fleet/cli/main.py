@@ -5,21 +5,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-from llm_fleet.cli import commands, completion
-from llm_fleet.cli.bundle import commands as bundle
-from llm_fleet.cli.check import commands as check
-from llm_fleet.cli.connect import commands as connect
-from llm_fleet.cli.events import commands as events
-from llm_fleet.cli.exit_codes import ExitCode
-from llm_fleet.cli.jobs import commands as jobs
-from llm_fleet.cli.logs import commands as logs
-from llm_fleet.cli.mirror import commands as mirror
-from llm_fleet.cli.nodes import commands as nodes
-from llm_fleet.cli.plan import commands as plan
-from llm_fleet.cli.terminal.ctrl_c import ctrl_c_is_never_lost
-from llm_fleet.cli.terminal.plain_text import plain_line
-from llm_fleet.cli.update import commands as update
-from llm_fleet.cli.upgrade import commands as upgrade
+from llm_fleet.cli.commands import (
+    bundle,
+    check,
+    connect,
+    events,
+    fleet_file,
+    jobs,
+    logs,
+    mirror,
+    nodes,
+    plan,
+    update,
+    upgrade,
+)
+from llm_fleet.cli.commands import verb as completion
+from llm_fleet.cli.failures import ExitCode
+from llm_fleet.cli.terminal.screen import ctrl_c_is_never_lost, plain_line
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
@@ -58,8 +60,7 @@ def _told(error: FleetError, *, as_json: bool) -> int:
     # What AWS or a node says stands in it, and must not steer the terminal.
     print("\n".join(plain_line(line) for line in str(error).split("\n")), file=sys.stderr)
     if as_json:
-        from llm_fleet.cli.terminal.json_text import print_json
-        from llm_fleet.cli.terminal.told_problem import told_problem
+        from llm_fleet.cli.terminal.screen import print_json, told_problem
 
         print_json({"problems": [told_problem(problem) for problem in error.problems], "subject": error.subject})
     not_asked = all(isinstance(problem.code, CommandCode) and problem.code.is_of_aws for problem in error.problems)
@@ -92,15 +93,15 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--vpc", metavar="ID", help="id of the VPC that the file's subnets are in")
     verb.add_argument("-o", "--out", metavar="OUT", help="file to write (default: standard output)")
     verb.add_argument("--force", action="store_true", help="write over OUT")
-    verb.set_defaults(run=commands.import_)
+    verb.set_defaults(run=fleet_file.import_)
 
     verb = verbs.add_parser("validate", help="tell every mistake in a fleet file at once; needs no AWS account")
     verb.add_argument("file", metavar="FILE", nargs="?", default="fleet.yaml", help="default: fleet.yaml")
     verb.add_argument("--json", action="store_true", help="print JSON")
-    verb.set_defaults(run=commands.validate)
+    verb.set_defaults(run=fleet_file.validate)
 
     verb = verbs.add_parser("schema", help="print the JSON Schema of the fleet file, for editors")
-    verb.set_defaults(run=commands.schema)
+    verb.set_defaults(run=fleet_file.schema)
 
     for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, update):
         verb_of.add_to(verbs)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from llm_fleet.cli.session.session import Done, Session
-from llm_fleet.cli.session.target import Target
+from llm_fleet.cli.session import Done, Session, Target
 from local.drill.nodes.node import Node
 
 

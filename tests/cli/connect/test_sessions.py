@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.aws.refusals import AwsRefusal
-from llm_fleet.cli.connect import programs as programs_module
-from llm_fleet.cli.connect.interactive import open_session
-from llm_fleet.cli.connect.platform import Platform
-from llm_fleet.cli.connect.programs import check_programs
-from llm_fleet.cli.connect.remote_command import run_command
-from llm_fleet.cli.connect.session_words import Ports, forward_words, shell_words, task_words
-from llm_fleet.cli.session import session as session_module
-from llm_fleet.cli.session.session import Session
-from llm_fleet.cli.session.target import Target
+from llm_fleet.cli import session as session_module
+from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.connect import interactive as programs_module
+from llm_fleet.cli.connect.connect import Ports, forward_words, shell_words, task_words
+from llm_fleet.cli.connect.interactive import Platform, check_programs, open_session
+from llm_fleet.cli.session import Session, Target, run_command
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.problem import FleetError

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.connect.platform import Platform
-from llm_fleet.cli.connect.ssh_config import ssh_config
-from llm_fleet.cli.connect.ssh_file import INCLUDE, write_ssh_file
+from llm_fleet.cli.connect.interactive import Platform
+from llm_fleet.cli.connect.ssh_config import INCLUDE, ssh_config, write_ssh_file
 from llm_fleet.cli.nodes.node import NodeRole
 from llm_fleet.rules.problem import FleetError
 from tests.cli.nodes.made_nodes import node

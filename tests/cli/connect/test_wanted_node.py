@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from llm_fleet.cli.connect.reach import reached_node
-from llm_fleet.cli.nodes.listing import Listing
-from llm_fleet.cli.nodes.node import NodeRole
+from llm_fleet.cli.connect.connect import reached_node
+from llm_fleet.cli.nodes.node import Listing, NodeRole
 from llm_fleet.cli.nodes.wanted_node import wanted_node
-from llm_fleet.cli.place.place import Kind, Place
+from llm_fleet.cli.place import Kind, Place
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.problem import FleetError
 from tests.cli.nodes.made_nodes import listing, node

@@ -1,4 +1,4 @@
-"""A denied call is named, ends the command with 3 where nothing worse is known, and keeps nothing else out."""
+"""What commands say without permission, without a node of that name, and without anything there."""
 
 import json
 import os
@@ -124,3 +124,45 @@ def test_bundle_of_hyperpod_names_each_call_that_was_denied(say: Say, hyperpod: 
         ("starts.json, in part", "FilterLogEvents"),
     ]
     assert files["cluster.json"]["ClusterName"] == "ml-cluster"
+
+
+ID = "i-00000000000000000"
+
+
+@pytest.mark.parametrize("asked", ["controller-1", "controller", ID])
+def test_the_lines_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, asked: str) -> None:
+    code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", asked)
+    assert (code, "LFN31" in out) == (1, True), err
+
+
+@pytest.mark.parametrize("asked", ["controller-1", ID])
+def test_the_events_of_a_node_by_any_name(say: Say, hyperpod: CannedAccount, asked: str) -> None:
+    code, _, err = say("events", "ml-cluster", "--kind", "hyperpod", "--node", asked)
+    assert code == 0, err
+    assert [request.get("NodeId") for name, request in hyperpod.asked if name == "ListClusterEvents"] == [ID]
+
+
+def test_a_node_that_is_no_longer_listed_is_told_of_by_its_id(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.says(ListClusterNodes={"ClusterNodeSummaries": []})
+    code, out, err = say("logs", "ml-cluster", "--kind", "hyperpod", "--node", ID)
+    assert (code, "LFN31" in out) == (1, True), err
+
+
+@pytest.mark.parametrize("verb", ["logs", "events"])
+def test_a_name_that_no_node_has_is_told_with_those_that_are(say: Say, hyperpod: CannedAccount, verb: str) -> None:
+    code, _, err = say(verb, "ml-cluster", "--kind", "hyperpod", "--node", "controller-9")
+    assert (code, "LF1101" in err or "LF1102" in err, "controller-1" in err) == (1, True, True), err
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_bundle_of_nothing_is_not_written(say: Say, hyperpod: CannedAccount, options: tuple[str, ...]) -> None:
+    hyperpod.refuses("DescribeCluster", "ListClusterNodes", code="ResourceNotFound", message="does not exist")
+    hyperpod.says(DescribeLogGroups={"logGroups": []})
+    code, _, err = say("bundle", "nosuch", "--kind", "hyperpod", "--no-session", *options)
+    assert (code, "LF1008" in err, list(Path().glob("*.tar.gz"))) == (1, True, []), err
+
+
+def test_a_bundle_of_what_may_not_be_asked_is_written(say: Say, hyperpod: CannedAccount) -> None:
+    hyperpod.refuses("DescribeCluster", "ListClusterNodes", "DescribeLogGroups")
+    assert say("bundle", "ml", "--kind", "hyperpod", "--no-session")[0] == 3
+    assert len(list(Path().glob("*.tar.gz"))) == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.cli.events.cluster_operations import cluster_operations
+from llm_fleet.cli.events.cluster_events import cluster_operations
 from tests.cli.canned_account import CannedAccount
 from tests.cli.day_two.conftest import Say, line, operation
 

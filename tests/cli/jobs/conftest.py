@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.jobs import job_log
-from llm_fleet.cli.session import session as session_module
-from llm_fleet.cli.session.session import Session
-from llm_fleet.cli.session.target import Target
+from llm_fleet.cli import session as session_module
+from llm_fleet.cli.jobs import submission
+from llm_fleet.cli.session import Session, Target
 from tests.cli.jobs.cluster_by_session import FakeCluster
 
 
@@ -18,7 +17,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     for name, value in made.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(session_module, "_PAUSES", (0.0, 0.0, 0.0))
-    monkeypatch.setattr(job_log, "_PAUSE", "0.1")
+    monkeypatch.setattr(submission, "_PAUSE", "0.1")
     return made
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet.cli import session
 from llm_fleet.cli.main import main
-from llm_fleet.cli.session import target
-from llm_fleet.cli.session.target import Target
+from llm_fleet.cli.session import Target
 from tests.cli.jobs.cluster_by_session import FakeCluster
 
 FLEET = """\
@@ -41,7 +41,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(*_: object) -> Target:
         return Target(name="controller i-1", ssm="sagemaker-cluster:0123456789ab_controller-i-01", region="us-west-2")
 
-    monkeypatch.setattr(target, "find_target", find)
+    monkeypatch.setattr(session, "find_target", find)
 
 
 def fleet(cluster: FakeCluster, users: str = "{}") -> str:

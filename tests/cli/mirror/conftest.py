@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.cli.mirror import fetching
+from llm_fleet.cli.mirror import index_pages
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build, neuron_packages
 from tests.cli.mirror.web import Web, serve
 
@@ -52,4 +52,4 @@ def sources(tmp_path: Path, repository: Web) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "_PAUSE", 0.01)
+    monkeypatch.setattr(index_pages, "_PAUSE", 0.01)

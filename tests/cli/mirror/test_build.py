@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.main import main
-from llm_fleet.cli.mirror.fetching import sha256_of
+from llm_fleet.cli.mirror.index_pages import sha256_of
 from local.aws.client import LocalAws
 from tests.cli.mirror.web import Web
 

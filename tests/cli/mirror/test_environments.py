@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.main import main
-from llm_fleet.cli.mirror import asked_wheels
+from llm_fleet.cli.mirror import wheels as asked_wheels
 from tests.cli.mirror.web import Web
 from tests.cli.mirror.wheels import publish, requirements, wheel
 

@@ -9,8 +9,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.nodes.listing import Listing
-from llm_fleet.cli.nodes.node import Node, NodeRole
+from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 
 ARN = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
 LAUNCHED = datetime(2026, 11, 20, tzinfo=UTC)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from llm_fleet.cli.nodes.hostlist import expanded
-from llm_fleet.cli.nodes.node import Node, NodeRole
-from llm_fleet.cli.nodes.node_row import NodeRow, rows_of
+from llm_fleet.cli.nodes.node import Node, NodeRole, expanded
+from llm_fleet.cli.nodes.nodes_table import NodeRow, rows_of
 from llm_fleet.cli.nodes.slurm_view import SlurmView, read_slurm
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.problem import FleetError

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.plan.deployed_stacks import DeployedStacks
 from llm_fleet.cli.plan.difference_section import difference_section
-from llm_fleet.cli.plan.losses import losses
-from llm_fleet.cli.plan.stack_template import StackTemplate
-from llm_fleet.cli.plan.template_changes import template_changes
+from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate
+from llm_fleet.cli.plan.template_changes import losses, template_changes
 from llm_fleet.cli.terminal.screen import Screen
 from tests.cli.canned_account import CannedAccount
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.plan.refused_updates import RefusedUpdate, refused_updates
-from llm_fleet.cli.plan.stack_template import StackTemplate
+from llm_fleet.cli.plan.stack_templates import StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
 
 FILES = "AWS::FSx::FileSystem"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from llm_fleet.cli.terminal.ctrl_c import ctrl_c_is_never_lost
+from llm_fleet.cli.terminal.screen import ctrl_c_is_never_lost
 
 
 class _Thrown:

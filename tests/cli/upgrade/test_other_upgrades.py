@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.cli.place.arguments import add_place, fleet_of, place_of
-from llm_fleet.cli.upgrade.other_upgrades import parallelcluster_upgrade, service_upgrade
+from llm_fleet.cli.place import add_place, fleet_of, place_of
+from llm_fleet.cli.upgrade.upgrades import parallelcluster_upgrade, service_upgrade
 from llm_fleet.rules.problem import FleetError
 from tests.golden import GOLDEN
 from tools.synth_environment import ROOT

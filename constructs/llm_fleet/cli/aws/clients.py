@@ -1,12 +1,17 @@
-"""The clients that the command asks AWS with."""
+"""Clients of AWS's services, and what AWS's refusals mean."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.aws.refusals import told_of_aws
+from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.problem import FleetError, Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -17,6 +22,111 @@ if TYPE_CHECKING:
     from mypy_boto3_service_quotas import ServiceQuotasClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
+
+
+class AwsRefusal(FleetError):
+    """AWS could not be asked; `code` says why. The command ends with 3, not with 1: nobody knows what is wrong."""
+
+    @property
+    def code(self) -> AnyCode:
+        """Why, of the first problem."""
+        return self.problems[0].code
+
+
+@contextmanager
+def told_of_aws(subject: str) -> Generator[None]:
+    """Raise what AWS or boto3 refuses as `AwsRefusal` (LF1000 to LF1009) about `subject`."""
+    try:
+        yield
+    except Exception as error:
+        problem = refusal(error)
+        if problem is None:
+            raise
+        raise AwsRefusal([problem], subject=subject) from error
+
+
+def refusal(error: Exception) -> Problem | None:
+    """Return what `error` says if it is of AWS or of boto3, else `None`. Known by name: boto3 may not be installed."""
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("boto3", "botocore"):
+        return _problem(CommandCode.NO_BOTO3, "this asks AWS, and boto3 is not installed")
+    if type(error).__module__.partition(".")[0] not in ("botocore", "boto3"):
+        return None
+    response = cast("dict[str, Any]", getattr(error, "response", None) or {})
+    name = str(response.get("Error", {}).get("Code", type(error).__name__))
+    code = _code(name, str(error))
+    return _problem(code, f"{_CALL[code]}: {' '.join(str(error).split())}", action=_action(str(error)))
+
+
+def _code(name: str, text: str) -> CommandCode:
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if "does not exist" in text or "NotFound" in name:
+        return CommandCode.GONE
+    return CommandCode.DENIED if "not authorized to perform" in text else CommandCode.REFUSED
+
+
+def _action(text: str) -> str:
+    found = re.search(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)", text)
+    return found[1] if found else "the call"
+
+
+def _problem(code: CommandCode, message: str, *, action: str = "") -> Problem:
+    return Problem(code=code, message=message, remedy=_REMEDIES[code].format(action=action))
+
+
+_NAMES = {
+    CommandCode.NO_CREDENTIALS: "NoCredentialsError PartialCredentialsError CredentialRetrievalError ProfileNotFound "
+    "SSOTokenLoadError TokenRetrievalError MissingAuthenticationToken MissingAuthenticationTokenException "
+    "NoAuthTokenError LoginRequiredError",
+    CommandCode.EXPIRED: "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired "
+    "UnauthorizedSSOTokenError LoginTokenLoadError LoginRefreshRequired",
+    CommandCode.INVALID_CREDENTIALS: "InvalidClientTokenId UnrecognizedClientException AuthFailure "
+    "SignatureDoesNotMatch InvalidSignatureException InvalidAccessKeyId IncompleteSignature NotAuthorized",
+    CommandCode.DENIED: "AccessDenied AccessDeniedException UnauthorizedOperation AuthorizationError "
+    "AuthorizationErrorException UnauthorizedException 403",
+    CommandCode.THROTTLED: "Throttling ThrottlingException ThrottledException TooManyRequestsException "
+    "RequestLimitExceeded SlowDown RequestThrottled RequestThrottledException BandwidthLimitExceeded "
+    "PriorRequestNotComplete 429",
+    CommandCode.UNREACHABLE: "EndpointConnectionError ConnectTimeoutError ReadTimeoutError ConnectionClosedError "
+    "ProxyConnectionError SSLError HTTPClientError ConnectionError ServiceUnavailable InternalFailure InternalError "
+    "InternalServerError InternalServerException ServiceUnavailableException 500 502 503 504",
+    CommandCode.REGION: "NoRegionError InvalidRegionError OptInRequired OptInRequiredException UnknownEndpointError "
+    "UnknownRegionError RegionDisabledException",
+    CommandCode.GONE: "ResourceNotFound ResourceNotFoundException NoSuchEntity NoSuchBucket NoSuchKey 404 "
+    "ClusterNotFoundException ServiceNotFoundException NotFoundException",
+}
+_BY_NAME = {name: code for code, names in _NAMES.items() for name in names.split()}
+
+_CALL = {
+    CommandCode.NO_CREDENTIALS: "there are no credentials to ask AWS with",
+    CommandCode.EXPIRED: "your credentials have expired",
+    CommandCode.INVALID_CREDENTIALS: "AWS does not know these credentials",
+    CommandCode.DENIED: "your credentials may not make this call",
+    CommandCode.THROTTLED: "AWS turned the call away as one too many, also after waiting",
+    CommandCode.UNREACHABLE: "AWS does not answer",
+    CommandCode.REGION: "the region cannot be asked",
+    CommandCode.GONE: "it is not there",
+    CommandCode.REFUSED: "AWS refuses",
+}
+
+_REMEDIES = {
+    CommandCode.NO_BOTO3: "run `pip install 'llm-fleet[aws]'`, or `pip install boto3`",
+    CommandCode.NO_CREDENTIALS: "run `aws configure sso` or `aws login`, or set AWS_PROFILE; `aws sts "
+    "get-caller-identity` tells who you are",
+    CommandCode.EXPIRED: "run `aws sso login` or `aws login`, or get new ones from where these came from",
+    CommandCode.INVALID_CREDENTIALS: "see that AWS_PROFILE or the AWS_ACCESS_KEY_ID is the right one, that the clock "
+    "of this machine is right, and that the region is enabled in your account",
+    CommandCode.DENIED: "ask for {action} in your IAM policy; read-only ones such as ViewOnlyAccess have most",
+    CommandCode.THROTTLED: "try again in a minute; AWS_MAX_ATTEMPTS=10 waits longer",
+    CommandCode.UNREACHABLE: "see that this machine reaches the internet or the VPC's endpoints, and that the region's "
+    "name is right; health.aws.amazon.com tells of trouble at AWS",
+    CommandCode.REGION: "name the region with --region or in the fleet file, as in us-west-2; an opt-in region is "
+    "enabled in the account's settings",
+    CommandCode.GONE: "see that it was deployed, in this region and account, and not deleted since",
+    CommandCode.REFUSED: "what AWS says tells why; see that the fleet file, the region and the account are those that "
+    "you mean",
+}
+
 
 _ATTEMPTS = 6
 """HyperPod's calls allow few a second; boto3's three attempts are over within two."""

@@ -1,17 +1,45 @@
-"""Writes a support bundle whole or not at all, for its owner only."""
+"""The archive of a bundle, and its pieces."""
 
 import io
+import json
 import os
 import re
 import tarfile
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.bundle.redact import Redactor
+from llm_fleet.cli.failures import refuse
 from llm_fleet.rules.day_two.logs_codes import LogsCode
+
+Found = str | dict[str, Any] | list[Any]
+"""Text, or what is written as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file, and how what is in it is found out."""
+
+    name: str
+    find: Callable[[], Found]
+    """Raises `FleetError` where it cannot be had."""
+
+
+def written(found: Found, redactor: Redactor) -> str:
+    """Return what the file holds, without secrets."""
+    if isinstance(found, str):
+        return redactor.text(found)
+    text = json.dumps(redactor.data(json.loads(json.dumps(found, default=_plain))), indent=2)
+    return redactor.text(text) + "\n"
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)  # pyright: ignore
+
 
 _OWNER_ONLY = 0o600
 

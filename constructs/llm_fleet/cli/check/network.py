@@ -1,16 +1,18 @@
-"""Asks about an existing network: its subnets, security groups, ways out and endpoints."""
+"""Checks the network that a fleet names: subnets, ways out, security groups."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.cli.aws.refusals import AwsRefusal
-from llm_fleet.cli.check.account import Account
-from llm_fleet.cli.check.own import own_ids
-from llm_fleet.cli.check.question import Answer, Ask, Question
-from llm_fleet.cli.check.security_groups import new_rules, security_group
-from llm_fleet.cli.check.topic import Topic
-from llm_fleet.cli.check.ways_out import ways_out
+from llm_fleet.catalog.hyperpod import hyperpod_facts
+from llm_fleet.catalog.lustre import lustre_limits
+from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
+from llm_fleet.cli.commands.check import Topic
+from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
@@ -22,9 +24,245 @@ from llm_fleet.rules.account.security_group import (
     check_group_place,
     check_new_rules,
 )
-from llm_fleet.rules.account.subnet import ExistingSubnet, check_free_addresses, check_subnet_place, no_such
+from llm_fleet.rules.account.subnet import (
+    ExistingSubnet,
+    check_endpoint,
+    check_endpoints_of_closed,
+    check_free_addresses,
+    check_subnet_place,
+    check_way_out,
+    no_such,
+)
 from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.network_endpoints import interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import EndpointFeature, InternetAccess
+
+_Range = tuple[str, tuple[int, int] | None]
+"""Protocol and ports."""
+_ALL: _Range = ("-1", None)
+
+
+def security_group(account: Account, group_id: str) -> SecurityGroup | None:
+    """Return a security group; `None` when there is none. Raises `AwsRefusal` when EC2 refuses to answer."""
+    try:
+        found = account.ask("ec2", "describe_security_groups", GroupIds=[group_id])["SecurityGroups"]
+    except AwsRefusal as refusal:
+        if refusal.code is not CommandCode.GONE:
+            raise
+        return None
+    if not found:
+        return None
+    told = found[0]
+    return SecurityGroup(
+        group_id=group_id,
+        vpc_id=told["VpcId"],
+        ingress=told["IpPermissions"],
+        egress=told["IpPermissionsEgress"],
+    )
+
+
+def new_rules(fleet: Fleet) -> list[NewRule]:
+    """Return the rules inward that the deployment makes between groups that exist already, each once."""
+    found = (*_of_file_systems(fleet), *_of_accounting(fleet), *_of_groups(fleet))
+    return list({(one.group_id, one.peer_id, one.protocol, one.ports): one for one in reversed(found)}.values())[::-1]
+
+
+def _of_file_systems(fleet: Fleet) -> Iterator[NewRule]:
+    fsx = fleet.storage.fsx.existing if fleet.storage.fsx is not None else None
+    home = fleet.storage.home.existing if fleet.storage.home is not None else None
+    if fsx is not None and fsx.security_group_id is not None:
+        ranges = [_ALL] if fsx.efa_enabled else [("tcp", ports) for ports in lustre_limits().ports]
+        for client in _nodes(fleet):
+            yield from _let_in(fsx.security_group_id, client, ranges, ("storage", "fsx", "existing"))
+            yield from _let_in(client, fsx.security_group_id, ranges, ("storage", "fsx", "existing"))
+    if home is not None and home.security_group_id is not None:
+        ranges = [(protocol, ports) for protocol in ("tcp", "udp") for ports in open_zfs_limits().ports]
+        for client in _nodes(fleet):
+            yield from _let_in(home.security_group_id, client, ranges, ("storage", "home", "existing"))
+
+
+def _of_accounting(fleet: Fleet) -> Iterator[NewRule]:
+    for name, hyperpod in fleet.hyperpod_clusters.items():
+        database = hyperpod.accounting_database
+        if database is not None and not database.of_fleet and database.security_group_id is not None:
+            port = database.port or hyperpod_facts().accounting_port
+            for client in _nodes(fleet, name):
+                ranges = [("tcp", (port, port))]
+                yield from _let_in(database.security_group_id, client, ranges, ("clusters", name, "accounting"))
+    for name, cluster in fleet.parallelclusters.items():
+        accounting = cluster.accounting
+        if accounting is not None and not accounting.of_fleet and accounting.security_group_id is not None:
+            facts = slurm_database_facts()
+            port = accounting.port or (facts.port if accounting.slurmdbd_host is None else facts.slurmdbd_port)
+            for client in _nodes(fleet)[:1] if _of_network(fleet) else ():
+                ranges = [("tcp", (port, port))]
+                yield from _let_in(accounting.security_group_id, client, ranges, ("clusters", name, "accounting"))
+
+
+def _of_groups(fleet: Fleet) -> Iterator[NewRule]:
+    for name, cluster in fleet.hyperpod_clusters.items():
+        places = {
+            group_id: ("clusters", name, "groups", key, "security_groups")
+            for key, group in cluster.groups.items()
+            for group_id in group.security_group_ids
+        }
+        for pair in combinations(_nodes(fleet, name), 2):
+            path = places.get(pair[1], places.get(pair[0], ()))
+            for group_id, peer in permutations(pair):
+                yield NewRule(group_id=group_id, peer_id=peer, protocol="-1", path=path)
+
+
+def _let_in(group_id: str, peer: str, ranges: Sequence[_Range], path: tuple[PathPart, ...]) -> Iterator[NewRule]:
+    if group_id != peer:
+        for protocol, ports in ranges:
+            yield NewRule(
+                group_id=group_id, peer_id=peer, protocol=protocol, ports=ports, path=(*path, "security_group")
+            )
+
+
+def _nodes(fleet: Fleet, cluster: str | None = None) -> list[str]:
+    """Return the existing groups of nodes, the network's first; of all clusters unless one is named."""
+    clusters = fleet.hyperpod_clusters
+    chosen = clusters.values() if cluster is None else [clusters[cluster]]
+    own = [one for each in chosen for group in each.groups.values() for one in group.security_group_ids]
+    return list(dict.fromkeys([*_of_network(fleet), *own]))
+
+
+def _of_network(fleet: Fleet) -> list[str]:
+    existing = fleet.network.vpc if fleet.network is not None else None
+    return [existing.security_group_id] if existing is not None and existing.security_group_id else []
+
+
+_PATH: tuple[PathPart, ...] = ("network", "vpc", "subnets")
+_HTTPS = 443
+_TARGETS = ("NatGatewayId", "GatewayId", "TransitGatewayId", "NetworkInterfaceId", "InstanceId")
+
+
+def ways_out(fleet: Fleet, existing: ExistingNetworkConfig, *, region: str) -> Callable[[Account], Answer]:
+    """Return what asks, for all compute subnets of the network at once."""
+
+    def answer(account: Account) -> Answer:
+        tables = _route_tables(account, existing)
+        if not tables:
+            missing = no_such(
+                "VPC",
+                existing.vpc_id,
+                f"name one of `aws ec2 describe-vpcs --region {region}`",
+                path=("network", "vpc", "id"),
+            )
+            return Answer(detail="there is no such VPC", problems=[missing])
+        closed: list[str] = []
+        problems: list[Problem] = []
+        shown: list[str] = []
+        for subnet_id, table in tables.items():
+            targets = _default_targets(table)
+            problems += check_way_out(subnet_id, targets, path=_PATH)
+            shown += [f"{subnet_id} by {target}" for target, _ in targets]
+            if not targets:
+                closed.append(subnet_id)
+        if closed:
+            shown.append(f"{', '.join(closed)} by endpoints alone")
+            problems += _endpoints(account, fleet, existing, [tables[one] for one in closed], closed, region)
+        return Answer(detail="; ".join(shown), problems=problems)
+
+    return answer
+
+
+def _route_tables(account: Account, existing: ExistingNetworkConfig) -> dict[str, dict[str, Any]]:
+    """Return the route table of each compute subnet: its own, or the VPC's main one; nothing without VPC."""
+    filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
+    tables = account.ask("ec2", "describe_route_tables", Filters=filters)["RouteTables"]
+    if not tables:  # Each VPC has one.
+        return {}
+    main: dict[str, Any] = {"Routes": [], "RouteTableId": ""}
+    own: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        for association in table["Associations"]:
+            if association.get("Main"):
+                main = table
+            elif association.get("SubnetId"):
+                own[association["SubnetId"]] = table
+    return {subnet_id: own.get(subnet_id, main) for subnet_id in existing.subnets.values()}
+
+
+def _default_targets(table: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (next((str(route[name]) for name in _TARGETS if route.get(name)), "nothing"), route.get("State", "active"))
+        for route in table["Routes"]
+        if route.get("DestinationCidrBlock") == "0.0.0.0/0"
+    ]
+
+
+def _endpoints(
+    account: Account,
+    fleet: Fleet,
+    existing: ExistingNetworkConfig,
+    tables: list[dict[str, Any]],
+    closed: list[str],
+    region: str,
+) -> list[Problem]:
+    filters = [{"Name": "vpc-id", "Values": [existing.vpc_id]}]
+    told = account.ask("ec2", "describe_vpc_endpoints", Filters=filters)["VpcEndpoints"]
+    interfaces = {_name(one, region): one for one in told if one["VpcEndpointType"] == "Interface"}
+    routed = {
+        table
+        for one in told
+        if one["VpcEndpointType"] == "Gateway" and _name(one, region) == "s3"
+        for table in one["RouteTableIds"]
+    }
+    needed = interface_endpoints(InternetAccess.NONE, _features(fleet))
+    problems = check_endpoints_of_closed(
+        closed,
+        needed=needed,
+        there=interfaces,
+        route_tables=sorted({one["RouteTableId"] for one in tables} - routed),
+        vpc_id=existing.vpc_id,
+        region=region,
+        path=_PATH,
+    )
+    for name in needed:
+        if name in interfaces:
+            problems += _usable(account, existing, name, interfaces[name], region)
+    return problems
+
+
+def _features(fleet: Fleet) -> set[EndpointFeature]:
+    """Return what the fleet does, as in a closed network; of an existing one the fleet file does not say whether."""
+    features = set(endpoint_features(fleet))
+    if fleet.services:
+        features.add(EndpointFeature.INFERENCE)
+    if fleet.notebooks or fleet.studio is not None:
+        features.add(EndpointFeature.SAGEMAKER_WORK)
+    return features
+
+
+def _usable(
+    account: Account, existing: ExistingNetworkConfig, name: str, endpoint: dict[str, Any], region: str
+) -> list[Problem]:
+    nodes = security_group(account, existing.security_group_id) if existing.security_group_id else None
+    groups = [security_group(account, group["GroupId"]) for group in endpoint.get("Groups", ())]
+    lets_in = nodes is None or any(
+        group is not None and group.takes(_HTTPS, nodes, _cidrs(account, existing)) for group in groups
+    )
+    return check_endpoint(
+        name,
+        endpoint["VpcEndpointId"],
+        state=endpoint["State"],
+        private_dns=bool(endpoint.get("PrivateDnsEnabled")),
+        lets_in=lets_in,
+        region=region,
+        path=_PATH,
+    )
+
+
+def _cidrs(account: Account, existing: ExistingNetworkConfig) -> list[str]:
+    told = account.ask("ec2", "describe_subnets", SubnetIds=sorted(existing.subnets.values()))
+    return [subnet["CidrBlock"] for subnet in told["Subnets"]]
+
+
+def _name(endpoint: dict[str, Any], region: str) -> str:
+    return str(endpoint["ServiceName"]).partition(f".{region}.")[2]
 
 
 def questions(fleet: Fleet, *, region: str) -> Iterator[Question]:

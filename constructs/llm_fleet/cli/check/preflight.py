@@ -1,16 +1,59 @@
-"""Asks an account everything that stands between a fleet file and its deployment."""
+"""Asks all questions of a check at once."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
 
-from llm_fleet.cli.aws.refusals import AwsRefusal
-from llm_fleet.cli.check import capacity, images, models, network, offerings, quotas, storage
-from llm_fleet.cli.check.account import Account
-from llm_fleet.cli.check.at_once import at_once
-from llm_fleet.cli.check.question import Outcome, Question, Verdict
-from llm_fleet.cli.check.topic import Topic
-from llm_fleet.cli.terminal.progress import Step
+from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check import capacity, images, models, network, quotas, storage
+from llm_fleet.cli.check.question import Account, Outcome, Question, Verdict
+from llm_fleet.cli.commands.check import Topic
+from llm_fleet.cli.terminal.screen import Step
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.rules.day_two.command_codes import CommandCode
+
+T = TypeVar("T")
+
+
+def at_once(works: Sequence[Callable[[], T]], *, threads: int) -> Iterator[tuple[int, T]]:
+    """Yield the place and the result of each of `works` as it is done, and raise what one raises.
+
+    The threads are daemons: who stops listening, as Ctrl-C does, does not wait for a call that is under way.
+    """
+    todo: SimpleQueue[int | None] = SimpleQueue()
+    done: SimpleQueue[tuple[int, T | BaseException, bool]] = SimpleQueue()
+    for place in range(len(works)):
+        todo.put(place)
+
+    def work() -> None:
+        while (place := todo.get()) is not None:
+            try:
+                done.put((place, works[place](), True))
+            except BaseException as error:  # It is raised where somebody listens.
+                done.put((place, error, False))
+
+    count = min(threads, len(works))
+    for _ in range(count):
+        todo.put(None)
+        Thread(target=work, daemon=True).start()
+    for _ in works:
+        place, result, good = _next(done)
+        if not good:
+            raise result  # type: ignore[misc]
+        yield place, result  # type: ignore[misc]
+
+
+def _next(done: "SimpleQueue[tuple[int, T | BaseException, bool]]") -> tuple[int, T | BaseException, bool]:
+    """Wait so that Ctrl-C is heard: on Windows a wait without an end does not hear it."""
+    from queue import Empty
+
+    while True:
+        try:
+            return done.get(timeout=0.5)
+        except Empty:
+            continue
+
 
 _THREADS = 4
 """Services allow few calls a second; boto3 waits where they say so. Our choice."""
@@ -28,8 +71,8 @@ def questions_of(fleet: Fleet, *, region: str, topics: Collection[Topic], ask_hu
     """Return what is to be asked, in the order of the table. `ask_hub`: whether the Hugging Face Hub is asked too."""
     found = (
         *quotas.questions(fleet, region=region),
-        *offerings.questions(fleet, region=region),
-        *capacity.questions(fleet, region=region),
+        *capacity.offering_questions(fleet, region=region),
+        *capacity.capacity_questions(fleet, region=region),
         *network.questions(fleet, region=region),
         *storage.questions(fleet, region=region),
         *images.questions(fleet, region=region),

@@ -1,18 +1,301 @@
-"""Asks Service Quotas for what a fleet takes."""
+"""Checks a fleet against service quotas and what the account uses of them."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
-from llm_fleet.catalog.aws_api import ServiceQuota
-from llm_fleet.cli.aws.refusals import AwsRefusal
-from llm_fleet.cli.check.account import Account
-from llm_fleet.cli.check.question import Answer, Ask, Question
-from llm_fleet.cli.check.quota_needs import quota_needs
-from llm_fleet.cli.check.topic import Topic
-from llm_fleet.cli.check.usage import in_use
+from llm_fleet.catalog.aws_api import ServiceQuota, machine_quota, named_quota, vcpu_quota, warm_pool_quota
+from llm_fleet.catalog.ec2_instances import ec2_instance
+from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check.question import Account, Answer, Ask, Question, is_of_parallelcluster, own_ids
+from llm_fleet.cli.commands.check import Topic
+from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.network import NetworkConfig
+from llm_fleet.needs.machine import Machines
+from llm_fleet.needs.machines import machines_of
+from llm_fleet.needs.terms import CapacitySource
 from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
+from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.rules.network_endpoints import nat_gateways
+from llm_fleet.rules.problem import PathPart
+from llm_fleet.rules.terms import InternetAccess
+
+_LIVING = ("running", "pending")
+_GONE = ("deleted", "failed")
+
+
+def in_use(account: Account, fleet: Fleet, quota: ServiceQuota, told: Mapping[str, Any]) -> float | None:
+    """Return what others use of `quota`, in its own unit; `None` where AWS does not tell.
+
+    `told` is what Service Quotas says of it: for most quotas that we do not count, the metric of its usage.
+    """
+    counted = _counters().get(quota.name)
+    if counted is not None:
+        return counted(account, fleet)
+    if quota.service == "ec2":
+        return _usage_vcpus(account, fleet)[quota.name]
+    if " for cluster " in quota.name:
+        return _usage_clusters(account, fleet)[quota.name]
+    metric = told.get("UsageMetric")
+    return None if not metric else _measured(account, metric)
+
+
+def _counters() -> Mapping[str, Callable[[Account, Fleet], float]]:
+    return MappingProxyType(
+        {
+            named_quota("clusters-size").name: lambda a, f: sum(_usage_clusters(a, f).values()),
+            named_quota("vpcs").name: _vpcs,
+            named_quota("internet-gateways").name: _gateways,
+            named_quota("nat-gateways").name: _nat_gateways,
+            named_quota("network-interfaces").name: _usage_interfaces,
+            named_quota("elastic-ips").name: _addresses,
+            named_quota("lustre-scratch").name: lambda a, f: _usage_lustre(a, f, "SCRATCH_1", "SCRATCH_2"),
+            named_quota("lustre-persistent-1").name: lambda a, f: _usage_lustre(a, f, "PERSISTENT_1"),
+            named_quota("lustre-persistent-2").name: lambda a, f: _usage_lustre(a, f, "PERSISTENT_2"),
+            named_quota("openzfs-storage").name: lambda a, f: _openzfs(a, f, "StorageCapacity"),
+            named_quota("openzfs-throughput").name: lambda a, f: _openzfs(a, f, "ThroughputCapacity"),
+        }
+    )
+
+
+def _usage_clusters(account: Account, fleet: Fleet) -> Counter[str]:
+    """Return the instances of other HyperPod clusters by the quota of their type."""
+    own = {cluster.cluster_name for cluster in fleet.hyperpod_clusters.values()}
+    names = [one["ClusterName"] for one in account.ask("sagemaker", "list_clusters")["ClusterSummaries"]]
+    counts: Counter[str] = Counter()
+    for name in names:
+        if name in own:
+            continue
+        for group in account.ask("sagemaker", "describe_cluster", ClusterName=name)["InstanceGroups"]:
+            quota = machine_quota("hyperpod", group.get("InstanceType", ""), capacity="on-demand")
+            if quota is not None and not group.get("TrainingPlanArn"):
+                counts[quota.name] += max(group.get("CurrentCount", 0), group.get("TargetCount", 0))
+    return counts
+
+
+def _usage_vcpus(account: Account, fleet: Fleet) -> Counter[str]:
+    """Return the vCPUs of other running instances by their quota. Those in a Capacity Block are not counted by EC2."""
+    own = own_ids(account, fleet)
+    counts: Counter[str] = Counter()
+    for reservation in account.ask("ec2", "describe_instances")["Reservations"]:
+        for instance in reservation["Instances"]:
+            lives = instance["State"]["Name"] in _LIVING
+            lifecycle = instance.get("InstanceLifecycle")
+            if not lives or lifecycle == "capacity-block" or instance.get("VpcId") in own:
+                continue
+            quota = vcpu_quota(instance["InstanceType"], spot=lifecycle == "spot")
+            facts = ec2_instance(instance["InstanceType"])
+            if quota is not None and facts is not None and not is_of_parallelcluster(instance.get("Tags", ()), fleet):
+                counts[quota.name] += facts.vcpus
+    return counts
+
+
+def _vpcs(account: Account, fleet: Fleet) -> float:
+    own = own_ids(account, fleet)
+    return sum(vpc["VpcId"] not in own for vpc in account.ask("ec2", "describe_vpcs")["Vpcs"])
+
+
+def _gateways(account: Account, fleet: Fleet) -> float:
+    own = own_ids(account, fleet)
+    gateways = account.ask("ec2", "describe_internet_gateways")["InternetGateways"]
+    return sum(not any(one["VpcId"] in own for one in gateway.get("Attachments", ())) for gateway in gateways)
+
+
+def _nat_gateways(account: Account, fleet: Fleet) -> float:
+    """Return how many others have in the one of the fleet's AZs that has most: the quota is for each AZ."""
+    own = own_ids(account, fleet)
+    subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
+    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    there = [
+        subnets.get(gateway.get("SubnetId", ""))
+        for gateway in account.ask("ec2", "describe_nat_gateways")["NatGateways"]
+        if gateway["State"] not in _GONE and gateway["VpcId"] not in own
+    ]
+    return max((there.count(zone) for zone in zones), default=0)
+
+
+def _usage_interfaces(account: Account, fleet: Fleet) -> float:
+    """Return how many others have in the one of the fleet's AZs that has most: AWS counts by AZ."""
+    own = own_ids(account, fleet)
+    subnets = {one["SubnetId"]: one["AvailabilityZoneId"] for one in account.ask("ec2", "describe_subnets")["Subnets"]}
+    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    there = Counter(
+        subnets.get(one.get("SubnetId", ""))
+        for one in account.ask("ec2", "describe_network_interfaces")["NetworkInterfaces"]
+        if one.get("VpcId") not in own
+    )
+    return max((there[zone] for zone in zones), default=0)
+
+
+def _addresses(account: Account, fleet: Fleet) -> float:
+    own = own_ids(account, fleet)
+    addresses = account.ask("ec2", "describe_addresses")["Addresses"]
+    return sum(own.isdisjoint((one.get("PublicIp"), one.get("AllocationId"))) for one in addresses)
+
+
+def _usage_lustre(account: Account, fleet: Fleet, *deployments: str) -> float:
+    return sum(
+        one.get("StorageCapacity", 0)
+        for one in _file_systems(account, fleet)
+        if one.get("LustreConfiguration", {}).get("DeploymentType") in deployments
+    )
+
+
+def _openzfs(account: Account, fleet: Fleet, member: str) -> float:
+    systems = [one for one in _file_systems(account, fleet) if one["FileSystemType"] == "OPENZFS"]
+    return sum(one.get(member) or one["OpenZFSConfiguration"].get(member, 0) for one in systems)
+
+
+def _file_systems(account: Account, fleet: Fleet) -> list[dict[str, Any]]:
+    own = own_ids(account, fleet)
+    systems: list[dict[str, Any]] = account.ask("fsx", "describe_file_systems")["FileSystems"]
+    return [one for one in systems if one["FileSystemId"] not in own]
+
+
+def _measured(account: Account, metric: Mapping[str, Any]) -> float | None:
+    """Return the newest value of a metric of usage; `None` when there is none of the last hours."""
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    answer = account.ask(
+        "cloudwatch",
+        "get_metric_statistics",
+        Namespace=metric["MetricNamespace"],
+        MetricName=metric["MetricName"],
+        Dimensions=[{"Name": key, "Value": value} for key, value in metric.get("MetricDimensions", {}).items()],
+        StartTime=now - timedelta(hours=6),
+        EndTime=now + timedelta(hours=1),
+        Period=3600,
+        Statistics=["Maximum"],
+    )
+    points = sorted(answer["Datapoints"], key=lambda point: point["Timestamp"])
+    return points[-1]["Maximum"] if points else None
+
+
+_LUSTRE = {
+    "SCRATCH_1": "lustre-scratch",
+    "SCRATCH_2": "lustre-scratch",
+    "PERSISTENT_1": "lustre-persistent-1",
+    "PERSISTENT_2": "lustre-persistent-2",
+}
+
+
+def quota_needs(fleet: Fleet) -> list[QuotaNeed]:
+    """Return everything that `fleet` takes of a quota, each quota once."""
+    found = (*_machines(machines_of(fleet)), *_quota_need_clusters(fleet), *_warm_pools(fleet), *_storage(fleet))
+    made = fleet.network is not None and fleet.network.vpc is None
+    network = _made_network(fleet.network) if made and fleet.network is not None else ()
+    return _added_up([*found, *network, *_quota_need_interfaces(fleet)])
+
+
+def _machines(machines: Iterable[Machines]) -> Iterator[QuotaNeed]:
+    """A training plan itself takes none: assumption: training-plans-need-no-quota."""
+    for one in machines:
+        if not one.instance_type or not one.count:
+            continue
+        if one.service.on_ec2:
+            yield from _quota_need_vcpus(one)
+        elif quota := machine_quota(one.service.value, one.instance_type, capacity=one.capacity.value):
+            yield _need(quota, one.count, one.owner, one.path)
+
+
+def _quota_need_vcpus(one: Machines) -> Iterator[QuotaNeed]:
+    """EC2 counts vCPUs, but those in Capacity Blocks not (EC2 User Guide: Capacity Blocks for ML)."""
+    facts = ec2_instance(one.ec2_type)
+    quota = vcpu_quota(one.ec2_type, spot=one.capacity is CapacitySource.SPOT)
+    if facts is not None and quota is not None and one.capacity is not CapacitySource.CAPACITY_BLOCK:
+        yield _need(quota, one.count * facts.vcpus, one.owner, one.path)
+
+
+def _quota_need_clusters(fleet: Fleet) -> Iterator[QuotaNeed]:
+    for name, cluster in fleet.hyperpod_clusters.items():
+        owner, path = f"cluster {name}", ("clusters", name)
+        yield _need(named_quota("clusters-size"), cluster.node_count, owner, path)
+        yield _need(named_quota("cluster-size"), cluster.node_count, owner, path, adds_up=False)
+        spot = sum(group.count for group in cluster.groups.values() if group.spot)
+        if spot:
+            yield _need(named_quota("clusters-spot"), spot, owner, path)
+        for key, group in cluster.groups.items():
+            if group.ebs_volume_gib:
+                group_path = (*path, "groups", key)
+                yield _need(
+                    named_quota("cluster-ebs"), group.ebs_volume_gib, f"{name}/{key}", group_path, adds_up=False
+                )
+
+
+def _warm_pools(fleet: Fleet) -> Iterator[QuotaNeed]:
+    for name, job in fleet.training_jobs.items():
+        if job.warm_pool is not None:
+            path = ("training_jobs", name, "warm_pool")
+            yield _need(warm_pool_quota(job.instance_type), job.instance_count, f"training job {name}", path)
+
+
+def _storage(fleet: Fleet) -> Iterator[QuotaNeed]:
+    fsx, home = fleet.storage.fsx, fleet.storage.home
+    if fsx is not None and fsx.existing is None:
+        yield from _quota_need_lustre(fsx.settings)
+    if home is not None and home.existing is None:
+        settings, path = home.settings, ("storage", "home")
+        yield _need(named_quota("openzfs-storage"), settings.storage_capacity_gib, "storage.home", path)
+        yield _need(named_quota("openzfs-throughput"), settings.effective_throughput_capacity, "storage.home", path)
+
+
+def _quota_need_lustre(settings: LustreSettings) -> Iterator[QuotaNeed]:
+    path = ("storage", "fsx")
+    if settings.storage_type == "INTELLIGENT_TIERING":
+        throughput = settings.effective_throughput_capacity
+        if throughput is not None:
+            yield _need(named_quota("lustre-tiering"), throughput, "storage.fsx", path)
+        return
+    capacity = settings.effective_capacity_gib
+    if capacity is not None and settings.deployment_type in _LUSTRE:
+        yield _need(named_quota(_LUSTRE[settings.deployment_type]), capacity, "storage.fsx", path)
+
+
+def _made_network(network: NetworkConfig) -> Iterator[QuotaNeed]:
+    path = ("network",)
+    yield _need(named_quota("vpcs"), 1, "network", path)
+    gateways = nat_gateways(network.internet, len(network.availability_zone_ids))
+    if network.internet is not InternetAccess.NONE:
+        yield _need(named_quota("internet-gateways"), 1, "network", path)
+    if gateways:
+        yield _need(named_quota("elastic-ips"), gateways, "network", path)
+        yield _need(named_quota("nat-gateways"), 1, "network", path)
+
+
+def _quota_need_interfaces(fleet: Fleet) -> Iterator[QuotaNeed]:
+    """AWS enforces the quota in each AZ: the fullest one counts."""
+    if fleet.network is not None:
+        plan = address_plan(fleet, fleet.network)
+        most = max((zone.interfaces for zone in plan.zones), default=0)
+        if most:
+            yield _need(named_quota("network-interfaces"), most, "the nodes of one AZ", ("network",))
+
+
+def _need(
+    quota: ServiceQuota, amount: float, owner: str, path: Sequence[PathPart], *, adds_up: bool = True
+) -> QuotaNeed:
+    return QuotaNeed(quota=quota, amount=amount, owners=(owner,), path=tuple(path), adds_up=adds_up)
+
+
+def _added_up(needs: Sequence[QuotaNeed]) -> list[QuotaNeed]:
+    """Return each quota once: added up, or of one that is for a single thing, the largest."""
+    found: dict[ServiceQuota, QuotaNeed] = {}
+    for need in needs:
+        known = found.get(need.quota)
+        if known is None or (not need.adds_up and need.amount > known.amount):
+            found[need.quota] = need
+        elif need.adds_up:
+            found[need.quota] = QuotaNeed(
+                quota=need.quota,
+                amount=known.amount + need.amount,
+                owners=(*known.owners, *(owner for owner in need.owners if owner not in known.owners)),
+                path=known.path,
+            )
+    return list(found.values())
+
 
 _OPEN = ("PENDING", "CASE_OPENED")
 

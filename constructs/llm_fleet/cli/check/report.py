@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from llm_fleet.cli.check.question import Outcome, Verdict
-from llm_fleet.cli.exit_codes import ExitCode
-from llm_fleet.cli.terminal.plain_text import plain_text
-from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.failures import ExitCode
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text, told_problem
 from llm_fleet.cli.terminal.table import Column, Table
-from llm_fleet.cli.terminal.told_problem import told_problem
-from llm_fleet.cli.terminal.tone import Tone, Toned, painted
 
 _TONES = {Verdict.GOOD: Tone.GOOD, Verdict.PROBLEM: Tone.BAD, Verdict.NOT_ASKED: Tone.WARNING}
 _COLUMNS = (

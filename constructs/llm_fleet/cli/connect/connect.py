@@ -1,34 +1,133 @@
-"""What `llm-fleet connect` does."""
+"""Connects to a node: how it is reached, and what is said at both ends.
+
+The commands of AWS that open a session, as words: no shell reads them on this machine.
+
+assumption: hyperpod-takes-session-documents
+"""
 
 import argparse
+import json
 import os
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.connect.interactive import open_session
-from llm_fleet.cli.connect.platform import Platform
-from llm_fleet.cli.connect.programs import check_programs
-from llm_fleet.cli.connect.reach import reached_node
-from llm_fleet.cli.connect.remote_command import run_command
-from llm_fleet.cli.connect.session_words import Ports, forward_words, shell_words, task_words
-from llm_fleet.cli.connect.ssh_config import ssh_config
-from llm_fleet.cli.connect.ssh_file import INCLUDE, write_ssh_file
-from llm_fleet.cli.exit_codes import ExitCode
-from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.nodes.listed_nodes import listing_of
-from llm_fleet.cli.nodes.listing import Listing
-from llm_fleet.cli.nodes.node import Node, NodeRole
-from llm_fleet.cli.nodes.roles import roles_of_place
-from llm_fleet.cli.place.arguments import fleet_of, place_of
-from llm_fleet.cli.place.place import Kind
-from llm_fleet.cli.session.session import Session
-from llm_fleet.cli.session.target import Target
-from llm_fleet.cli.terminal.json_text import print_json
-from llm_fleet.cli.terminal.plain_text import plain_line
-from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.cli.connect.interactive import Platform, check_programs, open_session
+from llm_fleet.cli.connect.ssh_config import INCLUDE, ssh_config, write_ssh_file
+from llm_fleet.cli.failures import ExitCode, refuse
+from llm_fleet.cli.nodes.list_nodes import listing_of
+from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place
+from llm_fleet.cli.nodes.nodes_table import rows_of
+from llm_fleet.cli.nodes.wanted_node import wanted_node
+from llm_fleet.cli.place import Kind, Place, fleet_of, place_of
+from llm_fleet.cli.session import Session, Target, run_command
+from llm_fleet.cli.terminal.screen import plain_line, print_json, progress
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.problem import FleetError
+
+
+def reached_node(listing: Listing, asked: str | None, place: Place, region: str) -> Node:
+    """Return the node that `asked` means. Raises `FleetError` (LF1101 to LF1103, LF1108) unless a session can begin."""
+    try:
+        node = wanted_node(listing, asked)
+    except FleetError:
+        found = _by_slurm(listing, asked, region) if place.kind is Kind.PARALLELCLUSTER else None
+        if found is None:
+            raise
+        node = found
+    if not node.running:
+        said = f": {node.message}" if node.message else ""
+        refuse(
+            NodesCode.NODE_NOT_RUNNING,
+            f"{node.label} is {node.status}{said}",
+            "wait until it runs, `llm-fleet nodes --watch` shows it; `llm-fleet logs` tells why it does not",
+            subject=str(place),
+        )
+    if node.role is NodeRole.TASK and node.task_arn is None:
+        refuse(
+            NodesCode.NOT_REACHED,
+            "the service lets nobody into its tasks",
+            "write `execute_command: true` for the service in the fleet file and deploy it; or name a host, as in "
+            "`llm-fleet connect host-1`",
+            subject=str(place),
+        )
+    if node.role is not NodeRole.TASK and node.target is None:
+        refuse(
+            NodesCode.NOT_REACHED,
+            f"{node.label} has no machine yet",
+            "wait until it runs, `llm-fleet nodes --watch` shows it",
+            subject=str(place),
+        )
+    return node
+
+
+def _by_slurm(listing: Listing, asked: str | None, region: str) -> Node | None:
+    """Return the node of ParallelCluster that Slurm knows by this name, e.g. `trn1-st-node-1`: no tag tells it."""
+    from llm_fleet.cli.session import ask_slurm
+
+    try:
+        rows = rows_of(listing, ask_slurm(listing, region))
+    except FleetError:
+        return None
+    return next((row.node for row in rows if row.node and row.slurm and row.slurm.name == asked), None)
+
+
+_PORTS = re.compile(r"(\d{1,5}):(\d{1,5})")
+_HIGHEST = 65_535
+_SHELL = "/bin/sh"
+"""Of a container: not each has bash."""
+SERVER = "model-server"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """One port here that leads to one there."""
+
+    here: int
+    there: int
+
+    @classmethod
+    def read(cls, text: str) -> "Ports":
+        """Read `HERE:THERE`. Raises `FleetError` (LF1110)."""
+        found = _PORTS.fullmatch(text.strip())
+        numbers = [int(one) for one in found.groups()] if found else []
+        if not numbers or not all(0 < one <= _HIGHEST for one in numbers):
+            remedy = "write the port of this machine, a colon and the node's, as in 8888:8888"
+            refuse(NodesCode.PORTS, "these are no ports to forward", remedy, subject="--port-forward", value=text)
+        return cls(here=numbers[0], there=numbers[1])
+
+
+def shell_words(node: Node, region: str, *, user: str | None) -> list[str]:
+    """Return what opens a shell: as `user`, else as whoever Session Manager makes of a session (HyperPod: root)."""
+    if user is None:
+        return _start(node, region)
+    command = [f"sudo --login --user={user}"]
+    return [*_start(node, region), *_document("AWS-StartInteractiveCommand", {"command": command})]
+
+
+def forward_words(node: Node, region: str, ports: Ports) -> list[str]:
+    """Return what lets a port of this machine lead to one of the node."""
+    numbers = {"portNumber": [str(ports.there)], "localPortNumber": [str(ports.here)]}
+    return [*_start(node, region), *_document("AWS-StartPortForwardingSession", numbers)]
+
+
+def task_words(node: Node, region: str, *, cluster: str, command: str | None) -> list[str]:
+    """Return what opens a shell, or runs a command, in the server's container of a task (ECS Exec)."""
+    words = ["aws", "ecs", "execute-command", "--region", region, "--cluster", cluster]
+    words += ["--task", str(node.task_arn), "--container", SERVER]
+    return [*words, "--interactive", "--command", command or _SHELL]
+
+
+def _start(node: Node, region: str) -> list[str]:
+    return ["aws", "ssm", "start-session", "--region", region, "--target", str(node.target)]
+
+
+def _document(name: str, parameters: dict[str, list[str]]) -> list[str]:
+    return ["--document-name", name, "--parameters", json.dumps(parameters, separators=(",", ":"))]
+
 
 _ROOT = "root"
 """Whom a command is run as unless told: as HyperPod's own sessions are."""

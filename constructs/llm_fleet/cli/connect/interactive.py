@@ -1,4 +1,4 @@
-"""Opens a session that a person types into, again where AWS turned it away for coming too often."""
+"""Programs on this machine that take part in a session, and the terminal that it gets."""
 
 import re
 import shutil
@@ -8,14 +8,66 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import IO
+from enum import Enum
+from shlex import join
+from typing import IO, Self
 
 from llm_fleet.catalog.aws_api import api_rate
-from llm_fleet.cli.aws.refusals import AwsRefusal, refusal
-from llm_fleet.cli.exit_codes import ExitCode
-from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.aws.clients import AwsRefusal, refusal
+from llm_fleet.cli.failures import ExitCode, refuse
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
+from llm_fleet.rules.problem import FleetError, Problem
+
+
+class Platform(Enum):
+    """The operating system of this machine."""
+
+    LINUX = "linux"
+    MACOS = "darwin"
+    WINDOWS = "win32"
+
+    @classmethod
+    def of_this_machine(cls) -> Self:
+        """Return it; what is none of the three is taken for Linux."""
+        return next((one for one in cls if sys.platform.startswith(str(one.value))), cls("linux"))
+
+    def command_line(self, words: list[str]) -> str:
+        """Return `words` as this platform's shell reads them: POSIX, or cmd.exe and PowerShell."""
+        return subprocess.list2cmdline(words) if self is Platform.WINDOWS else join(words)
+
+
+AWS = "aws"
+PLUGIN = "session-manager-plugin"
+
+_DEB = "https://s3.amazonaws.com/session-manager-downloads/plugin/latest/ubuntu_64bit/session-manager-plugin.deb"
+_INSTALL = {
+    (AWS, Platform.LINUX): "run `sudo snap install aws-cli --classic`, or see docs.aws.amazon.com/cli for a bundle",
+    (AWS, Platform.MACOS): "run `brew install awscli`",
+    (AWS, Platform.WINDOWS): "run `winget install Amazon.AWSCLI`, and open a new terminal",
+    (
+        PLUGIN,
+        Platform.LINUX,
+    ): f"run `curl -O {_DEB}` and `sudo dpkg -i session-manager-plugin.deb`; AWS has an RPM, too",
+    (PLUGIN, Platform.MACOS): "run `brew install --cask session-manager-plugin`",
+    (PLUGIN, Platform.WINDOWS): "run `winget install Amazon.SessionManagerPlugin`, and open a new terminal",
+}
+
+
+def check_programs(platform: Platform) -> None:
+    """Raise `FleetError` (LF1106) that tells every program of AWS that is missing, and how this machine gets it."""
+    missing = [name for name in (AWS, PLUGIN) if shutil.which(name) is None]
+    problems = [
+        Problem(
+            code=NodesCode.PROGRAM_MISSING,
+            message=f"this machine has no {name}",
+            remedy=f"{_INSTALL[name, platform]}; --print shows the command for another machine",
+        )
+        for name in missing
+    ]
+    if problems:
+        raise FleetError(problems, subject="Session Manager")
+
 
 _PAUSES = (1.0, 2.0, 4.0, 8.0)
 """Seconds before each further attempt: all sessions of the account count, so each waits longer than the last."""

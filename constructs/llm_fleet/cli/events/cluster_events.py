@@ -1,21 +1,21 @@
-"""What HyperPod tells of a cluster: its events, with the messages that the list leaves out."""
+"""Events of HyperPod clusters, and operations on their nodes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
 from llm_fleet.cli.events.event import Event, Level
-from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.cli.terminal.screen import counted, progress
 from llm_fleet.functions.training_watch.cluster_event import failure_of, metadata_of
 from llm_fleet.rules.day_two.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import ClusterEventSummaryTypeDef
 
-_DESCRIBED = 200
+
+_CLUSTER_EVENT_DESCRIBED = 200
 """Events that are asked for one by one, the newest: each is a call of its own."""
 _NONE: Mapping[str, Any] = {}
 
@@ -47,10 +47,10 @@ def cluster_events(
             remark("HyperPod keeps events only of clusters with continuous provisioning, which this one has not")
             return []
         raise
-    return _described(clients, cluster, found, remark, known or {})
+    return _cluster_event_described(clients, cluster, found, remark, known or {})
 
 
-def _described(
+def _cluster_event_described(
     clients: AwsClients,
     cluster: str,
     found: "list[ClusterEventSummaryTypeDef]",
@@ -58,14 +58,14 @@ def _described(
     known: Mapping[str, Event],
 ) -> list[Event]:
     """Return the events with their messages: of those that warn or fail, which are told of whole one by one."""
-    events = [_event(one) for one in found]
+    events = [_cluster_event(one) for one in found]
     to_ask = [n for n, event in enumerate(events) if event.level is not Level.INFO and event.key not in known]
-    left_out = len(to_ask) - _DESCRIBED
+    left_out = len(to_ask) - _CLUSTER_EVENT_DESCRIBED
     if left_out > 0:
         remark(f"{left_out} older warnings are listed without their message; --since tells fewer")
-    with progress("messages of events", total=len(to_ask[:_DESCRIBED])) as step:
-        for place in to_ask[:_DESCRIBED]:
-            detail, refused = _detail(clients, cluster, events[place].key)
+    with progress("messages of events", total=len(to_ask[:_CLUSTER_EVENT_DESCRIBED])) as step:
+        for place in to_ask[:_CLUSTER_EVENT_DESCRIBED]:
+            detail, refused = _cluster_event_detail(clients, cluster, events[place].key)
             step()
             if refused is not None:
                 remark(f"their messages cannot be had: {refused}")
@@ -84,7 +84,7 @@ def is_scale_in(event: Event, detail: Mapping[str, Any]) -> bool:
     return wanted < there and not scaling.get("FailureMessage")
 
 
-def _detail(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[str, Any], str | None]:
+def _cluster_event_detail(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[str, Any], str | None]:
     """Return DescribeClusterEvent's answer, empty where it knows none; and why it cannot be asked at all."""
     try:
         with told_of_aws(f"event {event_id}"):
@@ -96,7 +96,7 @@ def _detail(clients: AwsClients, cluster: str, event_id: str) -> tuple[Mapping[s
         return _NONE, refused.problems[0].message
 
 
-def _event(told: "ClusterEventSummaryTypeDef") -> Event:
+def _cluster_event(told: "ClusterEventSummaryTypeDef") -> Event:
     level = told.get("EventLevel") or "Info"
     return Event(
         time=told["EventTime"],
@@ -107,3 +107,104 @@ def _event(told: "ClusterEventSummaryTypeDef") -> Event:
         what=told.get("Description") or "an event without a description",
         key=told["EventId"],
     )
+
+
+_CLUSTER_OPERATION_DESCRIBED = 50
+"""Operations that are asked for one by one, the newest: each is a call of its own."""
+_SINCE_BOTO3 = "1.44"
+"""The release that was seen to know the call; which one was the first was not looked for."""
+
+
+def cluster_operations(
+    clients: AwsClients,
+    cluster: str,
+    *,
+    since: datetime | None = None,
+    remark: Callable[[str], None] = lambda _: None,
+    known: Mapping[str, Event] | None = None,
+) -> list[Event]:
+    """Return the operations of a cluster by name or ARN, as events at the time when they were asked for.
+
+    Where `since` is none, the newest. `known`: events of before by key; those that were done are not asked for again.
+    Raises `AwsRefusal`.
+    """
+    if not hasattr(_sagemaker(clients), "list_cluster_operations"):
+        remark(f"this boto3 does not know HyperPod's operations: `pip install 'boto3>={_SINCE_BOTO3}'`")
+        return []
+    request: dict[str, Any] = {"ClusterName": cluster, "SortOrder": "Descending"}
+    request |= {"CreationTimeAfter": since} if since else {}
+    found: list[Any] = []
+    try:
+        with told_of_aws(f"operations of {cluster}"):
+            for page in _sagemaker(clients).get_paginator("list_cluster_operations").paginate(**request):
+                found += page["ClusterOperationSummaries"]
+                if len(found) >= _CLUSTER_OPERATION_DESCRIBED:
+                    break
+    except AwsRefusal as refused:
+        if refused.code is CommandCode.REFUSED and "Continuous" in str(refused):
+            return []  # As with its events, of which this is said.
+        raise
+    return _cluster_operation_described(clients, cluster, found[:_CLUSTER_OPERATION_DESCRIBED], known or {})
+
+
+def _sagemaker(clients: AwsClients) -> Any:
+    """Return the client; its types do not know the calls yet."""
+    return clients.sagemaker
+
+
+def _cluster_operation_described(
+    clients: AwsClients, cluster: str, found: list[Any], known: Mapping[str, Event]
+) -> list[Event]:
+    events: list[Event] = []
+    with progress("operations", total=len(found)) as step:
+        for one in found:
+            key = f"{one['OperationId']}/{one['Status']}"
+            events += (
+                [known[key]]
+                if key in known
+                else [_cluster_operation_event(_cluster_operation_detail(clients, cluster, one), key)]
+            )
+            step()
+    return events
+
+
+def _cluster_operation_detail(clients: AwsClients, cluster: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the operation whole; as it is in the list where it is gone by now."""
+    identifier = str(summary["OperationId"])
+    try:
+        with told_of_aws(f"operation {identifier}"):
+            whole: Any = _sagemaker(clients).describe_cluster_operation(ClusterName=cluster, OperationId=identifier)
+            return whole
+    except AwsRefusal as refused:
+        if refused.code is CommandCode.GONE:
+            return summary
+        raise
+
+
+def _cluster_operation_event(told: Mapping[str, Any], key: str) -> Event:
+    scaled: list[Any] = told.get("ScalingDetails") or []
+    checked: list[Any] = told.get("DeepHealthCheckDetails") or []
+    words = [_scaling(one) for one in scaled] + [_check(one) for one in checked]
+    groups = [str(one.get("InstanceGroupName", "")) for one in (*scaled, *checked)]
+    return Event(
+        time=told["CreationTime"],
+        level=Level.INFO,
+        source="HyperPod",
+        about=groups[0] if len(groups) == 1 else "",
+        group=groups[0] if len(groups) == 1 else None,
+        what=": ".join([f"operation {told['Type']} {told['Status']}", *([", ".join(words)] if words else [])]),
+        key=key,
+    )
+
+
+def _scaling(told: Mapping[str, Any]) -> str:
+    before: Mapping[str, Any] = told.get("Original") or {}
+    wanted: Mapping[str, Any] = told.get("Desired") or {}
+    counts = f"{before.get('CurrentCount', '?')} to {wanted.get('TargetCount', '?')} nodes"
+    return f"{told.get('InstanceGroupName')} {counts}, {told.get('Status')}"
+
+
+def _check(told: Mapping[str, Any]) -> str:
+    nodes = len(told.get("InstanceIds") or ())
+    which = counted(nodes, "node") if nodes else "all nodes"
+    return f"{told.get('InstanceGroupName')} {which}, {', '.join(told.get('DeepHealthChecks') or ())}"

@@ -4,18 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.aws.refusals import AwsRefusal
-from llm_fleet.cli.events.cluster_events import cluster_events
-from llm_fleet.cli.events.cluster_operations import cluster_operations
-from llm_fleet.cli.events.event import Event
-from llm_fleet.cli.events.merge import merged
-from llm_fleet.cli.events.parallelcluster_stacks import cluster_stacks
-from llm_fleet.cli.events.service_events import service_events
-from llm_fleet.cli.events.stack_events import stack_events
-from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.logs.hyperpod_place import described
-from llm_fleet.cli.place.place import Kind, Place
+from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal
+from llm_fleet.cli.events.cluster_events import cluster_events, cluster_operations
+from llm_fleet.cli.events.event import Event, merged
+from llm_fleet.cli.events.stack_events import cluster_stacks, service_events, stack_events
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.logs.log_place import described
+from llm_fleet.cli.place import Kind, Place
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import Problem
 

@@ -1,16 +1,18 @@
-"""What CloudFormation tells of a stack and of those within it."""
+"""Events of stacks, ParallelClusters and services, as CloudFormation and ECS have them."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
+from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
 from llm_fleet.cli.events.event import Event, Level
+from llm_fleet.cli.logs.log_place import StoppedTask, stopped_tasks
 from llm_fleet.rules.day_two.command_codes import CommandCode
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation.type_defs import StackEventTypeDef
+
 
 _STACK = "AWS::CloudFormation::Stack"
 _CANCELLED = "Resource creation cancelled"
@@ -30,7 +32,7 @@ def stack_events(
         status = event.get("ResourceStatus", "")
         failed = "FAILED" in status or "ROLLBACK_IN_PROGRESS" in status
         if (failed and _CANCELLED not in event.get("ResourceStatusReason", "")) or everything:
-            found.append(_event(event, failed=failed))
+            found.append(_stack_event(event, failed=failed))
         nested = event.get("PhysicalResourceId", "")
         if failed and event.get("ResourceType") == _STACK and nested.startswith("arn:") and nested != event["StackId"]:
             found += stack_events(clients, nested, since=since, everything=everything)
@@ -63,7 +65,7 @@ def _begins(event: "StackEventTypeDef") -> bool:
     )
 
 
-def _event(told: "StackEventTypeDef", *, failed: bool) -> Event:
+def _stack_event(told: "StackEventTypeDef", *, failed: bool) -> Event:
     return Event(
         time=told["Timestamp"],
         level=Level.ERROR if failed else Level.INFO,
@@ -72,4 +74,74 @@ def _event(told: "StackEventTypeDef", *, failed: bool) -> Event:
         what=f"{told.get('ResourceType', '')} {told.get('ResourceStatus', '')}".strip(),
         failure=told.get("ResourceStatusReason"),
         key=told["EventId"],
+    )
+
+
+_VERSION = "parallelcluster:version"
+
+
+def cluster_stacks(clients: AwsClients, name: str) -> list[str]:
+    """Return the ids of the cluster's own stacks, those that are there: two while one takes the place of the other.
+
+    A stack that was deleted after a failure is found too, the last one of them. Raises `AwsRefusal`.
+    """
+    form = re.compile(re.escape(name) + r"(-[0-9a-f]{8})?")
+    with told_of_aws(f"stacks of {name}"):
+        pages = clients.cloudformation.get_paginator("describe_stacks").paginate()
+        there: list[Any] = [stack for page in pages for stack in page["Stacks"]]
+    found = [one["StackId"] for one in there if form.fullmatch(one["StackName"]) and _is_cluster(one)]
+    if found:
+        return found
+    with told_of_aws(f"stacks of {name}"):
+        gone = clients.cloudformation.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
+        deleted: list[Any] = [stack for page in gone for stack in page["StackSummaries"]]
+    fitting = [one for one in deleted if form.fullmatch(one["StackName"])]
+    return [max(fitting, key=lambda one: one["CreationTime"])["StackId"]] if fitting else []
+
+
+def _is_cluster(stack: dict[str, Any]) -> bool:
+    return any(tag["Key"] == _VERSION for tag in stack.get("Tags", []))
+
+
+_BAD = ("unable to", "unhealthy", "failed", "was unable")
+_WELL = frozenset({"ServiceSchedulerInitiated", "UserInitiated"})
+
+
+def service_events(clients: AwsClients, service: str, *, since: datetime | None = None) -> list[Event] | None:
+    """Return the service's last hundred events and its stopped tasks; `None` where there is no such service.
+
+    Raises `AwsRefusal`.
+    """
+    with told_of_aws(f"inference service {service}"):
+        answer = clients.ecs.describe_services(cluster=service, services=[service])
+    if not answer["services"]:
+        return None
+    told: list[Any] = list(answer["services"][0].get("events", []))
+    events = [_service_event(one) for one in told if since is None or one["createdAt"] >= since]
+    stopped = [_stopped(task) for task in stopped_tasks(clients, service, since=since) if task.stopped]
+    return [*events, *stopped]
+
+
+def _service_event(told: dict[str, Any]) -> Event:
+    message = str(told.get("message", ""))
+    return Event(
+        time=told["createdAt"],
+        level=Level.WARN if any(word in message for word in _BAD) else Level.INFO,
+        source="ECS",
+        about="",
+        what=message,
+        key=str(told.get("id", "")),
+    )
+
+
+def _stopped(task: StoppedTask) -> Event:
+    assert task.stopped is not None
+    return Event(
+        time=task.stopped,
+        level=Level.INFO if task.code in _WELL else Level.ERROR,
+        source="ECS",
+        about=task.task,
+        what=f"task stopped: {task.code}",
+        failure="; ".join([task.reason, *task.containers]),
+        key=f"stopped/{task.task}",
     )

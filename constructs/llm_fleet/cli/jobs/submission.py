@@ -1,18 +1,24 @@
-"""Sends a run's batch files to the cluster and submits them, all or none."""
+"""A job on the cluster: submitted, listed, its log shown."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import io
+import json
 import tarfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.jobs.cluster_script import cluster_script
-from llm_fleet.cli.session.session import Done, Session
+from llm_fleet.catalog.job_settings import JobSetting, job_stages, shared_settings
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.jobs.job_folder import cluster_script
+from llm_fleet.cli.session import CutOff, Done, Session
 from llm_fleet.rules.codes import Code
+
+if TYPE_CHECKING:
+    from llm_fleet.jobs.training_run import TrainingRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +84,144 @@ def _packed(files: Mapping[str, str]) -> str:
             entry.size, entry.mode = len(data), 0o644
             tar.addfile(entry, io.BytesIO(data))
     return base64.b64encode(packed.getvalue()).decode()
+
+
+_NO_LOG = 4
+_PAUSE = "2"
+"""Seconds between two looks whether the job goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLog:
+    """What a job of a run writes: that with `job_id`, else the newest of `stage`."""
+
+    run: str
+    run_folder: str
+    stage: str
+    job_id: str | None = None
+
+    def show(self, session: Session, line: Callable[[str], None], *, lines: int) -> None:
+        """Hand over the last `lines`. Raises `FleetError` (LF888, LF891)."""
+        done = session.run(self._script(lines, follow=False))
+        self._check(done.code)
+        for one in done.lines:
+            line(one)
+
+    def follow(self, session: Session, line: Callable[[str], None]) -> None:
+        """Hand over all that it wrote and writes until it has ended, in as many sessions as that takes.
+
+        Raises `FleetError` (LF888, LF891).
+        """
+        count = 0
+        failures = 0
+
+        def hear(text: str) -> None:
+            nonlocal count, failures
+            count, failures = count + 1, 0
+            line(text)
+
+        while True:
+            try:
+                code = session.follow(self._script(count + 1, follow=True), hear)
+            except CutOff as error:
+                # A session ends when nothing is written for 20 minutes, and breaks off now and then.
+                failures += 1
+                session.pause(failures, str(error))
+                continue
+            self._check(code)
+            return
+
+    def _script(self, lines: int, *, follow: bool) -> str:
+        """Return what the node runs. `lines`: how many of the last, or with `follow` from which on."""
+        return cluster_script(
+            "log",
+            run=self.run,
+            run_folder=self.run_folder,
+            stage=self.stage,
+            job=self.job_id or "",
+            lines=str(lines),
+            follow="yes" if follow else "no",
+            pause=_PAUSE,
+        )
+
+    def _check(self, code: int) -> None:
+        if code == _NO_LOG:
+            what = f"job {self.job_id}" if self.job_id else f"stage {self.stage}"
+            refuse(
+                Code.JOBS_NO_LOG,
+                f"{what} has written nothing in {self.run_folder}/logs",
+                "wait until it runs (`squeue` on the cluster), or name another with --stage or --job",
+                subject=f"run {self.run}",
+            )
+        if code:
+            refuse(
+                Code.JOBS_REFUSED, f"its log cannot be read: exit code {code}", "look on the cluster", subject=self.run
+            )
+
+
+def listing_text(runs: Mapping[str, TrainingRun] | None) -> str:
+    """Return the stages, and the runs of a fleet file where there is one, for people."""
+    width = max(map(len, job_stages())) + 2
+    lines = ["stages:", *(f"  {name:<{width}}{stage.summary}" for name, stage in job_stages().items())]
+    if runs is None:
+        return "\n".join([*lines, ""])
+    lines += ["", "runs:" if runs else "runs: none; name them under `jobs:` in the fleet file"]
+    width = max(map(len, runs), default=0) + 2
+    for name, run in runs.items():
+        lines += [f"  {name:<{width}}{_in_words(run)}", *(f"  {'':<{width}}{line}" for line in _fit(run))]
+    return "\n".join([*lines, ""])
+
+
+def listing_json(runs: Mapping[str, TrainingRun] | None) -> str:
+    """Return the same as JSON, with every setting of every stage."""
+    stages = {
+        name: {"file": stage.file, "summary": stage.summary, "settings": _settings(stage.settings)}
+        for name, stage in job_stages().items()
+    }
+    told: dict[str, Any] = {"run_settings": _settings(shared_settings().settings), "stages": stages}
+    if runs is not None:
+        told["runs"] = {name: _facts(run) for name, run in runs.items()}
+    return json.dumps(told, indent=2) + "\n"
+
+
+def _in_words(run: TrainingRun) -> str:
+    facts = _facts(run)
+    nodes = f"{facts['nodes']} node{'' if facts['nodes'] == 1 else 's'}"
+    place = f"cluster {facts['cluster']}, partition {facts['partition']}"
+    return f"{facts['model']} by {facts['backend']} on {nodes} of {place}"
+
+
+def _fit(run: TrainingRun) -> list[str]:
+    """Return how a run is spread, what a process of it takes, as estimated, and what else is to be known of it."""
+    from llm_fleet.rules.inference.memory import in_gib
+    from llm_fleet.rules.training.run.memory_words import breakdown, spread
+    from llm_fleet.rules.training.run.smp import smp_remarks_of
+
+    lines, memory = [spread(run.plan)], run.memory
+    if memory is not None:
+        of = f"{in_gib(memory.total)} of {in_gib(memory.usable)} that a process may fill"
+        lines.append(f"estimated {of}: {breakdown(memory)}")
+    return [*lines, *(f"note: {remark}" for remark in smp_remarks_of(run))]
+
+
+def _facts(run: TrainingRun) -> dict[str, Any]:
+    from llm_fleet.jobs.stages import stages_of
+    from llm_fleet.rules.training.run.memory_words import spread
+    from llm_fleet.rules.training.run.smp import smp_remarks_of
+
+    return {
+        "model": run.model,
+        "backend": run.plan.backend.value,
+        "nodes": run.plan.nodes,
+        "cluster": run.partition.cluster,
+        "partition": run.partition.name,
+        "folder": run.plan.folder,
+        "spread": spread(run.plan),
+        "memory": None if run.memory is None else asdict(run.memory),
+        "remarks": smp_remarks_of(run),
+        "stages": list(stages_of(run)),
+    }
+
+
+def _settings(settings: Mapping[str, JobSetting]) -> dict[str, Any]:
+    return {name: {"default": one.default, "text": one.text, "comment": one.comment} for name, one in settings.items()}

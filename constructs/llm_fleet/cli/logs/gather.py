@@ -1,20 +1,107 @@
-"""Finds out what the last start of each node came to: from its log, and where that says nothing from its report."""
+"""Gathers what is asked for from many streams, and follows new lines."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NoReturn
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.logs.ask import ask
-from llm_fleet.cli.logs.gathered import Gathered
-from llm_fleet.cli.logs.log_line import LogLine
-from llm_fleet.cli.logs.log_place import LogPlace, NodeStream
-from llm_fleet.cli.logs.log_streams import filtered_lines, stream_lines
-from llm_fleet.cli.logs.node_run import NodeRun, Source
-from llm_fleet.cli.logs.parse_runs import HOOKS, ParsedRun, parse_runs
+from llm_fleet.cli.failures import ExitCode, refuse
+from llm_fleet.cli.logs.log_place import (
+    PREFIXES,
+    LogPlace,
+    NodeStream,
+    cluster_log_group_of,
+    described,
+    is_there,
+    log_group_of,
+    log_of,
+    prefix_of,
+    refuse_unknown,
+    refuse_without_log,
+)
+from llm_fleet.cli.logs.log_streams import LogLine, ask, filtered_lines, stream_lines, stream_names
+from llm_fleet.cli.logs.node_runs import HOOKS, NodeRun, ParsedRun, Source, follow, parse_runs, print_line
 from llm_fleet.cli.logs.reports import StoredReports, read_report, reports_uri, stored_reports
-from llm_fleet.cli.terminal.counted import counted
-from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.cli.place import Kind, Place
+from llm_fleet.cli.terminal.screen import counted, plain_text, progress
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options."""
+
+    node: str | None = None
+    group: str | None = None
+    step: str | None = None
+    code: str | None = None
+    failed: bool = False
+    since: datetime | None = None
+    follow: bool = False
+    log: str | None = None
+    """Another log than that of starts."""
+    raw: bool = False
+    as_json: bool = False
+
+    @property
+    def lines(self) -> bool:
+        """Whether lines are wanted, not a row a node."""
+        return bool(self.step or self.follow or self.log or self.raw or (self.node and not self.as_json))
+
+    def wants(self, node: str, group: str) -> bool:
+        """Return whether a node is asked for."""
+        return self.node in (None, node) and self.group in (None, group)
+
+    def wants_run(self, run: NodeRun) -> bool:
+        """Return whether what a node's start came to is asked for."""
+        if self.failed and not run.failed:
+            return False
+        return self.code is None or self.code in {run.code, *(step.code for step in run.steps)}
+
+
+def failure_code(text: str | None) -> str | None:
+    """Return a code as nodes write it: `LFN39` for `lfn39` or `39`. Raises `FleetError` (LF1124)."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(?:LFN)?(\d{1,3})", text.strip(), re.IGNORECASE)
+    if found is None:
+        refuse(
+            LogsCode.CODE_FORM,
+            "this is no code of a node's failure",
+            "write it as the node did, e.g. LFN39; docs/node-failures has them all",
+            subject="--code",
+            value=text,
+        )
+    return f"LFN{int(found[1]):02}"
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What was found out, and what could not be."""
+
+    runs: list[NodeRun] = field(default_factory=list[NodeRun])
+    remarks: list[str] = field(default_factory=list[str])
+    """For people: where something was read in place of something else, or is missing."""
+    problems: list[Problem] = field(default_factory=list[Problem])
+    """What AWS would not tell."""
+
+    def exit_code(self, runs: Sequence[NodeRun]) -> ExitCode:
+        """Return 1 where one of `runs` failed, 3 where AWS kept something."""
+        if any(run.failed for run in runs):
+            return ExitCode.PROBLEMS
+        return ExitCode.NOT_ASKED if self.problems else ExitCode.FINE
+
+    def tell(self) -> None:
+        """Print remarks and problems on standard error."""
+        for remark in self.remarks:
+            print(f"note: {plain_text(remark)}", file=sys.stderr)
+        for problem in self.problems:
+            print(problem, file=sys.stderr)
+
 
 _TELLING = ("LFN", "remedy: ", *(f"{hook}: " for hook in HOOKS), "Failed to execute")
 """What the lines have that tell how a start ended: of thousands of nodes only these are fetched."""
@@ -165,3 +252,63 @@ def _counted(nodes: Iterable[str]) -> str:
 
 def _listed(nodes: list[str]) -> str:
     return ", ".join(nodes[:_LISTED]) + (f" and {len(nodes) - _LISTED} more" if len(nodes) > _LISTED else "")
+
+
+Lines = Iterable[tuple[str, LogLine]]
+
+
+def follow_lines(clients: AwsClients, place: Place, asked: Asked, fits: Callable[[LogLine], bool]) -> NoReturn:
+    """Print the lines that fit as they come, those of nodes that are still to come, too.
+
+    Raises `FleetError` (LF1008, LF1121) where no fleet file says that there will be such a cluster and nothing of it is
+    there, `AwsRefusal`.
+    """
+    look = _of_parallelcluster if place.kind is Kind.PARALLELCLUSTER else _of_hyperpod
+
+    def show(line: LogLine) -> None:
+        node, group = _who(line.stream, place)
+        if asked.wants(node, group) and fits(line):
+            print_line(line, node=node, as_json=asked.as_json)
+
+    follow(look(clients, place, asked), show, since=asked.since)
+
+
+def _of_hyperpod(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
+    prefix = PREFIXES["lifecycle"] if asked.log is None else prefix_of(asked.log)
+    if place.stack is None and _hyperpod_group(clients, place.name) is None:
+        refuse_unknown(place.name, clients.region)
+
+    def look(since: datetime | None) -> Lines | None:
+        group = _hyperpod_group(clients, place.name)
+        return None if group is None else filtered_lines(clients.logs, group, prefix=prefix, since=since)
+
+    return look
+
+
+def _hyperpod_group(clients: AwsClients, name: str) -> str | None:
+    """Return the log group, whether it is there yet or not; `None` where there is no cluster, nor was one."""
+    cluster = described(clients, name)
+    return log_group_of(clients, name, cluster["ClusterArn"] if cluster else None)
+
+
+def _of_parallelcluster(clients: AwsClients, place: Place, asked: Asked) -> Callable[[datetime | None], Lines | None]:
+    if place.stack is None and cluster_log_group_of(clients, place.name) is None and not is_there(clients, place.name):
+        refuse_without_log(place.name, clients.region)
+
+    def look(since: datetime | None) -> Lines | None:
+        group = cluster_log_group_of(clients, place.name)
+        if group is None or asked.log is None:
+            return None if group is None else filtered_lines(clients.logs, group, since=since)
+        names = [name for name in stream_names(clients.logs, group) or () if log_of(name) == asked.log]
+        return filtered_lines(clients.logs, group, names=names, since=since) if names else None
+
+    return look
+
+
+def _who(stream: str, place: Place) -> tuple[str, str]:
+    """Return node and group of a stream by its name."""
+    if place.kind is Kind.PARALLELCLUSTER:
+        host, _, rest = stream.partition(".")
+        return rest.partition(".")[0], host
+    parts = stream.split("/", 2)
+    return parts[-1], parts[1] if len(parts) > 2 else ""

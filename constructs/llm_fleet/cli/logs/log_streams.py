@@ -1,18 +1,31 @@
-"""Asks CloudWatch Logs for groups, streams and lines."""
+"""Streams of CloudWatch Logs, and how they are read."""
 
 import re
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
-from llm_fleet.cli.logs.log_line import LogLine
-from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.terminal.screen import progress
 from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.problem import Problem
 
 if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient
     from mypy_boto3_logs.type_defs import LogGroupTypeDef
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One event of a log stream."""
+
+    time: datetime
+    stream: str
+    text: str
+
 
 _NAMES_A_CALL = 100
 """Streams that FilterLogEvents takes by name."""
@@ -104,3 +117,43 @@ def _line(event: dict[str, Any], stream: str) -> LogLine:
 
 def _milliseconds(time: datetime) -> int:
     return int(time.timestamp() * 1000)
+
+
+Answer = TypeVar("Answer")
+
+
+def ask(problems: list[Problem], question: Callable[[], Answer], otherwise: Answer) -> Answer:
+    """Return the answer; where AWS refuses it, add why to `problems` and return `otherwise`."""
+    try:
+        return question()
+    except AwsRefusal as refused:
+        problems += [one for one in refused.problems if one not in problems]
+        return otherwise
+
+
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SPAN = re.compile(r"(\d{1,6})\s*(s|m|min|h|d|w)")
+
+
+def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
+    """Return the time that `text` means, as UTC: `90s`, `30m`, `2h`, `3d`, `1w`, or ISO 8601 (no zone: UTC).
+
+    Raises `FleetError` (LF1120).
+    """
+    if text is None:
+        return None
+    span = _SPAN.fullmatch(text.strip())
+    now = now or datetime.now(UTC)
+    try:
+        if span:
+            return now - timedelta(seconds=int(span[1]) * _UNITS[span[2]])
+        time = datetime.fromisoformat(text.strip())
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        refuse(
+            LogsCode.SINCE,
+            "this is neither a span nor a time",
+            "write a span as in 30m, 2h or 3d, or a time as in 2026-11-22T03:00:00Z",
+            subject="--since",
+            value=text,
+        )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_fleet.cli.aws.refusals import AwsRefusal, told_of_aws
-from llm_fleet.cli.logs.node_run import NodeRun, Source, StepRun
-from llm_fleet.cli.terminal.progress import progress
+from llm_fleet.cli.aws.clients import AwsRefusal, told_of_aws
+from llm_fleet.cli.logs.node_runs import NodeRun, Source, StepRun
+from llm_fleet.cli.terminal.screen import progress
 from llm_fleet.rules.day_two.command_codes import CommandCode
 
 if TYPE_CHECKING:

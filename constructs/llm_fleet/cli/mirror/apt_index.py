@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from llm_fleet.cli.failure import refuse
+from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.rules.codes import Code
 

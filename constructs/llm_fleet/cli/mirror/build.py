@@ -1,16 +1,160 @@
-"""Fills a mirror with what a lock file pins, and proves what is in it."""
+"""Builds a mirror from its lock file, and writes that."""
 
+import argparse
+import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 
-from llm_fleet.cli.mirror.fetching import fetch
-from llm_fleet.cli.mirror.locked_file import LockedFile
-from llm_fleet.cli.mirror.stores import Store
+from llm_fleet.catalog.neuron import (
+    NeuronPackage,
+    alternative_packages,
+    alternative_releases,
+    host_packages,
+    neuron_releases,
+)
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.mirror.apt_index import AptIndex, Wanted
+from llm_fleet.cli.mirror.index_pages import fetch, named_file
+from llm_fleet.cli.mirror.locked_file import LockedFile, Store
+from llm_fleet.cli.mirror.wheels import Resolver, file_lines, find_wheel, indexes_of, stack_lines, with_stack
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.neuron import check_neuron_name
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
+
+_SYSTEM = re.compile(r"[a-z]+-[0-9][0-9.]*-(amd64|arm64|x86_64|aarch64)")
+_DEBIAN = re.compile(r"(debian|ubuntu)-[0-9.]+-(amd64|arm64)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be pinned."""
+
+    system: str
+    packages: Sequence[str]
+    neuron: str | None
+    sources: Sequence[Path]
+    keyrings: Sequence[Path]
+    installed: Path | None
+    wheels: Sequence[str]
+    indexes: Sequence[str]
+    python: str
+    environment: str | None
+    requirements: Path | None
+    own_indexes: Sequence[Sequence[str]]
+    files: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "Request":
+        """Return what the command line asks for."""
+        return cls(
+            system=arguments.system,
+            packages=arguments.packages,
+            neuron=arguments.neuron,
+            sources=arguments.sources,
+            keyrings=arguments.keyring,
+            installed=arguments.installed,
+            wheels=arguments.wheels,
+            indexes=arguments.index,
+            python=arguments.python,
+            environment=arguments.environment,
+            requirements=arguments.requirements,
+            own_indexes=arguments.index_of,
+            files=arguments.file,
+        )
+
+    @property
+    def asks_apt(self) -> bool:
+        """Whether packages of the distribution are asked for: of a Neuron release, unless only its Python stack is."""
+        return bool(self.packages or (self.neuron and (self.sources or not self.environment)))
+
+
+def resolve(request: Request, scratch: Path) -> list[LockedFile]:
+    """Return the files to pin. `scratch`: an empty folder. Raises `FleetError`."""
+    _check_lock(request)
+    found = _packages(request, scratch) if request.asks_apt else []
+    found += _environment(request, scratch / "python") if request.environment or request.requirements else []
+    found += [_wheel(request, wheel) for wheel in request.wheels]
+    found += [named_file(*file, system=request.system) for file in request.files]
+    return list({(file.name, file.version): file for file in found}.values())
+
+
+def _check_lock(request: Request) -> None:
+    if not _SYSTEM.fullmatch(request.system):
+        remedy = "write ID, VERSION_ID and architecture of the nodes' /etc/os-release, e.g. ubuntu-24.04-amd64"
+        refuse(Code.LOCK_SYSTEM, "this is no system", remedy, value=request.system)
+    asked = (request.packages, request.neuron, request.environment, request.requirements, request.wheels, request.files)
+    if not any(asked):
+        remedy = "name something with --packages, --neuron, --environment, --requirements, --wheels or --file"
+        refuse(Code.LOCK_PACKAGE, "there is nothing to pin", remedy)
+    if request.neuron:
+        raise_problems(check_neuron_name(request.neuron), subject="--neuron")
+    if not request.asks_apt:
+        return
+    if not _DEBIAN.fullmatch(request.system):
+        remedy = "name each file with --file NAME VERSION URL SHA256"
+        refuse(Code.LOCK_SYSTEM, "only apt's packages can be resolved", remedy, value=request.system)
+    if not request.sources:
+        refuse(Code.LOCK_SOURCES, "there is no repository to look in", "name a sources.list with --sources")
+
+
+def _packages(request: Request, scratch: Path) -> list[LockedFile]:
+    index = AptIndex(
+        scratch,
+        system=request.system,
+        sources=request.sources,
+        keyrings=request.keyrings,
+        installed=request.installed,
+    )
+    found = [file for wanted in _sets(request) for file in index.resolve(wanted)]
+    return list({(file.name, file.version): file for file in found}.values())
+
+
+def _sets(request: Request) -> list[list[Wanted]]:
+    """Return sets of packages, each installable together: a release's alternatives are not, with the release."""
+    packages = [(name, version) for name, _, version in (package.partition("=") for package in request.packages)]
+    if request.neuron is None:
+        return [packages]
+    release = neuron_releases()[request.neuron]
+    others = [_wanted(alternative_packages(other)) for other in alternative_releases(release)]
+    return [[*packages, *_wanted(host_packages(release))], *others]
+
+
+def _wanted(packages: Sequence[NeuronPackage]) -> list[Wanted]:
+    return [(package.name, package.version) for package in packages]
+
+
+def _environment(request: Request, scratch: Path) -> list[LockedFile]:
+    """Return the wheels of a Python environment, with all that they need."""
+    _check_python(request)
+    stack = stack_lines(request.environment, request.neuron, request.python) if request.environment else []
+    own = file_lines(request.requirements) if request.requirements else []
+    resolver = Resolver(
+        python=request.python,
+        system=request.system,
+        indexes=indexes_of(request.indexes, request.own_indexes, neuron=bool(stack)),
+    )
+    scratch.mkdir()
+    return resolver.resolve(with_stack(stack, own), scratch)
+
+
+def _check_python(request: Request) -> None:
+    if not re.fullmatch(r"3\.\d+", request.python):
+        refuse(Code.LOCK_WHEEL, "this is no version of Python", "write e.g. --python 3.12", value=request.python)
+
+
+def _wheel(request: Request, wheel: str) -> LockedFile:
+    name, equals, version = wheel.partition("==")
+    if not (name and equals and version):
+        refuse(Code.LOCK_WHEEL, "a wheel is pinned to one version", "write NAME==VERSION", value=wheel)
+    _check_python(request)
+    if not request.indexes:
+        refuse(Code.LOCK_WHEEL, "there is no index to look in", "name one with --index, e.g. https://pypi.org/simple")
+    return find_wheel(request.indexes, name, version, python=request.python, system=request.system)
+
 
 _SIDE_BY_SIDE = 4
 
@@ -46,7 +190,7 @@ def check(files: Iterable[LockedFile], store: Store, *, quick: bool) -> int:
     there = store.sizes()
     wanted = _once(files)
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        found = [pool.submit(_check, file, store, there, quick) for file in wanted]
+        found = [pool.submit(_check_build, file, store, there, quick) for file in wanted]
         problems = [problem for each in found for problem in each.result()]
     raise_problems(problems, subject="the mirror")
     return len(wanted)
@@ -59,7 +203,7 @@ def _carry(file: LockedFile, store: Store, folder: Path, *, keep: bool) -> None:
         fetched.unlink()
 
 
-def _check(file: LockedFile, store: Store, there: Mapping[str, int], quick: bool) -> list[Problem]:
+def _check_build(file: LockedFile, store: Store, there: Mapping[str, int], quick: bool) -> list[Problem]:
     size = there.get(file.key)
     if size is None:
         return [_problem(Code.MIRROR_STORE, file, "the mirror does not have it", "run `llm-fleet mirror build`")]

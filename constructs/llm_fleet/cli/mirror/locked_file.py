@@ -1,14 +1,26 @@
-"""A file of the lock, as the command holds it."""
+"""Files with their digests, and the folder or bucket that holds them."""
 
+import hashlib
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from llm_fleet.cli.failures import is_of_aws, refuse
 from llm_fleet.named_files.lock_file import lock_problems, locked_files
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
-from llm_fleet.rules.mirror_layout import mirror_key
+from llm_fleet.rules.mirror_layout import check_mirror_place, mirror_key, split_s3_uri
 from llm_fleet.rules.problem import raise_problems
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
 
 _VERSION = 1
 
@@ -59,3 +71,121 @@ def _file(entry: dict[str, Any]) -> LockedFile:
 
 def _entry(file: LockedFile) -> dict[str, Any]:
     return {**asdict(file), "requires": sorted(file.requires)}
+
+
+_BLOCK = 1 << 20
+
+
+class Store(Protocol):
+    """A mirror's place."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the bytes of every object, by key."""
+        ...
+
+    def put(self, key: str, file: Path) -> None:
+        """Put `file` there as `key`, whole or not at all."""
+        ...
+
+    def sha256(self, key: str) -> str:
+        """Return the SHA-256 of the object's content, read whole."""
+        ...
+
+
+def open_store(place: str, region: str | None) -> Store:
+    """Return the store at `place`, a folder or `s3://bucket/prefix`. Raises `FleetError`."""
+    raise_problems(check_mirror_place(place), subject="the mirror")
+    s3 = split_s3_uri(place)
+    return S3Store(*s3, region=region) if s3 else FolderStore(Path(place))
+
+
+class FolderStore:
+    """A mirror in a folder, to be copied elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder; it need not exist."""
+        self._folder = folder
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the bytes of every file, by its path."""
+        found = self._folder.glob("*/*")
+        return {f"{path.parent.name}/{path.name}": path.stat().st_size for path in found if path.is_file()}
+
+    def put(self, key: str, file: Path) -> None:
+        """Copy `file` beside its place, then rename it."""
+        target = self._folder / key
+        with _told(self._folder):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=target.parent.parent, prefix=".llm-fleet-")
+            os.close(handle)
+            try:
+                shutil.copyfile(file, draft)
+                os.chmod(draft, 0o644)
+                os.replace(draft, target)
+            finally:
+                Path(draft).unlink(missing_ok=True)
+
+    def sha256(self, key: str) -> str:
+        """Read the file."""
+        with _told(self._folder), (self._folder / key).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class S3Store:
+    """A mirror in a bucket."""
+
+    def __init__(self, bucket: str, prefix: str, *, region: str | None) -> None:
+        """Make a client with the machine's own credentials. Raises `FleetError` without boto3."""
+        self._bucket = bucket
+        self._prefix = f"{prefix}/" if prefix else ""
+        self._client = _client(region)
+
+    def sizes(self) -> Mapping[str, int]:
+        """List the objects below the prefix."""
+        with _told(f"s3://{self._bucket}"):
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix)
+            return {
+                item.get("Key", "").removeprefix(self._prefix): item.get("Size", 0)
+                for page in pages
+                for item in page.get("Contents", [])
+            }
+
+    def put(self, key: str, file: Path) -> None:
+        """Upload `file`, in parts where it is large; S3 shows it once it is whole, and checks what arrives."""
+        with _told(f"s3://{self._bucket}"):
+            self._client.upload_file(
+                str(file), self._bucket, self._prefix + key, ExtraArgs={"ChecksumAlgorithm": "SHA256"}
+            )
+
+    def sha256(self, key: str) -> str:
+        """Read the object."""
+        digest = hashlib.sha256()
+        with _told(f"s3://{self._bucket}"):
+            body = self._client.get_object(Bucket=self._bucket, Key=self._prefix + key)["Body"]
+            for block in body.iter_chunks(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
+
+
+def _client(region: str | None) -> "S3Client":
+    try:
+        import boto3
+    except ImportError:
+        remedy = "run `pip install 'llm-fleet[mirror]'`, or `pip install boto3`"
+        refuse(Code.MIRROR_STORE, "a mirror in S3 needs boto3, which is not installed", remedy)
+    with _told("S3"):
+        return boto3.client("s3", region_name=region)
+
+
+@contextmanager
+def _told(place: object) -> Generator[None]:
+    """Tell what the disk or S3 refuses as a problem."""
+    try:
+        yield
+    except OSError as error:
+        refuse(Code.MIRROR_STORE, f"{place}: {error.strerror or error}", "free space, or name another place")
+    except Exception as error:
+        if not is_of_aws(error):
+            raise
+        remedy = "see that your credentials may list, read and write the bucket, and that it is in the region"
+        refuse(Code.MIRROR_STORE, f"{place}: {error}", remedy)

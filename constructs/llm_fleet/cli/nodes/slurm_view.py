@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.nodes.hostlist import expanded
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.nodes.node import expanded
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 
 _NODES, _JOBS, _ADDRESSES = "# nodes", "# jobs", "# addresses"

@@ -1,12 +1,20 @@
-"""Finds the node that a person means: by role, by its place in a group, by id, name or address."""
+"""Which node is meant: by name, id or role."""
 
+import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.nodes.listing import Listing
-from llm_fleet.cli.nodes.node import Node, NodeRole
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.nodes.list_nodes import listing_of
+from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place
+from llm_fleet.cli.place import Place
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.nearest import nearest
+
+if TYPE_CHECKING:
+    from llm_fleet.config.fleet import Fleet
+
 
 _FIRST = (NodeRole.LOGIN, NodeRole.CONTROLLER, NodeRole.HEAD, NodeRole.TASK, NodeRole.HOST)
 """Where a person works when nothing is asked for."""
@@ -108,3 +116,29 @@ def _labels(nodes: Sequence[Node]) -> str:
     told = [f"{node.label} ({node.instance_id or node.status})" for node in nodes[:_CANDIDATES]]
     more = len(nodes) - len(told)
     return ", ".join(told) + (f" and {more} more; `llm-fleet nodes` shows all" if more > 0 else "")
+
+
+_WHOLE_ID = re.compile(r"i-[0-9a-f]{8,17}|[0-9a-f]{16,}")
+"""Of an instance, or of a task of ECS."""
+
+
+def wanted_id(clients: AwsClients, place: Place, asked: str, *, fleet: "Fleet | None" = None) -> str:
+    """Return the instance id, of a service's task the task's id, of the node that `asked` means (`wanted_node`).
+
+    A whole id is returned as it is, and nobody is asked: logs and events outlive the node. Raises `AwsRefusal`,
+    `FleetError` (LF1100 to LF1103).
+    """
+    word = asked.strip()
+    if _WHOLE_ID.fullmatch(word):
+        return word
+    node = wanted_node(listing_of(clients, place, roles=roles_of_place(fleet, place)), word)
+    found = node.logical_id if node.role is NodeRole.TASK else node.instance_id
+    if found is None:
+        refuse(
+            NodesCode.NODE_NOT_RUNNING,
+            f"{node.label} has no machine yet",
+            "wait until it has one, `llm-fleet nodes --watch` shows it",
+            subject=str(place),
+            value=asked,
+        )
+    return found

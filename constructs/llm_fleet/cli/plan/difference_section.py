@@ -4,17 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from llm_fleet.cli.plan.deployed_stacks import DeployedStacks, LeftStack
-from llm_fleet.cli.plan.hyperpod_changes import GroupChange, hyperpod_changes
-from llm_fleet.cli.plan.losses import Loss, losses
-from llm_fleet.cli.plan.parallelcluster_changes import parallelcluster_changes
+from llm_fleet.cli.plan.cluster_changes import GroupChange, hyperpod_changes, parallelcluster_changes
+from llm_fleet.cli.plan.fleet_sections import Section
 from llm_fleet.cli.plan.refused_updates import RefusedUpdate, kept_blocks, refused_updates
-from llm_fleet.cli.plan.section import Section
-from llm_fleet.cli.plan.stack_template import StackTemplate
-from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
+from llm_fleet.cli.plan.stack_templates import DeployedStacks, LeftStack, StackTemplate
+from llm_fleet.cli.plan.template_changes import ChangeKind, Loss, ResourceChange, losses, template_changes
+from llm_fleet.cli.terminal.screen import Tone, Toned, told_problem
 from llm_fleet.cli.terminal.table import Column, Table
-from llm_fleet.cli.terminal.told_problem import told_problem
-from llm_fleet.cli.terminal.tone import Tone, Toned
 from llm_fleet.rules.day_two.plan_codes import PlanCode
 from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan
 

@@ -1,4 +1,4 @@
-"""Makes the plan and prints it."""
+"""The whole plan: its sections, one after another."""
 
 import argparse
 import sys
@@ -8,21 +8,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from llm_fleet.cli.aws.clients import AwsClients
-from llm_fleet.cli.exit_codes import ExitCode
-from llm_fleet.cli.failure import refuse
-from llm_fleet.cli.plan.cost_section import cost_section
-from llm_fleet.cli.plan.deployed_stacks import DeployedStacks, account_of, has_credentials
+from llm_fleet.cli.failures import ExitCode, refuse
+from llm_fleet.cli.plan.cost_section import cost_section, lustre_section
 from llm_fleet.cli.plan.difference_section import difference_section
-from llm_fleet.cli.plan.lustre_section import lustre_section
-from llm_fleet.cli.plan.machines_section import machines_section
-from llm_fleet.cli.plan.network_section import network_section
+from llm_fleet.cli.plan.fleet_sections import Section, machines_section, network_section, retained_section
 from llm_fleet.cli.plan.price_file import price_table
-from llm_fleet.cli.plan.retained_section import retained_section
-from llm_fleet.cli.plan.section import Section
-from llm_fleet.cli.plan.synthesize import synthesize, without_flags
-from llm_fleet.cli.plan.synthesized_stacks import synthesized_stacks
-from llm_fleet.cli.terminal.json_text import print_json
-from llm_fleet.cli.terminal.screen import Screen
+from llm_fleet.cli.plan.stack_templates import (
+    DeployedStacks,
+    account_of,
+    has_credentials,
+    synthesize,
+    synthesized_stacks,
+    without_flags,
+)
+from llm_fleet.cli.terminal.screen import Screen, print_json
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
 from llm_fleet.needs.fleet_cost import cost_of

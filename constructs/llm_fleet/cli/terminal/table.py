@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from llm_fleet.cli.terminal.plain_text import plain_text
-from llm_fleet.cli.terminal.screen import Screen
-from llm_fleet.cli.terminal.tone import Tone, Toned, painted
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text
 
 _GAP = "  "
 _LEAST = 24

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from llm_fleet.cli.failure import is_of_aws, refuse
+from llm_fleet.cli.failures import is_of_aws, refuse
 from llm_fleet.rules.codes import Code
 
 if TYPE_CHECKING:

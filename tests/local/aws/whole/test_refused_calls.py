@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_fleet.cli.aws.refusals import refusal
+from llm_fleet.cli.aws.clients import refusal
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from local.aws.client import LocalAws
 

@@ -1,11 +1,141 @@
-"""Draws the architecture of a synthesized cloud assembly as one SVG."""
+"""Draws a picture as SVG."""
 
+from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
+from llm_fleet.catalog.glyph_widths import text_width
 from llm_fleet.cli.plan.picture.assembly import Assembly
-from llm_fleet.cli.plan.picture.layout import Layout
-from llm_fleet.cli.plan.picture.paint import painted
+from llm_fleet.cli.plan.picture.layout import HEAD, Box, Layout, Line, Rectangle
 from llm_fleet.cli.plan.picture.scene import Scene
+from llm_fleet.cli.plan.picture.things import GAP, LABEL, LINE, MARGIN, PAD, SMALL, STYLE, TITLE, Link, Thing, Verb
+
+_SAMPLE = 34
+
+
+def painted(layout: Layout) -> str:
+    """Return the SVG of `layout`, of the same bytes for the same layout."""
+    scene = layout.scene
+    legend, height = _legend(layout)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {layout.width:g} {height:g}"'
+            f' width="{layout.width:g}" height="{height:g}" role="img" aria-labelledby="title desc">',
+            f'<title id="title">{escape(_title(scene))}</title>',
+            f'<desc id="desc">{escape(_described(scene))}</desc>',
+            f"<style>\n{STYLE}\n</style>",
+            f'<rect class="ground" width="{layout.width:g}" height="{height:g}"/>',
+            *(_rectangle(place, box.kind, radius=6) for box, place in layout.boxes),
+            *(_line(line, scene) for line in layout.lines),
+            *(_label(box, place) for box, place in layout.boxes),
+            *(part for thing, place in layout.cards for part in _card(thing, place)),
+            f'<text class="head" x="{MARGIN}" y="{MARGIN + HEAD / 2:g}">{escape(_shown_title(layout))}</text>',
+            *legend,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _title(scene: Scene) -> str:
+    return f"Architecture: {', '.join(scene.stacks)}"
+
+
+def _shown_title(layout: Layout) -> str:
+    """Return the title, cut to the picture's width."""
+    words = _title(layout.scene)
+    while text_width(words, 16, bold=True) > layout.width - 2 * MARGIN:
+        words = words.removesuffix("…")[:-1].rstrip(", ") + "…"
+    return words
+
+
+def _described(scene: Scene) -> str:
+    """Return what the picture shows, for those who cannot see it."""
+    boxes = [vpc.title for vpc in scene.vpcs]
+    cards = [f"{thing.title} ({', '.join(thing.lines)})" if thing.lines else thing.title for thing in _all(scene)]
+    links = [_told(link, scene) for link in scene.links]
+    return f"Region {scene.region}. {'; '.join([*boxes, *cards, *links])}."
+
+
+def _all(scene: Scene) -> list[Thing]:
+    return list(scene.things.values())
+
+
+def _told(link: Link, scene: Scene) -> str:
+    how = f" ({link.how})" if link.how else ""
+    ends = [_short(scene.things[key]) for key in (link.source, link.target)]
+    return f"{ends[0]} {link.verb} {ends[1]}{how}"
+
+
+def _short(thing: Thing) -> str:
+    """Return what `thing` is called in a sentence; one bucket differs from another by its name."""
+    return f"{thing.title} {thing.lines[0]}" if thing.title == "S3 bucket" else thing.title
+
+
+def _rectangle(place: Rectangle, kind: str, *, radius: int) -> str:
+    size = f'width="{place.width:g}" height="{place.height:g}"'
+    return f'<rect class="{kind}" x="{place.x:g}" y="{place.y:g}" {size} rx="{radius}"/>'
+
+
+def _label(box: Box, place: Rectangle) -> str:
+    """Return the title of a box, on a plate of the box's colour, so that no line strikes it through."""
+    x, y, width = place.x + PAD, place.y + LABEL - 8, text_width(box.title, TITLE, bold=True)
+    plate = f'<rect class="plate {box.kind}" x="{x - 3:g}" y="{y - 13:g}" width="{width + 6:g}" height="18"/>'
+    return f'{plate}<text class="label" x="{x:g}" y="{y:g}">{escape(box.title)}</text>'
+
+
+def _card(thing: Thing, place: Rectangle) -> Iterator[str]:
+    yield f"<g><title>{escape(f'{thing.title}: {thing.key}')}</title>"
+    yield _rectangle(place, f"card {thing.tone}" + ("" if thing.stack else " existing"), radius=4)
+    yield f'<rect class="bar {thing.tone}" x="{place.x:g}" y="{place.y:g}" width="4" height="{place.height:g}"/>'
+    x, y = place.x + PAD + 4, place.y + PAD + LINE - 5
+    yield f'<text class="title" x="{x:g}" y="{y:g}">{escape(thing.title)}</text>'
+    for line in thing.lines:
+        y += LINE
+        yield f'<text x="{x:g}" y="{y:g}">{escape(line)}</text>'
+    if thing.stack:
+        yield f'<text class="small" x="{x:g}" y="{y + LINE:g}">{escape(thing.stack)}</text>'
+    yield "</g>"
+
+
+def _line(line: Line, scene: Scene) -> str:
+    link = line.route.link
+    verb = link.verb.name.casefold()
+    start, *rest = line.points
+    path = f"M{start[0]:g} {start[1]:g}" + "".join(f" L{x:g} {y:g}" for x, y in rest)
+    told = f"<title>{escape(_told(link, scene))}</title>"
+    return f'<g><path class="line {verb}" d="{path}"/>{_head(line, scene, verb)}{told}</g>'
+
+
+def _head(line: Line, scene: Scene, verb: str) -> str:
+    """Return the arrow head: at the end of the line, or at its start when that is what the line leads to."""
+    route = line.route
+    ends_last = scene.things[route.link.source].column <= scene.things[route.link.target].column
+    x, y = line.points[-1 if ends_last else 0]
+    # A line within one column comes back to it, from the right.
+    from_left = ends_last and route.first is not route.last
+    return _arrow(x, y, -7 if from_left else 7, verb)
+
+
+def _arrow(x: float, y: float, back: float, verb: str) -> str:
+    return f'<path class="arrow {verb}" d="M{x:g} {y:g} l{back:g} -3.5 v7 z"/>'
+
+
+def _legend(layout: Layout) -> tuple[list[str], float]:
+    """Return what explains the lines that are there, in as many rows as it takes, and where the picture ends."""
+    used = [verb for verb in Verb if any(line.route.link.verb is verb for line in layout.lines)]
+    x, y = float(MARGIN), layout.height + GAP + LINE
+    made: list[str] = []
+    for verb in used:
+        width = _SAMPLE + 8 + text_width(verb, SMALL) + 24
+        if x + width > layout.width - MARGIN and x > MARGIN:
+            x, y = float(MARGIN), y + LINE + 4
+        name = verb.name.casefold()
+        made.append(f'<path class="line {name}" d="M{x:g} {y - 4:g} h{_SAMPLE}"/>')
+        made.append(_arrow(x + _SAMPLE, y - 4, -7, name))
+        made.append(f'<text class="small" x="{x + _SAMPLE + 8:g}" y="{y:g}">{escape(verb)}</text>')
+        x += width
+    return made, (y if used else layout.height) + MARGIN
 
 
 def picture_of(assembly: Path) -> str:

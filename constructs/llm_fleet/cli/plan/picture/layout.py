@@ -1,16 +1,255 @@
-"""The whole picture with a place for everything, to the side as well."""
+"""Where things stand in a picture, and the ways of its lines."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 from llm_fleet.catalog.glyph_widths import text_width
-from llm_fleet.cli.plan.picture.frame import Box, Frame, frame_of
-from llm_fleet.cli.plan.picture.measures import GAP, INSET, LANE, MARGIN, TITLE, card_width
-from llm_fleet.cli.plan.picture.routes import Route, routes_of
-from llm_fleet.cli.plan.picture.scene import Scene
-from llm_fleet.cli.plan.picture.terms import Column
-from llm_fleet.cli.plan.picture.thing import Thing
+from llm_fleet.cli.plan.picture.scene import Scene, Vpc
+from llm_fleet.cli.plan.picture.things import (
+    GAP,
+    INSET,
+    LABEL,
+    LANE,
+    MARGIN,
+    PORT,
+    TITLE,
+    Column,
+    Link,
+    Thing,
+    card_height,
+    card_width,
+)
+
+HEAD = 44
+"""Height of the picture's own title."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """From where to where, down the picture."""
+
+    top: int
+    bottom: int
+
+    @property
+    def middle(self) -> float:
+        """Half way."""
+        return (self.top + self.bottom) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A region, VPC, zone or subnet."""
+
+    kind: str
+    title: str
+    depth: int
+    """0 is the region."""
+    span: Span
+
+
+@dataclass(slots=True, kw_only=True)
+class Frame:
+    """How high everything is, and where; how far to the side is decided when lines have been laid between."""
+
+    boxes: list[Box] = field(default_factory=list[Box])
+    cards: dict[str, Span] = field(default_factory=dict[str, Span])
+    """By keys of things."""
+    bottom: int = 0
+
+
+def frame_of(scene: Scene) -> Frame:
+    """Return where each box and card of `scene` stands from top to bottom."""
+    return _Framing(scene).frame()
+
+
+class _Framing:
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._frame = Frame()
+        self._home = {key: vpc.key for vpc in scene.vpcs for key in vpc.subnets}
+        self._ends = _ends(scene)
+
+    def frame(self) -> Frame:
+        top = MARGIN + HEAD
+        y = top + LABEL
+        for vpc in self._scene.vpcs:
+            y = self._vpc(vpc, y) + GAP
+        outside = [one for one in self._left() if self._vpc_of(one) is None]
+        y = self._rows(outside, y)
+        bottom = max(y, self._region_column(top + LABEL)) + INSET
+        self._frame.boxes.insert(0, _box("region", f"Region {self._scene.region}", 0, top, bottom))
+        self._frame.bottom = bottom
+        return self._frame
+
+    def _vpc(self, vpc: Vpc, top: int) -> int:
+        place = len(self._frame.boxes)
+        y = self._rows([one for one in self._left() if self._vpc_of(one) == vpc.key and not _one(one)], top + LABEL)
+        for zone in vpc.zones:
+            if zone.title:
+                y = self._zone(zone.title, [(subnet.key, subnet.title) for subnet in zone.subnets], y) + GAP
+            else:
+                for subnet in zone.subnets:
+                    y = self._subnet(subnet.key, subnet.title, y, depth=2) + GAP
+        bottom = y - GAP + INSET
+        self._frame.boxes.insert(place, _box("vpc", vpc.title, 1, top, bottom))
+        return bottom
+
+    def _zone(self, title: str, subnets: Iterable[tuple[str, str]], top: int) -> int:
+        place = len(self._frame.boxes)
+        y = top + LABEL
+        for key, name in subnets:
+            y = self._subnet(key, name, y, depth=3) + GAP // 2
+        bottom = y - GAP // 2 + INSET
+        self._frame.boxes.insert(place, _box("zone", f"Availability Zone {title}", 2, top, bottom))
+        return bottom
+
+    def _subnet(self, key: str, title: str, top: int, *, depth: int) -> int:
+        inside = [one for one in self._left() if one.subnets == (key,) and one.stack]
+        bottom = self._rows(inside, top + LABEL) if inside else top + LABEL
+        self._frame.boxes.append(_box("subnet", title, depth, top, bottom))
+        return bottom
+
+    def _rows(self, things: Iterable[Thing], top: int) -> int:
+        """Stack `things` in their columns, and return where the longest column ends, with a gap below."""
+        ends = dict.fromkeys(Column, top)
+        for thing in things:
+            bottom = ends[thing.column] + card_height(thing, self._ends[thing.key])
+            self._frame.cards[thing.key] = Span(top=ends[thing.column], bottom=bottom)
+            ends[thing.column] = bottom + GAP
+        return max(ends.values())
+
+    def _region_column(self, top: int) -> int:
+        """Stack what stands in no VPC on the right, near the middle of what it has to do with."""
+        last = [one for one in self._scene.things.values() if one.column is Column.REGION]
+        linked = {one.key: self._linked(one.key) for one in last}
+        last.sort(key=lambda one: sum(linked[one.key]) / len(linked[one.key]) if linked[one.key] else float("inf"))
+        return self._rows(last, top)
+
+    def _linked(self, key: str) -> list[float]:
+        pairs = [(link.source, link.target) for link in self._scene.links]
+        others = [b if a == key else a for a, b in pairs if key in (a, b)]
+        return [self._frame.cards[other].middle for other in others if other in self._frame.cards]
+
+    def _left(self) -> list[Thing]:
+        return [one for one in self._scene.things.values() if one.column is not Column.REGION]
+
+    def _vpc_of(self, thing: Thing) -> str | None:
+        if thing.vpc is not None:
+            return thing.vpc
+        return self._home[thing.subnets[0]] if thing.subnets else None
+
+
+def _one(thing: Thing) -> bool:
+    """Return whether `thing` stands in one subnet for sure; of what exists already no template tells."""
+    return len(thing.subnets) == 1 and bool(thing.stack)
+
+
+def _ends(scene: Scene) -> Mapping[str, int]:
+    """Return how many lines end at each card."""
+    ends = dict.fromkeys(scene.things, 0)
+    for link in scene.links:
+        ends[link.source] += 1
+        ends[link.target] += 1
+    return ends
+
+
+def _box(kind: str, title: str, depth: int, top: int, bottom: int) -> Box:
+    return Box(kind=kind, title=title, depth=depth, span=Span(top=top, bottom=bottom))
+
+
+# Lines that leave, pass and arrive never run at one height, so that no two of them look like one.
+_LEAVES, _PASSES, _ARRIVES = 0, 2, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One line: the heights at which it runs from gutter to gutter."""
+
+    link: Link
+    first: Column
+    """The column on its left end."""
+    last: Column
+    """The column on its right end; of a line within one column the same."""
+    heights: tuple[int, ...]
+    """Height at the first card, in each column between that it passes, and at the last card."""
+
+
+def routes_of(scene: Scene, frame: Frame) -> list[Route]:
+    """Return a route for each line of `scene`."""
+    columns = sorted({thing.column for thing in scene.things.values()})
+    ports = _ports(scene, frame)
+    taken: dict[Column, set[int]] = {column: set() for column in columns}
+    return [_route(scene, frame, link, ports, columns, taken) for link in scene.links]
+
+
+def ordered(scene: Scene, link: Link) -> tuple[str, str]:
+    """Return the keys of both ends, that in the column further left first."""
+    if scene.things[link.source].column <= scene.things[link.target].column:
+        return link.source, link.target
+    return link.target, link.source
+
+
+def _route(
+    scene: Scene,
+    frame: Frame,
+    link: Link,
+    ports: Mapping[tuple[str, str, str], int],
+    columns: list[Column],
+    taken: Mapping[Column, set[int]],
+) -> Route:
+    left, right = ordered(scene, link)
+    first, last = scene.things[left].column, scene.things[right].column
+    start, end = ports[left, right, left], ports[left, right, right]
+    between = [column for column in columns if first < column < last]
+    heights = [start, *(_free(scene, frame, column, end, taken[column]) for column in between), end]
+    return Route(link=link, first=first, last=last, heights=tuple(heights))
+
+
+def _ports(scene: Scene, frame: Frame) -> dict[tuple[str, str, str], int]:
+    """Return the height of each end of each line, by both ends' keys and the one that is meant."""
+    sides: dict[tuple[str, bool], list[tuple[float, tuple[str, str, str]]]] = {}
+    for link in scene.links:
+        left, right = ordered(scene, link)
+        same = scene.things[left].column is scene.things[right].column
+        sides.setdefault((left, True), []).append((frame.cards[right].middle, (left, right, left)))
+        sides.setdefault((right, same), []).append((frame.cards[left].middle, (left, right, right)))
+    found: dict[tuple[str, str, str], int] = {}
+    for (key, leaves), ends in sides.items():
+        span = frame.cards[key]
+        step = (span.bottom - span.top) / (len(ends) + 1)
+        for number, (_, end) in enumerate(sorted(ends), start=1):
+            found[end] = _at(span.top + step * number, _LEAVES if leaves else _ARRIVES)
+    return found
+
+
+def _free(scene: Scene, frame: Frame, column: Column, wanted: int, taken: set[int]) -> int:
+    """Return the height nearest to `wanted` at which `column` has no card, and no other line passes.
+
+    `wanted` itself is best: the line then runs straight to its end.
+    """
+    cards = [frame.cards[key] for key, thing in scene.things.items() if thing.column is column]
+    if wanted not in taken and not any(_near(card, wanted) for card in cards):
+        taken.add(wanted)
+        return wanted
+    bottom = frame.bottom - PORT
+    top = frame.boxes[0].span.top + PORT
+    heights = [y for y in range(_at(top, _PASSES) + PORT, bottom, PORT) if not any(_near(card, y) for card in cards)]
+    unused = [y for y in heights if y not in taken] or heights
+    best = min(unused, key=lambda y: (abs(y - wanted), y))
+    taken.add(best)
+    return best
+
+
+def _near(card: Span, y: int) -> bool:
+    return card.top - GAP // 4 <= y <= card.bottom + GAP // 4
+
+
+def _at(y: float, rest: int) -> int:
+    """Return the height nearest to `y` that lines of one kind use."""
+    return round((y - rest) / PORT) * PORT + rest
+
 
 _DEPTH = 4
 """Boxes within boxes: region, VPC, zone, subnet."""

@@ -1,0 +1,328 @@
+"""An instance group of HyperPod's CreateCluster, as the fleet file has it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.instances import instances
+from llm_fleet.cli.importing.notes import Notes
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import CapacityUnit, DeepHealthCheck, NodeType
+from llm_fleet.spec.instance_group import SlurmRole
+
+_WORDS: Mapping[SlurmRole, frozenset[str]] = {
+    SlurmRole.CONTROLLER: frozenset({"controller", "head", "headnode", "master", "slurmctld"}),
+    SlurmRole.LOGIN: frozenset({"login", "bastion"}),
+    SlurmRole.COMPUTE: frozenset({"worker", "workers", "compute", "queue", "gpu", "trn", "trainium", "training"}),
+}
+"""What people call groups, by what these do."""
+
+
+def infer_roles(groups: Sequence[Mapping[str, Any]], notes: Notes, problems: list[Problem]) -> dict[str, SlurmRole]:
+    """Return the role of each group by name: as the request says, else by the group's name, else by what is left.
+
+    Adds to `problems` when no controller, or more than one, can be told.
+    """
+    roles: dict[str, SlurmRole] = {}
+    for group in groups:
+        name = str(group["InstanceGroupName"])
+        said = group.get("SlurmConfig", {}).get("NodeType")
+        if said in set(NodeType):
+            roles[name] = SlurmRole(str(said).lower())
+        elif (guessed := _by_name(name)) is not None:
+            roles[name] = guessed
+            notes.chosen(f"{name} is the {guessed.value} group by its name: the request has no SlurmConfig for it")
+    _fill_controller(groups, roles, notes)
+    for group in groups:
+        name = str(group["InstanceGroupName"])
+        if name not in roles:
+            roles[name] = SlurmRole.COMPUTE
+            notes.chosen(f"{name} is a compute group, since another one is the controller")
+    if groups and list(roles.values()).count(SlurmRole.CONTROLLER) != 1:
+        problems.append(_ambiguous(roles))
+    return roles
+
+
+def _fill_controller(groups: Sequence[Mapping[str, Any]], roles: dict[str, SlurmRole], notes: Notes) -> None:
+    """Take the only group of one plain instance for the controller, where none has been told."""
+    if SlurmRole.CONTROLLER in roles.values():
+        return
+    candidates = [
+        str(group["InstanceGroupName"])
+        for group in groups
+        if group["InstanceGroupName"] not in roles and group.get("InstanceCount") == 1 and not _accelerated(group)
+    ]
+    if len(candidates) == 1:
+        roles[candidates[0]] = SlurmRole.CONTROLLER
+        notes.chosen(f"{candidates[0]} is the controller group: the only one of a single instance without accelerator")
+
+
+def _by_name(name: str) -> SlurmRole | None:
+    words = set(re.split(r"[^a-z]+", name.lower()))
+    found = [role for role, own in _WORDS.items() if words & own]
+    return found[0] if len(found) == 1 else None
+
+
+def _accelerated(group: Mapping[str, Any]) -> bool:
+    bare = str(group.get("InstanceType", "")).removeprefix("ml.")
+    facts = instances().get(f"ml.{bare}")
+    return facts is not None and facts.accelerator is not None
+
+
+def _ambiguous(roles: Mapping[str, SlurmRole]) -> Problem:
+    controllers = [name for name, role in roles.items() if role is SlurmRole.CONTROLLER]
+    told = f"these could all be it: {', '.join(controllers)}" if controllers else "none of its groups looks like it"
+    return Problem(
+        code=Code.REQUEST_ROLES,
+        message=f"the request does not tell which group is the controller, and {told}",
+        remedy='add `"SlurmConfig": {"NodeType": "Controller"}` to it, and `"Compute"` or `"Login"` to the others',
+        path=("InstanceGroups",),
+        value=list(roles),
+        allowed="exactly one controller group",
+    )
+
+
+_PLACE = re.compile(r"s3://([^/]+)/?(.*)")
+_WHY_AFTER = "OnInitComplete runs after the AMI has set up Slurm, where OnCreate would have to do all of it"
+
+
+@dataclass(slots=True)
+class Lifecycle:
+    """What becomes of the lifecycle configuration."""
+
+    cluster: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Keys of the cluster."""
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Keys of each group by name."""
+
+
+def lifecycle(groups: Sequence[Mapping[str, Any]], notes: Notes) -> Lifecycle:
+    """Return where scripts come from and when they run.
+
+    Scripts that exist stay as they are, and run when they did: one written for OnCreate sets up Slurm, and must not do
+    it a second time. A placeholder stands for no script at all; there the fleet's own bundle and defaults serve.
+    """
+    configured = [group for group in groups if "LifeCycleConfig" in group]
+    places = {str(group["LifeCycleConfig"].get("SourceS3Uri", "")) for group in configured}
+    if not configured:
+        notes.chosen("the lifecycle scripts of llm-fleet, by OnInitComplete: the request has no LifeCycleConfig")
+        return Lifecycle()
+    place = _PLACE.fullmatch(next(iter(places))) if len(places) == 1 else None
+    if place is None or not place[1].startswith(load("lifecycle")["bucket_prefix"]):
+        return _replaced(configured, places, notes)
+    return _kept(configured, bucket=place[1], prefix=place[2].strip("/"), notes=notes)
+
+
+def _replaced(configured: Sequence[Mapping[str, Any]], places: set[str], notes: Notes) -> Lifecycle:
+    for place in sorted(places):
+        match = _PLACE.fullmatch(place)
+        if match is None or "<" in place or "$" in place:
+            notes.mended(f"SourceS3Uri {place or '(none)'} names no bucket: the fleet makes one for its own bundle")
+        elif len(places) > 1:
+            notes.left_out(f"SourceS3Uri {place}: a cluster has one place for scripts; the fleet's own bundle is used")
+        else:
+            prefix = load("lifecycle")["bucket_prefix"]
+            notes.left_out(
+                f"SourceS3Uri {place}: nodes may only read buckets whose name begins with {prefix}; "
+                "the fleet's own bundle is used"
+            )
+    legacy = [str(group["InstanceGroupName"]) for group in configured if "OnCreate" in group["LifeCycleConfig"]]
+    if legacy:
+        notes.mended(f"OnCreate of {', '.join(legacy)} becomes the default, OnInitComplete: {_WHY_AFTER}")
+    return Lifecycle()
+
+
+def _kept(configured: Sequence[Mapping[str, Any]], *, bucket: str, prefix: str, notes: Notes) -> Lifecycle:
+    told = Lifecycle(cluster={"scripts": {"bucket": bucket, "prefix": prefix}})
+    notes.chosen(f"your own scripts in s3://{bucket}/{prefix} are used as they lie there")
+    for group in configured:
+        config, name = group["LifeCycleConfig"], str(group["InstanceGroupName"])
+        hooks = {"on_create": config.get("OnCreate"), "on_init_complete": config.get("OnInitComplete")}
+        told.groups[name] = {key: value for key, value in hooks.items() if value} or {"lifecycle": "none"}
+        if hooks["on_create"]:
+            notes.chosen(f"{name} keeps OnCreate for your script; to let the AMI set up Slurm, use on_init_complete")
+    return told
+
+
+_FILE_SYSTEM_ID = re.compile(r"(fs|fc)i?-[0-9a-f]{8,}")
+_MOUNTS = {"FsxLustreConfig": ("fsx", "mount_fsx", "/fsx"), "FsxOpenZfsConfig": ("home", "mount_home", "/home")}
+"""By member: the key under `storage`, the key of a group that does not mount it, where it is mounted by default."""
+
+
+def group_volumes(group: Mapping[str, Any], account: str | None, region: str, notes: Notes) -> dict[str, Any]:
+    """Return the EBS keys of one group."""
+    told: dict[str, Any] = {}
+    for volume in _each(group, "EbsVolumeConfig"):
+        key = _key_arn(volume.get("VolumeKmsKeyId"), account, region, str(group["InstanceGroupName"]), notes)
+        if volume.get("RootVolume") and "VolumeSizeInGB" not in volume:
+            told["root_volume_key"] = key
+        elif "ebs" in told:
+            notes.left_out(
+                f"a further EBS volume of {group['InstanceGroupName']}: a group has one beside the root volume"
+            )
+        elif "VolumeSizeInGB" in volume:
+            told |= {"ebs": f"{volume['VolumeSizeInGB']} GiB", "ebs_key": key}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def storage(groups: Sequence[Mapping[str, Any]], notes: Notes) -> dict[str, Any]:
+    """Return the file systems that the groups mount, as ones that exist."""
+    told: dict[str, Any] = {}
+    for member, (key, _, default_path) in _MOUNTS.items():
+        found = [config for group in groups for config in _each(group, member)]
+        for other in found[1:]:
+            if other.get("DnsName") != found[0].get("DnsName"):
+                notes.left_out(f"{member} {other.get('DnsName')}: the fleet's {key} is {found[0].get('DnsName')}")
+        if found:
+            told[key] = _existing(found[0], default_path)
+            notes.chosen(f"{found[0].get('DnsName')} is taken as it is, under storage.{key}.existing")
+    return told
+
+
+def unmounted(group: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a group that does not mount what others of the cluster mount."""
+    return {
+        switch: False
+        for member, (key, switch, _) in _MOUNTS.items()
+        if key in shared
+        and shared[key]["existing"]["dns_name"] not in [each.get("DnsName") for each in _each(group, member)]
+    }
+
+
+def _existing(config: Mapping[str, Any], default_path: str) -> dict[str, Any]:
+    dns_name = str(config.get("DnsName", ""))
+    match = _FILE_SYSTEM_ID.match(dns_name)
+    existing: dict[str, Any] = {"id": match[0] if match else dns_name, "dns_name": dns_name}
+    if "MountName" in config:
+        existing["mount_name"] = config["MountName"]
+    path = config.get("MountPath", default_path)
+    return {"existing": existing, **({"mount": path} if path != default_path else {})}
+
+
+def _each(group: Mapping[str, Any], member: str) -> Iterator[Mapping[str, Any]]:
+    yield from (config[member] for config in group.get("InstanceStorageConfigs", []) if member in config)
+
+
+def _key_arn(key: str | None, account: str | None, region: str, group: str, notes: Notes) -> str | None:
+    """Return the key as an ARN; the API takes a bare id too."""
+    if key is None or key.startswith("arn:"):
+        return key
+    if account is None:
+        notes.left_out(f"VolumeKmsKeyId {key} of {group}: a fleet file names a key by its ARN, and no account is told")
+        return None
+    arn = f"arn:aws:kms:{region}:{account}:{key if '/' in key else f'key/{key}'}"
+    notes.mended(f"VolumeKmsKeyId {key} of {group} is {arn}")
+    return arn
+
+
+_API_ONLY = ("PatchSchedule", "IdleWaitWindowInSeconds", "DrainPolicy")
+
+
+def rolling(update: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `DeploymentConfig` as the key `rolling`; nothing where there is none."""
+    deployment = update.get("DeploymentConfig", {})
+    policy = deployment.get("RollingUpdatePolicy", {})
+    told: dict[str, Any] = {
+        "batch": _batch(policy.get("MaximumBatchSize")),
+        "rollback_batch": _batch(policy.get("RollbackMaximumBatchSize")),
+        "wait": f"{deployment['WaitIntervalInSeconds']} s" if "WaitIntervalInSeconds" in deployment else None,
+        "alarms": [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", []) if alarm],
+    }
+    told = {key: value for key, value in told.items() if value}
+    return {"rolling": told} if told else {}
+
+
+def auto_patch(patch: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any] | None:
+    """Return `AutoPatchConfig` as far as CloudFormation can say it."""
+    for member in _API_ONLY:
+        if member in patch:
+            notes.left_out(
+                f"AutoPatchConfig.{member} of {name}: CloudFormation cannot set it; use `aws sagemaker update-cluster`"
+            )
+    strategy = patch.get("PatchingStrategy")
+    if strategy == "DrainFirst":
+        notes.left_out(f"AutoPatchConfig of {name}: DrainFirst evicts pods, and is for EKS")
+        return None
+    return {"strategy": strategy, **rolling(patch)}
+
+
+def _batch(size: Mapping[str, Any] | None) -> str | None:
+    if size is None or "Value" not in size:
+        return None
+    return f"{size['Value']}%" if size.get("Type") == CapacityUnit.CAPACITY_PERCENTAGE else f"{size['Value']} nodes"
+
+
+_PLAIN = {
+    "MinInstanceCount": "min_count",
+    "ThreadsPerCore": "threads_per_core",
+    "TrainingPlanArn": "training_plan",
+    "ImageId": "image",
+}
+_NOT_CARRIED = {
+    "KubernetesConfig": "labels and taints are for EKS",
+    "ImageReleaseVersion": "CloudFormation cannot set it; use `aws sagemaker update-cluster-software`",
+}
+
+
+def translate_group(group: Mapping[str, Any], role: SlurmRole, notes: Notes) -> dict[str, Any]:
+    """Return the group's keys in the order in which a reader wants them."""
+    name = str(group["InstanceGroupName"])
+    told: dict[str, Any] = {"role": role.value}
+    if "InstanceType" in group:
+        told["type"] = _type(str(group["InstanceType"]), name, notes)
+    if "InstanceRequirements" in group:
+        told["types"] = [_type(t, name, notes) for t in group["InstanceRequirements"].get("InstanceTypes", [])]
+    if "InstanceCount" in group:
+        told["count"] = group["InstanceCount"]
+    partitions = group.get("SlurmConfig", {}).get("PartitionNames", [])
+    if partitions:
+        told["partition"] = partitions[0]
+        for more in partitions[1:]:
+            notes.left_out(f"partition {more} of {name}: HyperPod takes one for each group")
+    elif role is SlurmRole.COMPUTE:
+        told["partition"] = name
+        notes.chosen(f"{name} gets a Slurm partition of its own name: the request has none")
+    told |= {key: group[member] for member, key in _PLAIN.items() if member in group}
+    told |= _rest(group, name, notes)
+    return told
+
+
+def _rest(group: Mapping[str, Any], name: str, notes: Notes) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    if "Spot" in group.get("CapacityRequirements", {}):
+        told["spot"] = True
+    if "NetworkInterface" in group:
+        told["network_interface"] = group["NetworkInterface"].get("InterfaceType")
+    if "OnStartDeepHealthChecks" in group:
+        told["deep_health_checks"] = _health_checks(group["OnStartDeepHealthChecks"], name, notes)
+    if "OverrideVpcConfig" in group:
+        told["subnets"] = group["OverrideVpcConfig"].get("Subnets", [])
+        told["security_groups"] = group["OverrideVpcConfig"].get("SecurityGroupIds", [])
+    if "ScheduledUpdateConfig" in group:
+        update = group["ScheduledUpdateConfig"]
+        told["schedule"] = {"cron": update.get("ScheduleExpression", ""), **rolling(update)}
+    if "AutoPatchConfig" in group:
+        told["auto_patch"] = auto_patch(group["AutoPatchConfig"], name, notes)
+    for member, reason in _NOT_CARRIED.items():
+        if member in group:
+            notes.left_out(f"{member} of {name}: {reason}")
+    return {key: value for key, value in told.items() if value not in (None, [], {})}
+
+
+def _type(name: str, group: str, notes: Notes) -> str:
+    prefixed = f"ml.{name}"
+    if name not in instances() and prefixed in instances():
+        notes.mended(f"the instance type of {group}, {name}, is {prefixed} in SageMaker")
+        return prefixed
+    return name
+
+
+def _health_checks(checks: list[str], name: str, notes: Notes) -> list[str]:
+    api_only = DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION.value
+    if api_only in checks:
+        instead = "use `aws sagemaker start-cluster-health-check`"
+        notes.left_out(f"{api_only} of {name}: CloudFormation cannot set it; {instead}")
+    return [check for check in checks if check != api_only]

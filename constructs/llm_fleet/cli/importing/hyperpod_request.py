@@ -1,0 +1,352 @@
+"""A request of HyperPod's CreateCluster, as a fleet file."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from llm_fleet.catalog.network import region_of_az_id, regions
+from llm_fleet.cli.importing.hyperpod_group import (
+    group_volumes,
+    infer_roles,
+    lifecycle,
+    storage,
+    translate_group,
+    unmounted,
+)
+from llm_fleet.cli.importing.notes import Notes
+from llm_fleet.config.check_names import fleet_name_of
+from llm_fleet.config.located import locate
+from llm_fleet.config.read import read_text
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError, Problem
+
+_GROUPS = "InstanceGroups"
+_GROUP = "instancegroupname"
+_TEMPLATE = re.compile(r"^(AWSTemplateFormatVersion|Resources)[ \t]*:", re.M)
+_PROVISIONING = {"controller_group", "worker_groups", "login_group", "workload_manager"}
+"""Keys of the file that the lifecycle scripts of AWS's samples read on each node."""
+
+
+def read_request(path: Path) -> dict[str, Any]:
+    """Return the request in the file at `path`, always as the whole one.
+
+    Raises `FleetError` (LF101 to LF103, LF150, LF151) when there is none.
+    """
+    subject = str(path)
+    text = read_text(path, noun="request")
+    if _TEMPLATE.search(text):
+        raise _of_another_kind(*_CLOUDFORMATION, subject)
+    document = _parse(text, subject)
+    if isinstance(document, list):
+        return {_GROUPS: cast(list[Any], document)}
+    if not isinstance(document, dict):
+        raise _shape_error("a request is a JSON object, or a list of instance groups", subject)
+    request = cast(dict[str, Any], document)
+    if "AWSTemplateFormatVersion" in request or "Resources" in request:
+        raise _of_another_kind(*_CLOUDFORMATION, subject)
+    if request.keys() & _PROVISIONING:
+        raise _of_another_kind(*_PARAMETERS, subject)
+    is_group = any(key.casefold().replace("_", "").replace("-", "") == _GROUP for key in request)
+    return {_GROUPS: [request]} if is_group else request
+
+
+_CLOUDFORMATION = (
+    "this is a CloudFormation template, not a request",
+    "give the properties of its AWS::SageMaker::Cluster as JSON, with values in place of references",
+)
+_PARAMETERS = (
+    "this is provisioning_parameters.json, which tells lifecycle scripts about groups and has no instance types",
+    "give the request that you pass to `aws sagemaker create-cluster`; the fleet's scripts need no such file",
+)
+
+
+def _parse(text: str, subject: str) -> Any:
+    try:
+        found = json.loads(text, object_pairs_hook=_each_key_once)
+        json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except json.JSONDecodeError as error:
+        lines = text.splitlines()
+        problem = Problem(
+            code=Code.REQUEST_NOT_JSON,
+            message=f"this is no JSON: {error.msg.lower()}, in line {error.lineno}, column {error.colno}",
+            remedy="give the JSON that you pass to `aws sagemaker create-cluster --cli-input-json`",
+            value=lines[error.lineno - 1] if error.lineno <= len(lines) and lines[error.lineno - 1] else None,
+        )
+        raise FleetError([locate(problem, error.lineno, error.colno)], subject=subject) from None
+    except UnicodeEncodeError:  # `\ud800`: JSON can say half a character, which nothing else can.
+        raise _shape_error("the request holds half a character", subject) from None
+    except ValueError:  # Python turns no text of more than 4300 digits into a number.
+        raise _shape_error("the request holds a number longer than any of a request", subject) from None
+    except _KeyTwice as twice:
+        raise _shape_error(f"the key {twice.key!r} stands twice in one object", subject) from None
+    except RecursionError:
+        raise _shape_error("the request is nested deeper than any request is", subject) from None
+
+
+class _KeyTwice(Exception):
+    """A JSON object has one key twice, of which most readers would drop one in silence."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _KeyTwice(key)
+        found[key] = value
+    return found
+
+
+def _shape_error(message: str, subject: str) -> FleetError:
+    remedy = "give the JSON that you pass to `aws sagemaker create-cluster`, or its InstanceGroups"
+    return _of_another_kind(message, remedy, subject)
+
+
+def _of_another_kind(message: str, remedy: str, subject: str) -> FleetError:
+    return FleetError([Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy)], subject=subject)
+
+
+_ARN_REGION = re.compile(r"arn:[a-z-]+:(?:sagemaker|secretsmanager|kms):([a-z0-9-]+):")
+_DNS_REGION = re.compile(r"\.fsx\.([a-z0-9-]+)\.amazonaws")
+_ENVIRONMENT = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+def tell_region(
+    request: Mapping[str, Any], asked: str | None, zones: Sequence[str], notes: Notes, problems: list[Problem]
+) -> str:
+    """Return the region: as asked, else of the AZs, else as ARNs in the request tell it, else of the environment."""
+    if asked is not None:
+        return asked
+    found = [(region_of_az_id(zones[0]), "the AZ's")] if zones else []
+    found += [(region, "that of an ARN or a host name in the request") for region in _regions_in(request)]
+    found += [(os.environ.get(name), f"that of {name}") for name in _ENVIRONMENT]
+    for region, source in found:
+        if region is not None and region in regions():
+            notes.chosen(f"the region {region} is {source}: a request does not name its region")
+            return region
+    problems.append(
+        Problem(
+            code=Code.REQUEST_REGION,
+            message="a request does not name its region, and nothing in it tells it",
+            remedy="add `--region` and the region of the cluster, e.g. `--region us-west-2`",
+            allowed=", ".join(regions()),
+        )
+    )
+    return ""
+
+
+def tell_network(
+    request: Mapping[str, Any], zones: Sequence[str], vpc: str | None, notes: Notes, problems: list[Problem]
+) -> str | dict[str, Any]:
+    """Return the network: the request's own as one that exists, else one to be made in `zones`, else none."""
+    config = request.get("VpcConfig")
+    if config is not None:
+        return _existing(config, zones, vpc, notes, problems)
+    if zones:
+        notes.chosen(f"a VPC is made, with a compute subnet in {', '.join(zones)}: the request has no VpcConfig")
+        return {"az": zones[0]} if len(zones) == 1 else {"azs": list(zones)}
+    notes.chosen("no network, since the request has no VpcConfig; `--az ID` has a VPC made, which a file system needs")
+    return "none"
+
+
+def _existing(
+    config: Mapping[str, Any], zones: Sequence[str], vpc: str | None, notes: Notes, problems: list[Problem]
+) -> dict[str, Any]:
+    subnets, groups = config.get("Subnets", []), config.get("SecurityGroupIds", [])
+    if vpc is None or len(zones) != len(subnets):
+        problems.append(_ask(subnets))
+        return {}
+    for more in groups[1:]:
+        notes.left_out(f"security group {more}: a network has one; give it to the groups that need it")
+    told: dict[str, Any] = {"id": vpc, "subnets": dict(zip(zones, subnets, strict=True))}
+    notes.chosen(f"VpcConfig is taken as it is, under network.vpc, in {vpc}")
+    return {"vpc": told | ({"security_group": groups[0]} if groups else {})}
+
+
+def _ask(subnets: Sequence[str]) -> Problem:
+    return Problem(
+        code=Code.REQUEST_SHAPE,
+        message="a fleet file names the VPC and the AZ of each subnet, which VpcConfig does not tell",
+        remedy=f"add `--vpc` with the VPC's id, and an `--az` with the AZ id of each of {', '.join(subnets)} in turn; "
+        f"`aws ec2 describe-subnets --subnet-ids {' '.join(subnets)} "
+        "--query 'Subnets[].[SubnetId,VpcId,AvailabilityZoneId]'` tells them",
+        path=("VpcConfig",),
+        value=list(subnets),
+    )
+
+
+def _regions_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _ARN_REGION.findall(value)
+        yield from _DNS_REGION.findall(value)
+    elif isinstance(value, Mapping):
+        for member in value.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from _regions_in(member)
+    elif isinstance(value, list):
+        for member in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from _regions_in(member)
+
+
+_NOT_CARRIED = {
+    "RestrictedInstanceGroups": "restricted groups are for Nova models on EKS",
+    "RestrictedInstanceGroupsConfig": "restricted groups are for Nova models on EKS",
+    "TieredStorageConfig": "tiered storage is for EKS",
+    "AutoScaling": "Karpenter is for EKS",
+    "ClusterRole": "it is for autoscaling on EKS",
+}
+_SHORT = 30
+"""Characters of a file's name that a cluster is called after: with accounting, ParallelCluster takes few more."""
+_ACCOUNT = re.compile(r"arn:[a-z-]+:iam::(\d{12}):role/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the user says beside the request."""
+
+    stem: str
+    """Name of the request's file, without its ending: where it is short, it names a cluster without a name."""
+    name: str | None = None
+    """Of the cluster."""
+    region: str | None = None
+    zones: Sequence[str] = ()
+    vpc: str | None = None
+
+    def cluster_name(self, written: str, notes: Notes) -> str:
+        """Return how the cluster is called; `written` is its name in the request, empty where it has none there."""
+        if self.name is not None:
+            if written not in ("", self.name):
+                notes.mended(f"ClusterName {written} is {self.name}, as asked")
+            return self.name
+        if written:
+            return written
+        after_file = fleet_name_of(self.stem)
+        if after_file and len(self.stem) <= _SHORT:
+            notes.chosen(f"the cluster is called {after_file}, after the file; --name gives it another name")
+            return after_file
+        notes.chosen("the cluster is called cluster: the file's name is no short name; --name gives it another")
+        return "cluster"
+
+
+@dataclass(slots=True)
+class Translation:
+    """The fleet file's values, or why there are none."""
+
+    fleet: dict[str, Any] = field(default_factory=dict[str, Any])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+
+def translate(request: Mapping[str, Any], asked: Asked, notes: Notes) -> Translation:
+    """Return the fleet file's values for a request that is in the API's form."""
+    result = Translation()
+    groups = _groups(request, result.problems)
+    if "Eks" in request.get("Orchestrator", {}):
+        result.problems.append(_eks(request["Orchestrator"]["Eks"]))
+    if result.problems:
+        return result
+    cluster_name = asked.cluster_name(str(request.get("ClusterName", "")), notes)
+    region = tell_region(request, asked.region, asked.zones, notes, result.problems)
+    network = tell_network(request, asked.zones, asked.vpc, notes, result.problems)
+    roles = infer_roles(groups, notes, result.problems)
+    if result.problems:
+        return result
+    shared = storage(groups, notes)
+    cluster, by_group = _cluster(request, groups, notes)
+    account = _account(groups)
+    cluster["groups"] = {
+        str(group["InstanceGroupName"]): {
+            **translate_group(group, roles[str(group["InstanceGroupName"])], notes),
+            **by_group.get(str(group["InstanceGroupName"]), {}),
+            **group_volumes(group, account, region, notes),
+            **unmounted(group, shared),
+        }
+        for group in groups
+    }
+    result.fleet = {
+        "fleet": fleet_name_of(cluster_name) or "fleet",
+        "region": region,
+        "network": network,
+        **({"storage": shared} if shared else {}),
+        "clusters": {cluster_name: cluster},
+    }
+    return result
+
+
+def _groups(request: Mapping[str, Any], problems: list[Problem]) -> list[Mapping[str, Any]]:
+    groups: list[Mapping[str, Any]] = request.get("InstanceGroups", [])
+    if not groups:
+        problems.append(_no_groups("there are no InstanceGroups in the request", ("InstanceGroups",)))
+    names: list[str] = []
+    for index, group in enumerate(groups):
+        name = group.get("InstanceGroupName")
+        if name is None:
+            problems.append(_no_groups("this group has no InstanceGroupName", ("InstanceGroups", index)))
+        elif name in names:
+            problems.append(_no_groups(f"two groups are called {name}", ("InstanceGroups", index)))
+        else:
+            names.append(str(name))
+    return groups
+
+
+def _no_groups(message: str, path: tuple[str | int, ...]) -> Problem:
+    remedy = "give each instance group of the request an InstanceGroupName of its own"
+    return Problem(code=Code.REQUEST_SHAPE, message=message, remedy=remedy, path=path)
+
+
+def _cluster(
+    request: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], notes: Notes
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the keys of the cluster, and those of each group that come from a setting of the whole cluster."""
+    told: dict[str, Any] = {"kind": "hyperpod"}
+    slurm = request.get("Orchestrator", {}).get("Slurm", {})
+    if "NodeProvisioningMode" not in request:
+        if "SlurmConfigStrategy" in slurm:
+            told |= {"provisioning": "none", "slurm_config": slurm["SlurmConfigStrategy"]}
+        else:
+            notes.chosen("Continuous provisioning, the fleet's default: the request has no NodeProvisioningMode")
+    elif "SlurmConfigStrategy" in slurm:
+        told["slurm_config"] = slurm["SlurmConfigStrategy"]
+    if request.get("NodeRecovery", "Automatic") != "Automatic":
+        told["node_recovery"] = request["NodeRecovery"]
+    if "AccountingDatabase" in slurm:
+        told["accounting"] = _accounting(slurm["AccountingDatabase"])
+    if "Tags" in request:
+        told["tags"] = {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in request["Tags"]}
+    scripts = lifecycle(groups, notes)
+    for role in dict.fromkeys(str(group["ExecutionRole"]) for group in groups if "ExecutionRole" in group):
+        notes.left_out(
+            f"ExecutionRole {role}: the fleet builds a role with what its features need and nothing else; "
+            "to keep yours, write it as `execution_role` of the cluster or of a group"
+        )
+    for member, reason in _NOT_CARRIED.items():
+        if member in request:
+            notes.left_out(f"{member}: {reason}")
+    return told | scripts.cluster, scripts.groups
+
+
+def _accounting(database: Mapping[str, Any]) -> dict[str, Any]:
+    keys = {"Endpoint": "endpoint", "SecretArn": "secret", "Port": "port", "Name": "database"}
+    return {key: database[member] for member, key in keys.items() if member in database}
+
+
+def _account(groups: Sequence[Mapping[str, Any]]) -> str | None:
+    roles = " ".join(str(group.get("ExecutionRole", "")) for group in groups)
+    match = _ACCOUNT.search(roles)
+    return match[1] if match else None
+
+
+def _eks(config: Any) -> Problem:
+    return Problem(
+        code=Code.REQUEST_NOT_SLURM,
+        message="this cluster is orchestrated by EKS; llm-fleet makes HyperPod clusters with Slurm",
+        remedy="import the request of a Slurm cluster, or remove `Orchestrator.Eks` to have Slurm in its place",
+        path=("Orchestrator", "Eks"),
+        value=config,
+    )

@@ -1,1 +1,0 @@
-"""Turns a configuration of ParallelCluster into a fleet file."""

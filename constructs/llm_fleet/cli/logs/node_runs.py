@@ -1,0 +1,345 @@
+"""Runs of the node scripts, as their logs show them, and how a line of these is shown."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, NoReturn
+
+from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.logs.log_streams import LogLine
+from llm_fleet.cli.terminal.screen import plain_line
+from llm_fleet.rules.day_two.command_codes import CommandCode
+
+
+class Source(StrEnum):
+    """Where that was read."""
+
+    LOG = "log"
+    """The platform's log in CloudWatch."""
+    REPORT = "report"
+    """The report that the node itself left in S3."""
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRun:
+    """One step's part in a run."""
+
+    name: str
+    state: str
+    """`done`, `failed`, `not reached`, `running`."""
+    seconds: float | None = None
+    code: str | None = None
+    cause: str | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRun:
+    """A node's last run."""
+
+    node: str
+    """Instance id, or the host's name where the platform gives none."""
+    group: str
+    source: Source
+    lives: bool = True
+    """Whether the cluster has the node now; one that failed is soon replaced."""
+    hook: str | None = None
+    started: datetime | None = None
+    seconds: float | None = None
+    code: str | None = None
+    """`OK`, `LFN…`; `None` where it has not ended, or nobody knows."""
+    cause: str | None = None
+    remedy: str | None = None
+    steps: tuple[StepRun, ...] = ()
+    failed_before: int = 0
+    """Runs in the log before this one that failed: a platform tries again without a word."""
+    place: str | None = None
+    """Stream or URI."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with a failure."""
+        return self.code is not None and self.code != "OK"
+
+    @property
+    def step(self) -> str | None:
+        """The step that failed first, or the one that runs."""
+        told = [step for step in self.steps if step.code or step.state == "failed"]
+        running = [step for step in self.steps if step.state == "running"]
+        if told:
+            return told[0].name
+        return running[-1].name if running and self.code is None else None
+
+    @property
+    def words(self) -> str:
+        """How it ended, in a word or two."""
+        if self.code == "OK":
+            return "ok"
+        if self.code:
+            return "FAILED"
+        return "no log" if self.source is Source.NOTHING else "not ended"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "node": self.node,
+            "group": self.group,
+            "lives": self.lives,
+            "outcome": self.words,
+            "hook": self.hook,
+            "started": self.started,
+            "seconds": self.seconds,
+            "step": self.step,
+            "code": self.code,
+            "cause": self.cause,
+            "remedy": self.remedy,
+            "failed_before": self.failed_before,
+            "source": self.source.value,
+            "place": self.place,
+            "steps": [{name: getattr(step, name) for name in StepRun.__slots__} for step in self.steps],
+        }
+
+
+HOOKS = ("OnCreate", "OnInitComplete", "OnNodeConfigured")
+_HOOK = "|".join(HOOKS)
+# A line begins with the seconds since the start; a platform may write its own words before them.
+_SECONDS = re.compile(r"(?:^|\s)\d+\.\d\d  (?=\S| {2,})")
+_BEGINS = re.compile(rf"({_HOOK}): fleet ")
+_ENDS = re.compile(rf"({_HOOK}): (OK|LFN\d+) after (\d+\.\d+) s$")
+_STEP = re.compile(r"\[([a-z0-9_-]+)\] (.*)")
+_STEP_FAILED = re.compile(r"(LFN\d+)  ([a-z0-9_-]+): (.*)")
+_REFUSED = re.compile(r"(LFN\d+)  (.*)")
+_REMEDY = re.compile(r"\s*remedy: (.*)")
+_SUMMARY = re.compile(r" *(ok|FAILED|-)  ([a-z0-9_-]+) {2,}(\d+\.\d\d)?")
+_EXIT = re.compile(r"Failed to execute \w+ script.*return code: (\d+)")
+"""What ParallelCluster makes of a script that failed; the code's number is the exit code."""
+_SHIPPED_LATE = 0.2
+"""Seconds between what is said of a failure and the line that ends the run."""
+_STATES = {"ok": "done", "FAILED": "failed", "-": "not reached"}
+
+
+@dataclass(slots=True)
+class ParsedRun:
+    """One run of a hook, from its first line to its last."""
+
+    lines: list[LogLine] = field(default_factory=list[LogLine])
+    hook: str | None = None
+    code: str | None = None
+    cause: str | None = None
+    remedy: str | None = None
+    seconds: float | None = None
+    ended: bool = False
+    steps: dict[str, StepRun] = field(default_factory=dict[str, StepRun])
+
+
+def own_text(text: str) -> str | None:
+    """Return what our runner said in a line, without its clock; `None` for a line of another program."""
+    found = _SECONDS.search(text, 0, 120)
+    if found:
+        return text[found.end() :].rstrip()
+    stripped = text.strip()
+    return stripped if _REFUSED.match(stripped) or _REMEDY.match(stripped) else None
+
+
+def step_of(text: str) -> str | None:
+    """Return the step that a line is about."""
+    said = own_text(text) or ""
+    found = _STEP.match(said) or _STEP_FAILED.match(said) or _SUMMARY.match(said)
+    if not found:
+        return None
+    return found[1] if found.re is _STEP else found[2]
+
+
+def parse_runs(lines: Iterable[LogLine]) -> list[ParsedRun]:
+    """Return the runs in the lines of one stream, in their order."""
+    runs: list[ParsedRun] = []
+    for run in _cut(lines):
+        for line in run.lines:
+            _read(run, line.text)
+        if run.hook or run.code:
+            runs.append(run)
+    return runs
+
+
+def _cut(lines: Iterable[LogLine]) -> Iterator[ParsedRun]:
+    """Yield runs, each with its lines: one begins with its first line, or with what follows the end of another."""
+    run = ParsedRun()
+    for line in lines:
+        said = own_text(line.text) or ""
+        if run.lines and (_BEGINS.match(said) or _is_of_another(run, line.text)):
+            yield run
+            run = ParsedRun()
+        run.lines.append(line)
+        run.ended = run.ended or bool(_ENDS.match(said))
+    if run.lines:
+        yield run
+
+
+def _is_of_another(run: ParsedRun, text: str) -> bool:
+    """Whether a refusal after a run's end is another run's.
+
+    Standard error may be shipped after standard output; then it is as old as the end by the runner's own clock.
+    """
+    if not run.ended or not _REFUSED.match(own_text(text) or ""):
+        return False
+    clock, last = _clock(text), max((_clock(line.text) or 0.0 for line in run.lines), default=0.0)
+    return clock is None or last - clock > _SHIPPED_LATE
+
+
+def _clock(text: str) -> float | None:
+    found = _SECONDS.search(text, 0, 120)
+    return float(found[0]) if found else None
+
+
+def _read(run: ParsedRun, text: str) -> None:
+    """Take what one line tells."""
+    exit_code = _EXIT.search(text)
+    if exit_code and run.code is None:
+        run.code = f"LFN{int(exit_code[1]):02}"
+        return
+    said = own_text(text)
+    if said is None:
+        return
+    for pattern, take in _READERS:
+        found = pattern.match(said)
+        if found:
+            take(run, found)
+            return
+
+
+def _begins(run: ParsedRun, found: re.Match[str]) -> None:
+    run.hook = found[1]
+
+
+def _ends(run: ParsedRun, found: re.Match[str]) -> None:
+    run.hook, run.code, run.seconds = found[1], found[2], float(found[3])
+
+
+def _step(run: ParsedRun, found: re.Match[str]) -> None:
+    name, said = found[1], found[2]
+    if said.startswith("begins: "):
+        run.steps[name] = StepRun(name=name, state="running")
+    elif said.partition(":")[0] in ("done", "failed", "not reached") and name in run.steps:
+        run.steps[name] = StepRun(name=name, state=said.partition(":")[0])
+
+
+def _summary(run: ParsedRun, found: re.Match[str]) -> None:
+    seconds = float(found[3]) if found[3] else None
+    run.steps[found[2]] = StepRun(name=found[2], state=_STATES[found[1]], seconds=seconds)
+
+
+def _step_failed(run: ParsedRun, found: re.Match[str]) -> None:
+    code, name, cause = found[1], found[2], found[3]
+    before = run.steps.get(name)
+    seconds = before.seconds if before else None
+    run.steps[name] = StepRun(name=name, state="failed", seconds=seconds, code=code, cause=cause)
+    if run.cause is None:
+        run.code, run.cause = code, cause
+
+
+def _refused(run: ParsedRun, found: re.Match[str]) -> None:
+    if run.cause is None:
+        run.code, run.cause = found[1], found[2]
+
+
+def _remedy(run: ParsedRun, found: re.Match[str]) -> None:
+    last = next((step for step in reversed(list(run.steps.values())) if step.code), None)
+    if last is not None and last.remedy is None:
+        run.steps[last.name] = StepRun(
+            name=last.name,
+            state=last.state,
+            seconds=last.seconds,
+            code=last.code,
+            cause=last.cause,
+            remedy=found[1],
+        )
+    run.remedy = run.remedy or found[1]
+
+
+_READERS = (
+    (_BEGINS, _begins),
+    (_ENDS, _ends),
+    (_STEP, _step),
+    (_STEP_FAILED, _step_failed),
+    (_REFUSED, _refused),
+    (_REMEDY, _remedy),
+    (_SUMMARY, _summary),
+)
+
+
+def lines_of(runs: Sequence[ParsedRun]) -> list[LogLine]:
+    """Return the lines of the last run, which is the one that counts."""
+    return runs[-1].lines if runs else []
+
+
+PAUSE = 3.0
+"""Seconds between two looks: FilterLogEvents allows few calls a second in an account, and others look, too."""
+_OVERLAP = timedelta(seconds=60)
+"""Lines come late: each look begins so long before the newest line."""
+
+
+def print_line(line: LogLine, *, node: str, as_json: bool) -> None:
+    """Print one line; with `as_json` as one JSON document a line."""
+    if as_json:
+        told = {"time": line.time.isoformat(), "node": node, "stream": line.stream, "text": line.text}
+        print(json.dumps(told), flush=True)
+    else:
+        print(f"{line.time.astimezone(UTC):%H:%M:%S}  {plain_line(node)}  {plain_line(line.text)}", flush=True)
+
+
+def has_step(line: LogLine, step: str) -> bool:
+    """Return whether a line is about `step`."""
+    return step_of(line.text) == step
+
+
+def has_code(line: LogLine, code: str) -> bool:
+    """Return whether a line tells of `code`."""
+    return code in (own_text(line.text) or line.text).split()
+
+
+def follow(
+    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None],
+    show: Callable[[LogLine], None],
+    *,
+    since: datetime | None,
+    pause: float = PAUSE,
+) -> NoReturn:
+    """Show what `look` finds, each line once, and what comes after it; ends by Ctrl-C only.
+
+    Where there is nothing to look into yet (`None`, or no such log group), it says so once and waits.
+    """
+    shown: set[str] = set()
+    newest, waits = since, False
+    while True:
+        found = _found(look, newest - _OVERLAP if newest and newest != since else newest)
+        if found is None and not waits:
+            print("there is no such log yet: waiting for the first node to write it; Ctrl-C ends this", file=sys.stderr)
+        waits = found is None
+        for key, line in found or ():
+            if key not in shown:
+                shown.add(key)
+                show(line)
+                newest = line.time if newest is None else max(newest, line.time)
+        time.sleep(pause)
+
+
+def _found(
+    look: Callable[[datetime | None], Iterable[tuple[str, LogLine]] | None], since: datetime | None
+) -> list[tuple[str, LogLine]] | None:
+    try:
+        lines = look(since)
+        return None if lines is None else sorted(lines, key=_when)
+    except AwsRefusal as refused:
+        if refused.code is not CommandCode.GONE:
+            raise
+        return None
+
+
+def _when(found: tuple[str, LogLine]) -> datetime:
+    return found[1].time

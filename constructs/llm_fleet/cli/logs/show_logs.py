@@ -1,0 +1,348 @@
+"""Shows logs of nodes and services: runs of the node scripts, lines, and what there is."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from llm_fleet.cli.aws.clients import AwsClients
+from llm_fleet.cli.failures import ExitCode, refuse
+from llm_fleet.cli.logs.gather import Asked, Gathered, follow_lines, gather
+from llm_fleet.cli.logs.log_place import HOSTS, LogPlace, StoppedTask, service_log_group_of, stopped_tasks
+from llm_fleet.cli.logs.log_streams import LogLine, filtered_lines, stream_lines, stream_names
+from llm_fleet.cli.logs.node_runs import NodeRun, Source, follow, has_code, has_step, parse_runs, print_line
+from llm_fleet.cli.place import Kind, Place
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, print_json, told_problem
+from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+
+_SHOW_RUN_COLUMNS = (
+    Column(key="node", title="NODE"),
+    Column(key="group", title="GROUP"),
+    Column(key="outcome", title="START"),
+    Column(key="step", title="STEP"),
+    Column(key="code", title="CODE"),
+    Column(key="seconds", title="SECONDS", right=True),
+    Column(key="started", title="AT (UTC)"),
+    Column(key="cause", title="CAUSE", wraps=True),
+)
+_STEP_COLUMNS = (
+    Column(key="step", title="STEP"),
+    Column(key="state", title="STATE"),
+    Column(key="seconds", title="SECONDS", right=True),
+    Column(key="code", title="CODE"),
+    Column(key="cause", title="CAUSE", wraps=True),
+)
+_TONES = {"ok": Tone.GOOD, "FAILED": Tone.BAD, "done": Tone.GOOD, "failed": Tone.BAD}
+
+
+def runs_table(runs: Sequence[NodeRun]) -> Table:
+    """Return a row a node."""
+    return Table(columns=_SHOW_RUN_COLUMNS, rows=[_show_run_row(run) for run in runs])
+
+
+def steps_table(run: NodeRun) -> Table:
+    """Return a row a step of one run."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "step": step.name,
+            "state": Toned(step.state, _TONES.get(step.state, Tone.PLAIN)),
+            "seconds": _seconds(step.seconds),
+            "code": step.code,
+            "cause": step.cause,
+        }
+        for step in run.steps
+    ]
+    return Table(columns=_STEP_COLUMNS, rows=rows)
+
+
+def remedies(runs: Sequence[NodeRun], screen: Screen) -> str:
+    """Return each code that occurs once, with how many nodes have it, its remedy and where to read on."""
+    told: list[str] = []
+    for code in dict.fromkeys(run.code for run in runs if run.failed):
+        having = [run for run in runs if run.code == code]
+        remedy = next((run.remedy for run in having if run.remedy), None)
+        count = counted(len(having), "node")
+        told.append(f"{painted(str(code), Tone.BAD, colour=screen.colour)} on {count}")
+        told += [f"  remedy: {remedy}"] if remedy else []
+        told.append(f"  more: docs/node-failures/{code}.md")
+    return "".join(f"{line}\n" for line in told)
+
+
+def summary(runs: Sequence[NodeRun]) -> str:
+    """Return one line that counts."""
+    counts: dict[str, int] = {}
+    for run in runs:
+        counts[run.words] = counts.get(run.words, 0) + 1
+    return f"{counted(len(runs), 'node')}: " + ", ".join(f"{number} {words}" for words, number in counts.items())
+
+
+def _show_run_row(run: NodeRun) -> dict[str, Cell]:
+    outcome = run.words + ("" if run.lives else ", gone")
+    if run.failed_before:
+        outcome += f", try {run.failed_before + 1}"
+    return {
+        "node": run.node,
+        "group": run.group,
+        "outcome": Toned(outcome, _TONES.get(run.words, Tone.WARNING)),
+        "step": run.step,
+        "code": None if run.code == "OK" else run.code,
+        "seconds": _seconds(run.seconds),
+        "started": _time(run.started),
+        "cause": run.cause,
+    }
+
+
+def _seconds(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds:.1f}"
+
+
+def _time(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).strftime("%m-%d %H:%M")
+
+
+def show_overview(place: Place, asked: Asked) -> int:
+    """Print the rows; return 1 where one of them failed. Raises `FleetError`."""
+    clients = AwsClients(region=place.region)
+    gathered = gather(
+        clients, log_place(clients, place), since=asked.since, wanted=asked.wants, whole=asked.node is not None
+    )
+    check_node(gathered, asked, place)
+    unknown = sum(run.code is None for run in gathered.runs)
+    gathered.runs = [run for run in gathered.runs if asked.wants_run(run)]
+    if asked.as_json:
+        told = {"cluster": place.name, "runs": [run.as_json() for run in gathered.runs], "remarks": gathered.remarks}
+        print_json(told | {"problems": [told_problem(problem) for problem in gathered.problems]})
+    else:
+        _print(gathered, asked, unknown)
+    return gathered.exit_code(gathered.runs)
+
+
+def log_place(clients: AwsClients, place: Place) -> LogPlace:
+    """Return what there is to read of a cluster."""
+    if place.kind is Kind.PARALLELCLUSTER:
+        from llm_fleet.cli.logs.log_place import parallelcluster_place
+
+        return parallelcluster_place(clients, place.name)
+    from llm_fleet.cli.logs.log_place import hyperpod_place
+
+    return hyperpod_place(clients, place.name)
+
+
+def check_node(gathered: Gathered, asked: Asked, place: Place) -> None:
+    """Refuse a node of which nothing is known (LF1122)."""
+    if gathered.runs or (asked.node is None and asked.group is None) or asked.since or gathered.problems:
+        return
+    refuse(
+        LogsCode.NODE_UNKNOWN,
+        "there is neither a log nor a report of it",
+        "`llm-fleet logs` without --node and --group lists the nodes that there are and were",
+        subject=str(place),
+        value=asked.node or asked.group,
+    )
+
+
+def nothing_shown(gathered: Gathered, asked: Asked, unknown: int) -> str:
+    """Return what no row means: none failed only where something is known of every node. `unknown` counts the rest."""
+    if not (asked.failed or asked.code):
+        return "nothing is known of any node's start" if gathered.problems else "no node has started yet"
+    what = f"ended with {asked.code}" if asked.code else "failed"
+    if gathered.problems:
+        return f"no start is known to have {what}, and not all could be asked"
+    if unknown:
+        return f"no start is known to have {what}; of {unknown} {'node' if unknown == 1 else 'nodes'} nothing is known"
+    return f"no node's start {what}"
+
+
+def _print(gathered: Gathered, asked: Asked, unknown: int) -> None:
+    screen = Screen.of_output()
+    if gathered.runs:
+        print(runs_table(gathered.runs).text(screen), end="")
+        print(f"\n{summary(gathered.runs)}")
+        told = remedies(gathered.runs, screen)
+        print(f"\n{told}" if told else "", end="")
+    else:
+        print(nothing_shown(gathered, asked, unknown))
+    gathered.tell()
+
+
+def show_lines(place: Place, asked: Asked) -> int:
+    """Print the lines; return 1 where a start that is told of failed. Raises `FleetError`."""
+    clients = AwsClients(region=place.region)
+    if asked.follow:
+        follow_lines(clients, place, asked, lambda line: asked.log is not None or _fits(line, asked))
+    if asked.log is not None:
+        return _other_log(clients, place, asked)
+    found = log_place(clients, place)
+    gathered = gather(clients, found, since=asked.since, wanted=asked.wants, whole=True)
+    check_node(gathered, asked, place)
+    gathered.tell()
+    runs = [run for run in gathered.runs if asked.wants_run(run)]
+    for run in runs:
+        if run.source is Source.LOG and found.group and run.place:
+            lines = list(stream_lines(clients.logs, found.group, run.place, since=asked.since))
+            _print_lines(_last_run(lines, asked), run.node, asked)
+        elif run.source is Source.REPORT and not asked.as_json:
+            print(f"{run.node}  {run.group}  {run.code}  (report {run.place})")
+            print(steps_table(run).text(Screen.of_output()), end="")
+    return gathered.exit_code(runs)
+
+
+def _last_run(lines: list[LogLine], asked: Asked) -> list[LogLine]:
+    """Return the lines of the last run, unless all are wanted."""
+    runs = [] if asked.raw else parse_runs(lines)
+    return runs[-1].lines if runs else lines
+
+
+def _print_lines(lines: Iterable[LogLine], node: str, asked: Asked) -> None:
+    for line in lines:
+        if _fits(line, asked):
+            print_line(line, node=node, as_json=asked.as_json)
+
+
+def _fits(line: LogLine, asked: Asked) -> bool:
+    return (asked.step is None or has_step(line, asked.step)) and (asked.code is None or has_code(line, asked.code))
+
+
+def _other_log(clients: AwsClients, place: Place, asked: Asked) -> int:
+    """Show the lines of a log that is not of starts."""
+    group, names, whose = _tell_line_streams(clients, place, asked)
+    for name in names:
+        for line in stream_lines(clients.logs, group, name, since=asked.since):
+            print_line(line, node=whose(line.stream), as_json=asked.as_json)
+    return ExitCode.FINE
+
+
+def _tell_line_streams(clients: AwsClients, place: Place, asked: Asked) -> tuple[str, list[str], Callable[[str], str]]:
+    """Return the log group, the streams that are asked for, and how to tell whose one is."""
+    assert asked.log is not None
+    if place.kind is Kind.PARALLELCLUSTER:
+        from llm_fleet.cli.logs.log_place import node_of, parallelcluster_place, streams_of
+
+        group = parallelcluster_place(clients, place.name).group or ""
+        names = streams_of(asked.log, stream_names(clients.logs, group) or [])
+        return group, [name for name in names if asked.node in (None, node_of(name))], lambda one: node_of(one) or one
+    from llm_fleet.cli.logs.log_place import described, log_group_of, prefix_of
+
+    prefix = prefix_of(asked.log)
+    cluster = described(clients, place.name)
+    group = log_group_of(clients, place.name, cluster["ClusterArn"] if cluster else None)
+    names = [
+        name
+        for name in (stream_names(clients.logs, group, prefix) if group else None) or []
+        if _is_tell_line(name, asked)
+    ]
+    if group is None or not names:
+        refuse(
+            LogsCode.NO_LOG,
+            f"nothing has been written to {group or 'its log group'}, streams {prefix}…",
+            "see with `llm-fleet nodes` whether nodes run; those without an accelerator have no health agent, "
+            "and deep checks run only where the group has `deep_health_checks`",
+            subject=str(place),
+        )
+    return group, names, lambda one: one.rpartition("/")[2]
+
+
+def _is_tell_line(name: str, asked: Asked) -> bool:
+    parts = name.split("/")
+    return (asked.node is None or parts[-1] == asked.node) and (asked.group is None or asked.group in parts[1:-1])
+
+
+_OF_SERVICE_COLUMNS = (
+    Column(key="task", title="TASK"),
+    Column(key="stopped", title="STOPPED (UTC)"),
+    Column(key="code", title="WHY"),
+    Column(key="reason", title="REASON", wraps=True),
+)
+_WELL = frozenset({"ServiceSchedulerInitiated", "UserInitiated"})
+"""Stop codes of tasks that nothing was wrong with."""
+
+
+def show_service(place: Place, asked: Asked) -> int:
+    """Print stopped tasks, or lines; return 1 where a task did not stop by itself. Raises `FleetError`."""
+    clients = AwsClients(region=place.region)
+    if asked.lines or asked.group or asked.node:
+        return _lines(clients, place, asked)
+    tasks = stopped_tasks(clients, place.name, since=asked.since)
+    if not tasks:
+        _of_service_streams(clients, place)
+    if asked.failed:
+        tasks = [task for task in tasks if task.code not in _WELL]
+    if asked.as_json:
+        print_json({"service": place.name, "stopped": [task.as_json() for task in tasks]})
+    elif tasks:
+        print(
+            Table(columns=_OF_SERVICE_COLUMNS, rows=[_of_service_row(task) for task in tasks]).text(Screen.of_output()),
+            end="",
+        )
+    else:
+        print("no task has stopped that ECS or the log still knows of")
+        print(f"`llm-fleet logs {place.key or place.name} --raw` has the lines of its containers", file=sys.stderr)
+    return ExitCode.PROBLEMS if any(task.code not in _WELL for task in tasks) else ExitCode.FINE
+
+
+def _of_service_row(task: StoppedTask) -> dict[str, Cell]:
+    return {
+        "task": task.task,
+        "stopped": task.stopped.strftime("%m-%d %H:%M:%S") if task.stopped else None,
+        "code": Toned(task.code, Tone.PLAIN if task.code in _WELL else Tone.BAD),
+        "reason": "; ".join([task.reason, *task.containers]),
+    }
+
+
+def _lines(clients: AwsClients, place: Place, asked: Asked) -> int:
+    group = service_log_group_of(place.name)
+    if asked.follow and place.stack is not None:  # There will be one, as the fleet file says: it may be waited for.
+        _follow(clients, group, asked)
+    names = [name for name in _of_service_streams(clients, place) if _is_of_service(name, asked)]
+    if asked.follow:
+        _follow(clients, group, asked)
+    if not names:
+        refuse(
+            LogsCode.LOG_UNKNOWN,
+            "no task or host has written such a log",
+            "--node takes a task's id or a host's instance id, --group a container's name, --log host",
+            subject=str(place),
+            value=asked.node or asked.group or asked.log,
+        )
+    for name in names:
+        for line in stream_lines(clients.logs, group, name, since=asked.since):
+            print_line(line, node=_whose(name), as_json=asked.as_json)
+    return ExitCode.FINE
+
+
+def _of_service_streams(clients: AwsClients, place: Place) -> list[str]:
+    """Return the streams of a service. Raises `FleetError` (LF1121) where there is no log of it."""
+    group = service_log_group_of(place.name)
+    names = stream_names(clients.logs, group)
+    if names is None:
+        refuse(
+            LogsCode.NO_LOG,
+            f"there is no log group {group}",
+            "see that the service was deployed, in this region and account; its stack makes the group and deletes it",
+            subject=str(place),
+        )
+    return names
+
+
+def _follow(clients: AwsClients, group: str, asked: Asked) -> NoReturn:
+    def look(since: datetime | None) -> Iterable[tuple[str, LogLine]] | None:
+        if not (asked.node or asked.group or asked.log):
+            return filtered_lines(clients.logs, group, since=since)
+        # Anew at each look: tasks that come later have streams of their own.
+        names = [name for name in stream_names(clients.logs, group) or () if _is_of_service(name, asked)]
+        return filtered_lines(clients.logs, group, names=names, since=since) if names else None
+
+    follow(look, lambda line: print_line(line, node=_whose(line.stream), as_json=asked.as_json), since=asked.since)
+
+
+def _is_of_service(name: str, asked: Asked) -> bool:
+    """Streams are `<prefix>/<container>/<task>`, `host/<instance id>`, and those of events."""
+    parts = name.split("/")
+    if asked.log is not None and asked.log != parts[0]:
+        return False
+    return asked.node in (None, parts[-1]) and (asked.group is None or asked.group in parts[1:-1])
+
+
+def _whose(name: str) -> str:
+    return name if name.startswith(HOSTS) else "/".join(name.split("/")[1:]) or name

@@ -1,0 +1,380 @@
+"""Lists the nodes of a HyperPod cluster, of a ParallelCluster and of a service.
+
+Lists the nodes of a HyperPod cluster.
+
+ListClusterNodes tells names of the form `ip-10-1-2-3`, which hold the address; DescribeClusterNode would tell more, one
+node a call, and is not asked: 2,000 nodes would take 2,000 calls.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NoReturn, cast
+
+from llm_fleet.catalog.aws_api import api_rate, page_size
+from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.nodes.node import GroupCount, Listing, Node, NodeRole, Pace, Told, in_launch_order, part
+from llm_fleet.cli.place import Kind, Place
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.day_two.nodes_codes import NodesCode
+
+_HYPERPOD_CALL = "list_cluster_nodes"
+_HOST = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
+_RUNNING = "Running"
+_EKS = "EKS orchestrates this cluster, not Slurm: `kubectl get nodes` shows Kubernetes' view"
+_WORDS = {"controller": NodeRole.CONTROLLER, "login": NodeRole.LOGIN}
+"""Where nobody tells what a group is for, its name may."""
+
+
+def hyperpod_listing(
+    clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole], seen: Callable[[int], None]
+) -> Listing:
+    """Return the cluster's nodes. Raises `AwsRefusal`."""
+    with told_of_aws(str(place)):
+        cluster = cast("Told", clients.sagemaker.describe_cluster(ClusterName=place.name))
+        groups: list[Told] = [*cluster.get("InstanceGroups", []), *cluster.get("RestrictedInstanceGroups", [])]
+        summaries = _summaries(clients, place.name, _wants_unlaunched(cluster), seen)
+    cluster_id = str(cluster["ClusterArn"]).rpartition("/")[2]
+    known = {str(group["InstanceGroupName"]): _role(group, roles) for group in groups}
+    nodes = [_hyperpod_node(one, cluster_id, known) for one in summaries]
+    by_eks = "Eks" in part(cluster, "Orchestrator")
+    return Listing(
+        nodes=in_launch_order(nodes),
+        name=str(cluster.get("ClusterName", place.name)),
+        status=str(cluster.get("ClusterStatus", "")),
+        message=str(cluster.get("FailureMessage") or ""),
+        note=_EKS if by_eks else "",
+        has_slurm=not by_eks,
+        counts=tuple(_hyperpod_count(group) for group in groups if "TargetCount" in group),
+    )
+
+
+def _wants_unlaunched(cluster: Told) -> dict[str, Any]:
+    """Return what makes the service tell of nodes that have no machine yet: only `Continuous` knows such."""
+    return {"IncludeNodeLogicalIds": True} if cluster.get("NodeProvisioningMode") == "Continuous" else {}
+
+
+def _summaries(clients: AwsClients, name: str, more: Mapping[str, Any], seen: Callable[[int], None]) -> list[Told]:
+    pace = Pace(api_rate(_HYPERPOD_CALL))
+    found: list[Told] = []
+    token: dict[str, Any] = {}
+    while True:
+        pace.take()
+        page = cast(
+            "Told",
+            clients.sagemaker.list_cluster_nodes(
+                ClusterName=name, MaxResults=page_size(_HYPERPOD_CALL), **more, **token
+            ),
+        )
+        found += page["ClusterNodeSummaries"]
+        seen(len(found))
+        if not page.get("NextToken"):
+            return found
+        token = {"NextToken": page["NextToken"]}
+
+
+def _role(group: Told, roles: Mapping[str, NodeRole]) -> NodeRole | None:
+    """Return what a group is for: by AWS, else by the fleet file, else by its name."""
+    name = str(group["InstanceGroupName"])
+    told = str(part(group, "SlurmConfig").get("NodeType", "")).lower()
+    if told in set(NodeRole):
+        return NodeRole(told)
+    if name in roles:
+        return roles[name]
+    return next((role for word, role in _WORDS.items() if word in name.lower()), None)
+
+
+def _hyperpod_count(group: Told) -> GroupCount:
+    """Return the counts of a group that has `TargetCount`, which is optional in the service's model.
+
+    `TargetStateCount` does not stand in for it: it counts the nodes that run the wanted image (botocore's model).
+    """
+    wanted, current = int(group["TargetCount"]), int(group.get("CurrentCount", 0))
+    return GroupCount(group=str(group["InstanceGroupName"]), current=current, wanted=wanted)
+
+
+def _hyperpod_node(told: Told, cluster_id: str, roles: Mapping[str, NodeRole | None]) -> Node:
+    group = str(told["InstanceGroupName"])
+    instance_id = str(told.get("InstanceId") or "") or None
+    status: Told = part(told, "InstanceStatus")
+    host = str(told.get("PrivateDnsHostname") or "").partition(".")[0]
+    found = _HOST.fullmatch(host)
+    return Node(
+        group=group,
+        index=0,
+        role=roles.get(group),
+        instance_id=instance_id,
+        logical_id=told.get("NodeLogicalId"),
+        name=host or None,
+        status=str(status.get("Status", "")),
+        running=status.get("Status") == _RUNNING,
+        message=str(status.get("Message") or ""),
+        instance_type=told.get("InstanceType"),
+        launched=told.get("LaunchTime"),
+        address=".".join(found.groups()) if found else None,
+        target=f"sagemaker-cluster:{cluster_id}_{group}-{instance_id}" if instance_id else None,
+    )
+
+
+_PARALLELCLUSTER_CALL = "describe_instances"
+_CLUSTER = "parallelcluster:cluster-name"
+_TYPE = "parallelcluster:node-type"
+_QUEUE = "parallelcluster:queue-name"
+_POOL = "parallelcluster:login-nodes-pool"
+_ROLES = {"HeadNode": NodeRole.HEAD, "Compute": NodeRole.COMPUTE, "LoginNode": NodeRole.LOGIN}
+_THERE = ["pending", "running", "shutting-down", "stopping", "stopped"]
+
+
+def parallelcluster_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
+    """Return the cluster's nodes. Raises `AwsRefusal`, or `FleetError` (LF1100) when there is none."""
+    with told_of_aws(str(place)):
+        instances = _instances(clients, place.name, seen)
+    if not instances:
+        refuse(
+            NodesCode.NO_NODES,
+            "no instance of this cluster is in the region",
+            "see that it is deployed, and that --region is its own; "
+            f"`aws ec2 describe-instances --region {clients.region} --filters Name=tag-key,Values={_CLUSTER}` shows "
+            "all there are",
+            subject=str(place),
+        )
+    name = _newest(instances)
+    nodes = [_parallelcluster_node(one) for one in instances if _tags(one).get(_CLUSTER) == name]
+    return Listing(nodes=in_launch_order(nodes), name=name)
+
+
+def _instances(clients: AwsClients, name: str, seen: Callable[[int], None]) -> list[Told]:
+    # Its name ends in eight digits of a hash of what no update changes, which only a synth could tell.
+    filters = [
+        {"Name": f"tag:{_CLUSTER}", "Values": [name, f"{name}-????????"]},
+        {"Name": "instance-state-name", "Values": _THERE},
+    ]
+    pace = Pace(api_rate(_PARALLELCLUSTER_CALL))
+    found: list[Told] = []
+    token: dict[str, Any] = {}
+    while True:
+        pace.take()
+        page = cast(
+            "Told",
+            clients.ec2.describe_instances(
+                Filters=cast("Any", filters), MaxResults=page_size(_PARALLELCLUSTER_CALL), **token
+            ),
+        )
+        found += [one for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
+        seen(len(found))
+        if not page.get("NextToken"):
+            return found
+        token = {"NextToken": page["NextToken"]}
+
+
+def _newest(instances: list[Told]) -> str:
+    """Return the name of the cluster: of two, as long as one takes the other's place, the new one's."""
+    heads = [one for one in instances if _tags(one).get(_TYPE) == "HeadNode"]
+    return _tags(max(heads or instances, key=lambda one: one["LaunchTime"]))[_CLUSTER]
+
+
+def _tags(instance: Told) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
+
+
+def _parallelcluster_node(told: Told) -> Node:
+    tags = _tags(told)
+    role = _ROLES.get(tags.get(_TYPE, ""))
+    state = str(told["State"]["Name"])
+    running = state == "running"
+    return Node(
+        group=tags.get(_QUEUE) or tags.get(_POOL) or str(role or "node"),
+        index=0,
+        role=role,
+        instance_id=told["InstanceId"],
+        status=state,
+        running=running,
+        message="" if running else str(part(told, "StateReason").get("Message", "")),
+        instance_type=told.get("InstanceType"),
+        launched=told.get("LaunchTime"),
+        zone=part(told, "Placement").get("AvailabilityZone"),
+        address=told.get("PrivateIpAddress"),
+        target=told["InstanceId"] if running else None,
+    )
+
+
+_SERVICE_CALL = "list_ecs"
+_INTERFACE = "ElasticNetworkInterface"
+
+
+def service_listing(clients: AwsClients, place: Place, *, seen: Callable[[int], None]) -> Listing:
+    """Return the hosts and tasks of the service. Its ECS cluster has its name.
+
+    Raises `AwsRefusal`, or `FleetError` (LF1008) when neither the service nor anything of it is there.
+    """
+    name = place.name
+    asked = _Ecs(clients, name)
+    services = living_services(clients, place)
+    with told_of_aws(str(place)):
+        hosts = asked.all("list_container_instances", "containerInstanceArns", "describe_container_instances")
+        # Of a service that is not there ECS refuses to list tasks, while its hosts may be there already.
+        tasks = asked.all("list_tasks", "taskArns", "describe_tasks", serviceName=name) if services else []
+        machines = _machines(clients, [str(one["ec2InstanceId"]) for one in hosts if one.get("ec2InstanceId")])
+    if not (services or hosts or tasks):
+        refuse_gone(place)
+    seen(len(hosts) + len(tasks))
+    where = {str(one["containerInstanceArn"]): str(one.get("ec2InstanceId", "")) for one in hosts}
+    nodes = [_host(one, machines.get(str(one.get("ec2InstanceId")), {})) for one in hosts]
+    nodes += [_task(one, where) for one in tasks]
+    service: Told = services[0] if services else {}
+    return Listing(
+        nodes=in_launch_order(nodes),
+        name=name,
+        status=str(service.get("status", "")),
+        message=_last_event(service),
+        has_slurm=False,
+        counts=(_service_count(service),) if service else (),
+    )
+
+
+def living_services(clients: AwsClients, place: Place) -> list[Told]:
+    """Return what ECS tells of the service: one, or none where it is not there. Raises `AwsRefusal`."""
+    with told_of_aws(str(place)):
+        answer = cast("Told", clients.ecs.describe_services(cluster=place.name, services=[place.name]))
+    # ECS tells of a deleted service for a while.
+    return [one for one in answer["services"] if one.get("status") != "INACTIVE"]
+
+
+def refuse_gone(place: Place) -> NoReturn:
+    """Refuse to tell of a service of which nothing is there (LF1008)."""
+    refuse(
+        CommandCode.GONE,
+        "there is no such service: not yet, or no longer",
+        "see that it was deployed, in this region and account; `llm-fleet events` tells why a stack was rolled back",
+        subject=str(place),
+    )
+
+
+class _Ecs:
+    """Asks ECS page by page."""
+
+    def __init__(self, clients: AwsClients, cluster: str) -> None:
+        self._client: Any = clients.ecs
+        self._cluster = cluster
+        self._pace = Pace(api_rate(_SERVICE_CALL))
+
+    def all(self, lists: str, arns: str, describes: str, **more: str) -> list[Told]:
+        """Return what the operation `describes` tells of everything that `lists` names."""
+        key = arns.removesuffix("Arns") + "s"
+        found: list[Told] = []
+        for named in self._pages(lists, arns, more):
+            if named:
+                self._pace.take()
+                found += getattr(self._client, describes)(cluster=self._cluster, **{key: named})[key]
+        return found
+
+    def _pages(self, lists: str, arns: str, more: Mapping[str, str]) -> Iterator[Sequence[str]]:
+        token: dict[str, str] = {}
+        while True:
+            self._pace.take()
+            size = page_size(_SERVICE_CALL)
+            page = getattr(self._client, lists)(cluster=self._cluster, maxResults=size, **more, **token)
+            yield page[arns]
+            if not page.get("nextToken"):
+                return
+            token = {"nextToken": page["nextToken"]}
+
+
+def _machines(clients: AwsClients, ids: Sequence[str]) -> dict[str, Told]:
+    """Return what EC2 tells of the hosts, by id; one that is gone already is left out."""
+    if not ids:
+        return {}
+    pages = clients.ec2.get_paginator("describe_instances").paginate(
+        Filters=[{"Name": "instance-id", "Values": list(ids)}]
+    )
+    found = [one for page in pages for reservation in page["Reservations"] for one in reservation.get("Instances", [])]
+    return {str(one.get("InstanceId")): cast("Told", one) for one in found}
+
+
+def _service_count(service: Told) -> GroupCount:
+    return GroupCount(group=str(NodeRole.TASK), current=service["runningCount"], wanted=service["desiredCount"])
+
+
+def _last_event(service: Told) -> str:
+    """Return why the service lacks tasks, in ECS's words; nothing when it lacks none."""
+    if not service or service["runningCount"] >= service["desiredCount"]:
+        return ""
+    events: Sequence[Told] = service.get("events", [])
+    return str(events[0]["message"]) if events else ""
+
+
+def _host(told: Told, machine: Told) -> Node:
+    attributes = {one["name"]: one.get("value", "") for one in told.get("attributes", [])}
+    connected = bool(told.get("agentConnected"))
+    status = str(told.get("status", ""))
+    return Node(
+        group=str(NodeRole.HOST),
+        index=0,
+        role=NodeRole.HOST,
+        instance_id=told.get("ec2InstanceId"),
+        status=status,
+        running=status == "ACTIVE" and connected,
+        message=str(told.get("statusReason") or "") or ("" if connected else "ECS's agent is not connected"),
+        instance_type=machine.get("InstanceType") or attributes.get("ecs.instance-type"),
+        launched=machine.get("LaunchTime") or told.get("registeredAt"),
+        zone=part(machine, "Placement").get("AvailabilityZone") or attributes.get("ecs.availability-zone"),
+        address=machine.get("PrivateIpAddress"),
+        target=told.get("ec2InstanceId"),
+    )
+
+
+def _task(told: Told, where: Mapping[str, str]) -> Node:
+    arn = str(told["taskArn"])
+    details = {
+        detail["name"]: detail.get("value", "")
+        for attachment in told.get("attachments", [])
+        if attachment.get("type") == _INTERFACE
+        for detail in attachment.get("details", [])
+    }
+    status = str(told.get("lastStatus", ""))
+    health = str(told.get("healthStatus", ""))
+    launched: datetime | None = told.get("startedAt") or told.get("createdAt")
+    return Node(
+        group=str(NodeRole.TASK),
+        index=0,
+        role=NodeRole.TASK,
+        instance_id=where.get(str(told.get("containerInstanceArn"))) or None,
+        logical_id=arn.rpartition("/")[2],
+        status=status,
+        running=status == "RUNNING",
+        message=str(told.get("stoppedReason") or "") or ("its health check fails" if health == "UNHEALTHY" else ""),
+        launched=launched,
+        zone=told.get("availabilityZone"),
+        address=details.get("privateIPv4Address"),
+        task_arn=arn if told.get("enableExecuteCommand") else None,
+    )
+
+
+Seen = Callable[[int], None]
+"""Told how many nodes there are so far."""
+
+
+def list_nodes(clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole] | None = None) -> Sequence[Node]:
+    """Return the nodes of `place`, by group and in the order of their launch.
+
+    `roles`: of HyperPod's instance groups, where AWS may not tell them (`roles_of_place`). Raises `AwsRefusal`, or
+    `FleetError` (LF1100) where there is nothing.
+    """
+    return listing_of(clients, place, roles=roles).nodes
+
+
+def listing_of(
+    clients: AwsClients, place: Place, *, roles: Mapping[str, NodeRole] | None = None, seen: Seen | None = None
+) -> Listing:
+    """Return the nodes of `place` with what AWS tells of the whole. `roles` and errors: see `list_nodes`."""
+    told = seen or _nobody
+    if place.kind is Kind.HYPERPOD:
+        return hyperpod_listing(clients, place, roles=roles or {}, seen=told)
+    if place.kind is Kind.PARALLELCLUSTER:
+        return parallelcluster_listing(clients, place, seen=told)
+    return service_listing(clients, place, seen=told)
+
+
+def _nobody(_: int) -> None:
+    """Nobody looks."""

@@ -1,0 +1,165 @@
+"""Which cluster, service or Region a command is for: from arguments and the fleet file."""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llm_fleet.cli.failures import refuse
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import FleetError
+
+if TYPE_CHECKING:
+    from llm_fleet.config.fleet import Fleet
+
+
+class Kind(StrEnum):
+    """What it is."""
+
+    HYPERPOD = "hyperpod"
+    PARALLELCLUSTER = "parallelcluster"
+    SERVICE = "service"
+
+    @property
+    def in_words(self) -> str:
+        """For people."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Kind.HYPERPOD: "HyperPod cluster",
+    Kind.PARALLELCLUSTER: "cluster of ParallelCluster",
+    Kind.SERVICE: "inference service",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One cluster or service, deployed or not."""
+
+    kind: Kind
+    name: str
+    """In AWS: of a HyperPod cluster its name; of ParallelCluster's the beginning of it, before `-` and eight digits of
+    a hash; of a service what its ECS service and stack are called."""
+    region: str | None
+    """`None`: that of the AWS settings."""
+    key: str | None = None
+    """In the fleet file; `None` when there is no file."""
+    stack: str | None = None
+    """The CloudFormation stack that makes it; `None` when there is no file."""
+
+    def __str__(self) -> str:
+        # Who asked in a wrong region finds nothing: the region is told wherever the place is.
+        return f"{self.kind.in_words} {self.name}" + (f" in {self.region}" if self.region else "")
+
+
+_DEFAULT_FILE = Path("fleet.yaml")
+_WITHOUT_FILE = (
+    "note: what is deployed can be asked without this file: in a folder without a fleet.yaml, by its name in AWS, with "
+    "--region, and --kind unless it is HyperPod\n"
+)
+
+
+def add_place(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
+    """Let `parser` take a cluster or service: as its argument, or as `--cluster` where that is an `option`."""
+    what = "cluster or service: its key in the fleet file, or its name (default: the only one)"
+    if option:
+        parser.add_argument("-c", "--cluster", dest="place", metavar="NAME", help=what)
+    else:
+        parser.add_argument("place", nargs="?", metavar="NAME", help=what)
+    parser.set_defaults(place_word="with -c" if option else "as NAME")
+    parser.add_argument(
+        "-f", "--file", type=Path, metavar="FILE", help="the fleet file (default: fleet.yaml, if there is one)"
+    )
+    parser.add_argument("--region", help="AWS Region (default: the fleet file's, else that of your AWS settings)")
+    parser.add_argument(
+        "--kind", choices=[str(kind) for kind in Kind], default=Kind.HYPERPOD.value, help="what NAME is, without a file"
+    )
+
+
+def fleet_of(arguments: argparse.Namespace) -> "Fleet | None":
+    """Return the fleet of `--file`, or of fleet.yaml where there is one.
+
+    Raises `FleetError` with what is wrong with the file; how to do without it is told before, as what is deployed can
+    be asked all the same.
+    """
+    file: Path | None = arguments.file
+    if file is None and not _DEFAULT_FILE.is_file():
+        return None
+    from llm_fleet.config.load import load_fleet
+
+    try:
+        return load_fleet(file or _DEFAULT_FILE)
+    except FleetError:
+        print(_WITHOUT_FILE, file=sys.stderr)
+        raise
+
+
+def place_of(arguments: argparse.Namespace, *, kinds: tuple[Kind, ...] = tuple(Kind)) -> Place:
+    """Return the one that is meant. Raises `FleetError` (LF1010 to LF1013), or what is wrong with the file."""
+    fleet = fleet_of(arguments)
+    found = _named(arguments) if fleet is None else _in_file(fleet, arguments.place, kinds, arguments.region)
+    if found.kind not in kinds:
+        allowed = " and ".join(kind.in_words + "s" if kind is not Kind.PARALLELCLUSTER else str(kind) for kind in kinds)
+        remedy = f"it answers for: {allowed}"
+        refuse(CommandCode.PLACE_KIND, "this command does not answer for it", remedy, subject=str(found))
+    return found
+
+
+def places_in(fleet: "Fleet", region: str | None = None) -> tuple[Place, ...]:
+    """Return every cluster and service of `fleet`, in its order."""
+    from llm_fleet.config.services.view import service_name
+
+    where = region or fleet.region
+    clusters = [
+        Place(
+            kind=Kind.HYPERPOD if key in fleet.hyperpod_clusters else Kind.PARALLELCLUSTER,
+            name=cluster.cluster_name,
+            region=where,
+            key=key,
+            stack=f"{fleet.name}-{key}",
+        )
+        for key, cluster in fleet.clusters.items()
+    ]
+    names = {key: service_name(fleet.name, service) for key, service in fleet.services.items()}
+    services = [Place(kind=Kind.SERVICE, name=name, region=where, key=key, stack=name) for key, name in names.items()]
+    return (*clusters, *services)
+
+
+def _named(arguments: argparse.Namespace) -> Place:
+    if arguments.place is None:
+        refuse(
+            CommandCode.FILE_OR_NAME,
+            "there is neither a fleet.yaml here nor the name of a cluster",
+            f"name the file with -f, or the cluster {arguments.place_word}, and its --region",
+        )
+    return Place(kind=Kind(arguments.kind), name=arguments.place, region=arguments.region)
+
+
+def _in_file(fleet: "Fleet", asked: str | None, kinds: tuple[Kind, ...], region: str | None) -> Place:
+    places = places_in(fleet, region)
+    able = [place for place in places if place.kind in kinds]
+    if asked is None:
+        if len(able) == 1:
+            return able[0]
+        names = ", ".join(str(place.key) for place in able)
+        refuse(
+            CommandCode.PLACE_NEEDED,
+            "nobody told which cluster or service is meant" if able else "the fleet has none that could be meant",
+            f"name one of {names}" if able else "add a cluster to the fleet file",
+            subject=f"fleet {fleet.name}",
+        )
+    for place in places:
+        if asked in (place.key, place.name):
+            return place
+    names_known = [str(place.key) for place in places]
+    refuse(
+        CommandCode.PLACE_UNKNOWN,
+        "the fleet file has no such cluster or service",
+        did_you_mean(asked, names_known, otherwise=f"name one of {', '.join(names_known) or '(none)'}"),
+        value=asked,
+        subject=f"fleet {fleet.name}",
+    )

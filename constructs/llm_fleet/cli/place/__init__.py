@@ -1,1 +1,0 @@
-"""Which cluster or service a command is about."""

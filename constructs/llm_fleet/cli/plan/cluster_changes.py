@@ -1,0 +1,289 @@
+"""What an update changes in a cluster."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from llm_fleet.cli.plan.stack_templates import StackTemplate, value_at
+from llm_fleet.cli.plan.template_changes import ChangeKind, ResourceChange, template_changes
+from llm_fleet.named_files.cluster_template import clusters_of
+from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.parallelcluster.update.check import is_new_cluster
+from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan, plan_update
+from llm_fleet.rules.parallelcluster.update.script_digests import with_digests
+
+_TYPE = "AWS::SageMaker::Cluster"
+_COUNT, _TYPES, _STORAGE = "InstanceCount", "InstanceRequirements.InstanceTypes", "InstanceStorageConfigs"
+_NODE_TYPE = "SlurmConfig.NodeType"
+_FIXED = ("OverrideVpcConfig", _NODE_TYPE)
+"""assumption: hyperpod-refuses-change-of-group-network-and-node-type"""
+_KEPT = ("InstanceType", "ThreadsPerCore", "ExecutionRole")
+"""assumption: hyperpod-refuses-change-of-instance-type"""
+_MOUNTS = ("FsxLustreConfig", "FsxOpenZfsConfig")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """What an update does to one instance group."""
+
+    stack: str
+    """The stack that has the cluster."""
+    group: str
+    what: str
+    """In words."""
+    refused: bool = False
+    """Whether HyperPod refuses it."""
+    code: str | None = None
+    """A `PlanCode` where jobs end or HyperPod refuses."""
+
+
+def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChange, ...]:
+    """Return what becomes of the groups of every cluster that is in both templates and is not replaced."""
+    return tuple(
+        found
+        for change in template_changes(old, new)
+        if change.type == _TYPE and change.logical_id in old.resources and change.logical_id in new.resources
+        if change.kind is not ChangeKind.REPLACED
+        for found in _of_cluster(change, old.resources[change.logical_id], new.resources[change.logical_id])
+    )
+
+
+def _of_cluster(change: ResourceChange, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[GroupChange]:
+    yield from _provisioning(change.stack, before, after)
+    old, new = _groups(before), _groups(after)
+    for index, (name, group) in enumerate(new.items()):
+        if name not in old:
+            yield GroupChange(stack=change.stack, group=name, what=f"added, with {_count(group)}")
+            continue
+        one = _Group(stack=change.stack, name=name, old=old[name], new=group, controller=_is_controller(old, name))
+        yield from (*one.resized(), *one.fixed(), *one.kept(), *one.types(), *one.of_nodes(), *one.mounts())
+        is_replaced = f"InstanceGroups[{index}].ExecutionRole" in change.properties
+        if is_replaced and old[name].get("ExecutionRole") == group.get("ExecutionRole"):
+            yield from one.role()
+    for name, group in old.items():
+        if name not in new:
+            controller = _is_controller(old, name)
+            yield from _Group(stack=change.stack, name=name, old=group, new={}, controller=controller).removed()
+
+
+def _provisioning(stack: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[GroupChange]:
+    """Warn of another mode of a cluster that runs; assumption: hyperpod-changes-provisioning-mode"""
+    before, after = (value_at(one, "Properties.NodeProvisioningMode") or "none" for one in (old, new))
+    if before != after:
+        what = f"NodeProvisioningMode from {before} to {after}: HyperPod may refuse it on a running cluster; another "
+        what += "cluster name is safe"
+        yield GroupChange(stack=stack, group="all groups", what=what, code=PlanCode.REFUSED.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """One group of a cluster that stays, before and after an update."""
+
+    stack: str
+    name: str
+    old: Mapping[str, Any]
+    new: Mapping[str, Any]
+    controller: bool | None
+    """Whether its nodes are Slurm's controller; `None` where only provisioning_parameters.json has it."""
+
+    def resized(self) -> Iterator[GroupChange]:
+        before, after = self.old.get(_COUNT), self.new.get(_COUNT)
+        what = f"from {_count(self.old)} to {_count(self.new)}"
+        if isinstance(before, int) and isinstance(after, int) and after < before:
+            yield from self._nodes_go(
+                what,
+                ": HyperPod chooses the nodes that go, and jobs on them end; to choose them yourself, call "
+                "BatchDeleteClusterNodes first",
+            )
+        elif before != after:
+            yield self._change(what)
+
+    def removed(self) -> Iterator[GroupChange]:
+        yield from self._nodes_go("removed", ", with its nodes, the jobs on them and what lies on their disks")
+
+    def _nodes_go(self, what: str, with_jobs: str) -> Iterator[GroupChange]:
+        """Report nodes that go, which HyperPod refuses of the controller's.
+
+        https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm-cli-command.html: "You cannot
+        remove instances that are configured as Slurm controller nodes".
+        """
+        refused = f"{what}: HyperPod refuses to remove nodes of Slurm's controller (NODE_ID_IN_USE). Keep the group "
+        refused += "with its name and count; another cluster name makes a new cluster, with other groups"
+        if self.controller:
+            yield self._change(refused, PlanCode.REFUSED, refused=True)
+            return
+        yield self._change(f"{what}{with_jobs}", PlanCode.JOBS)
+        if self.controller is None:
+            yield self._change(
+                f"if provisioning_parameters.json names it as the controller's: {refused}", PlanCode.REFUSED
+            )
+
+    def fixed(self) -> Iterator[GroupChange]:
+        """Report what HyperPod does not change in a group.
+
+        A first node type is not another one: a cluster leaves provisioning_parameters.json by it
+        (https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html).
+        """
+        for key in (key for key in _FIXED if self._differs(key)):
+            if key == _NODE_TYPE and value_at(self.old, key) is None:
+                continue
+            what = f"{key} cannot change in place: give the {self._renamed} another name, and it is made anew"
+            yield self._change(what, PlanCode.REFUSED, refused=True)
+
+    def kept(self) -> Iterator[GroupChange]:
+        """Report what AWS's pages both tell to keep and allow to change."""
+        changed = [key for key in _KEPT if self._differs(key)]
+        for key in changed:
+            one, two = (_in_words(value_at(group, key)) for group in (self.old, self.new))
+            yield self._change(
+                f"{key} from {one} to {two}: HyperPod may refuse it for a group that exists; {self._safe}",
+                PlanCode.REFUSED,
+            )
+        if set(changed) - {"ExecutionRole"}:
+            what = (
+                "if HyperPod takes that, it may replace the group's nodes, with their jobs and what lies on their disks"
+            )
+            yield self._change(what, PlanCode.JOBS)
+
+    def role(self) -> Iterator[GroupChange]:
+        """Report that the execution role is replaced by one that the template calls the same."""
+        what = f"ExecutionRole is replaced: HyperPod may refuse another one for a group that exists; {self._safe}"
+        yield self._change(what, PlanCode.REFUSED)
+
+    def types(self) -> Iterator[GroupChange]:
+        """Report other types of a group of several.
+
+        https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-operate-cli-command-update-cluster.html:
+        types can be added and removed, but "you cannot remove an instance type that has active nodes".
+        """
+        before, after = value_at(self.old, _TYPES), value_at(self.new, _TYPES)
+        if not (isinstance(before, list) and isinstance(after, list)) or before == after:
+            return
+        gone = ", ".join(str(one) for one in cast("list[Any]", before) if one not in after)
+        if gone:
+            what = f"without {gone}: HyperPod refuses it while nodes of such a type run; remove those first"
+            yield self._change(what, PlanCode.REFUSED)
+        else:
+            yield self._change("other instance types, for new nodes only")
+
+    def of_nodes(self) -> Iterator[GroupChange]:
+        """Report what nodes have from their making; assumption: hyperpod-changes-groups-in-place"""
+        changed = ["ImageId"] if self._differs("ImageId") else []
+        if _storage(self.old, mounts=False) != _storage(self.new, mounts=False):
+            changed.append(f"{_STORAGE} (EbsVolumeConfig)")
+        if changed:
+            what = f"{', '.join(changed)} changes: HyperPod may refuse it, leave running nodes as they are, or replace "
+            what += f"them, with their jobs and what lies on their disks; {self._safe}"
+            yield self._change(what, PlanCode.JOBS)
+
+    def mounts(self) -> Iterator[GroupChange]:
+        """Report other file systems, which only new nodes mount.
+
+        https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-slurm-api-config-migration.html: "Existing
+        nodes retain their original storage configuration".
+        """
+        if _storage(self.old, mounts=True) == _storage(self.new, mounts=True):
+            return
+        what = f"file systems in {_STORAGE} change: running nodes keep the mounts that they have, and only new nodes "
+        what += "get the new ones"
+        if self.controller:
+            what += ". HyperPod does not remove the controller's node: it gets them by another cluster name only"
+        else:
+            what += "; for all nodes, deploy the group with 0 nodes, which ends its jobs, and then again with its count"
+        yield self._change(what)
+
+    @property
+    def _renamed(self) -> str:
+        return "cluster" if self.controller else "group"
+
+    @property
+    def _safe(self) -> str:
+        return f"another {self._renamed} name is safe"
+
+    def _differs(self, key: str) -> bool:
+        return value_at(self.old, key) != value_at(self.new, key)
+
+    def _change(self, what: str, code: PlanCode | None = None, *, refused: bool = False) -> GroupChange:
+        number = code.value if code else None
+        return GroupChange(stack=self.stack, group=self.name, what=what, refused=refused, code=number)
+
+
+def _is_controller(groups: Mapping[str, Any], name: str) -> bool | None:
+    """Tell whether Slurm's controller is in the group; `None` where no group of the template says what it is."""
+    kinds = {group: value_at(one, _NODE_TYPE) for group, one in groups.items()}
+    return kinds[name] == "Controller" if any(kinds.values()) else None
+
+
+def _groups(resource: Mapping[str, Any]) -> dict[str, Any]:
+    found = resource.get("Properties", {}).get("InstanceGroups", [])
+    groups = cast("list[Any]", found) if isinstance(found, list) else []
+    return {str(group.get("InstanceGroupName")): group for group in groups if isinstance(group, dict)}  # pyright: ignore
+
+
+def _storage(group: Mapping[str, Any], *, mounts: bool) -> list[Any]:
+    found = group.get(_STORAGE, [])
+    parts = cast("list[Any]", found if isinstance(found, list) else [found])
+    return [one for one in parts if any(isinstance(one, Mapping) and kind in one for kind in _MOUNTS) is mounts]
+
+
+def _in_words(value: Any) -> str:
+    return "none" if value is None else str(value) if isinstance(value, (str, int)) else "another"
+
+
+def _count(group: Mapping[str, Any]) -> str:
+    count = group.get(_COUNT)
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+def parallelcluster_changes(old: StackTemplate, new: StackTemplate) -> Iterator[tuple[str, UpdatePlan, bool]]:
+    """Yield for each cluster of both templates its name, the plan, and whether it becomes a new cluster beside the old.
+
+    It is taken to run: changes that a stopped fleet lets pass are told with that remedy.
+    """
+    before = {one.logical_id: one for one in _clusters(old)}
+    for cluster in _clusters(new):
+        deployed = before.get(cluster.logical_id)
+        if deployed is None:
+            continue
+        one, two = _comparable(deployed.configuration, cluster.configuration)
+        plan = plan_update(
+            one.configuration,
+            two.configuration,
+            version_old=one.version,
+            version_new=two.version,
+            fleet_is_stopped=False,
+        )
+        yield two.cluster_name or cluster.logical_id, plan, is_new_cluster(one, two)
+
+
+class _Found:
+    """A cluster with its logical id."""
+
+    def __init__(self, logical_id: str, configuration: DeployedConfiguration) -> None:
+        self.logical_id = logical_id
+        self.configuration = configuration
+
+
+def _clusters(stack: StackTemplate) -> Iterator[_Found]:
+    for one in clusters_of({"Resources": stack.resources}):
+        told = DeployedConfiguration(
+            configuration=one.configuration,
+            cluster_name=one.cluster_name,
+            version=one.version,
+            script_digests=one.script_digests,
+            source=stack.name,
+        )
+        yield _Found(one.logical_id, told)
+
+
+def _comparable(
+    old: DeployedConfiguration, new: DeployedConfiguration
+) -> tuple[DeployedConfiguration, DeployedConfiguration]:
+    """Return both with published scripts told apart by their digests, where both have them."""
+    if not (old.script_digests and new.script_digests):
+        return old, new
+    return (
+        replace(old, configuration=with_digests(old.configuration, old.script_digests)),
+        replace(new, configuration=with_digests(new.configuration, new.script_digests)),
+    )

