@@ -12,7 +12,7 @@ from llm_fleet import (
     Channel,
     Checkpoints,
     EndpointModel,
-    EndpointTimeToLive,
+    EndpointSpec,
     FleetNetwork,
     HuggingFaceEndpoint,
     JobMetric,
@@ -41,10 +41,12 @@ class LabStack(cdk.Stack):
         HuggingFaceEndpoint(
             self,
             "GptJ",
-            model=EndpointModel.from_hub("EleutherAI/gpt-j-6b", revision="float16"),
-            instance_type="ml.g4dn.xlarge",
-            environment={"SM_VLLM_MAX_MODEL_LEN": "2048"},
-            time_to_live=EndpointTimeToLive(hours=4),
+            EndpointSpec(
+                model=EndpointModel.from_hub("EleutherAI/gpt-j-6b", revision="float16"),
+                instance_type="ml.g4dn.xlarge",
+                environment={"SM_VLLM_MAX_MODEL_LEN": "2048"},
+                time_to_live_seconds=4 * 3600,
+            ),
         )
         watch = TrainingWatch(self, "Watch", name="lab", conditions=[LossSpike(metric="loss")])
         job = TrainingJobSpec(

@@ -106,18 +106,7 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Backend as Backend
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
-    from llm_fleet.sagemaker.endpoint.data_capture import DataCapture as DataCapture
-    from llm_fleet.sagemaker.endpoint.endpoint_alarm_thresholds import (
-        EndpointAlarmThresholds as EndpointAlarmThresholds,
-    )
-    from llm_fleet.sagemaker.endpoint.endpoint_budget import EndpointBudget as EndpointBudget
-    from llm_fleet.sagemaker.endpoint.endpoint_image import EndpointImage as EndpointImage
-    from llm_fleet.sagemaker.endpoint.endpoint_model import EndpointModel as EndpointModel
-    from llm_fleet.sagemaker.endpoint.endpoint_rollout import EndpointRollout as EndpointRollout
-    from llm_fleet.sagemaker.endpoint.endpoint_scaling import EndpointScaling as EndpointScaling
-    from llm_fleet.sagemaker.endpoint.endpoint_time_to_live import EndpointTimeToLive as EndpointTimeToLive
     from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
-    from llm_fleet.sagemaker.endpoint.neuron_settings import NeuronSettings as NeuronSettings
     from llm_fleet.sagemaker.notebook.git_repository import GitRepository as GitRepository
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
@@ -132,6 +121,16 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop as ThroughputDrop
     from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
     from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs as WatchedJobs
+    from llm_fleet.spec.endpoint import EndpointImage as EndpointImage
+    from llm_fleet.spec.endpoint import EndpointModel as EndpointModel
+    from llm_fleet.spec.endpoint import EndpointSpec as EndpointSpec
+    from llm_fleet.spec.endpoint import NeuronSettings as NeuronSettings
+    from llm_fleet.spec.endpoint_operations import DataCapture as DataCapture
+    from llm_fleet.spec.endpoint_operations import EndpointAlarms as EndpointAlarms
+    from llm_fleet.spec.endpoint_operations import EndpointBudget as EndpointBudget
+    from llm_fleet.spec.endpoint_operations import EndpointRollout as EndpointRollout
+    from llm_fleet.spec.endpoint_operations import EndpointScaling as EndpointScaling
+    from llm_fleet.spec.endpoint_operations import RolloutKind as RolloutKind
     from llm_fleet.spec.instance_group import AutoPatch as AutoPatch
     from llm_fleet.spec.instance_group import BatchSize as BatchSize
     from llm_fleet.spec.instance_group import InstanceGroup as InstanceGroup
@@ -256,16 +255,7 @@ _HOMES = {
     "rules.training.run.partition": ("TrainingPartition",),
     "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
     "rules.training.terms": ("EnvironmentUse",),
-    "sagemaker.endpoint.data_capture": ("DataCapture",),
-    "sagemaker.endpoint.endpoint_alarm_thresholds": ("EndpointAlarmThresholds",),
-    "sagemaker.endpoint.endpoint_budget": ("EndpointBudget",),
-    "sagemaker.endpoint.endpoint_image": ("EndpointImage",),
-    "sagemaker.endpoint.endpoint_model": ("EndpointModel",),
-    "sagemaker.endpoint.endpoint_rollout": ("EndpointRollout",),
-    "sagemaker.endpoint.endpoint_scaling": ("EndpointScaling",),
-    "sagemaker.endpoint.endpoint_time_to_live": ("EndpointTimeToLive",),
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
-    "sagemaker.endpoint.neuron_settings": ("NeuronSettings",),
     "sagemaker.notebook.git_repository": ("GitRepository",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),
@@ -288,6 +278,15 @@ _HOMES = {
         "NetworkInterfaceType",
         "RollingUpdate",
         "ScheduledUpdate",
+    ),
+    "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
+    "spec.endpoint_operations": (
+        "DataCapture",
+        "EndpointAlarms",
+        "EndpointBudget",
+        "EndpointRollout",
+        "EndpointScaling",
+        "RolloutKind",
     ),
     "spec.smp": ("SmpConfiguration",),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),

@@ -8,11 +8,8 @@ from constructs import Construct
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
 from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint
-from llm_fleet_stacks.endpoint_operations import operations_of
-from llm_fleet_stacks.endpoint_values import endpoint_image_from, endpoint_model_from, neuron_settings_from
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -40,26 +37,13 @@ class EndpointStack(FleetStack):
         default, none.
         """
         super().__init__(scope, id, description="Endpoint of an LLM fleet", env=env, tags=tags)
-        view = ConfiguredEndpoint(config=config, fleet=fleet)
+        in_network = config.stands_in_network(fleet_has_one=network is not None)
         self.endpoint = HuggingFaceEndpoint(
             self,
             "Endpoint",
-            model=endpoint_model_from(config.model, storage.buckets),
-            instance_type=config.instance_type,
-            instance_count=config.instance_count,
-            image=endpoint_image_from(config),
-            neuron=neuron_settings_from(config),
-            environment=config.environment,
-            inference_ami=config.inference_ami,
-            volume_gib=config.volume_gib,
-            download_timeout_seconds=config.download_timeout_seconds,
-            startup_timeout_seconds=config.startup_timeout_seconds,
-            network=network_for(self, network) if view.in_network else None,
-            network_isolation=config.network_isolation,
-            endpoint_name=view.name,
+            endpoint=config.in_fleet(fleet.name, storage.bucket_places),
+            network=network_for(self, network) if in_network else None,
             encryption_key=storage.key,
-            log_retention_days=config.log_retention_days,
-            **operations_of(self, config),
         )
         """The endpoint."""
         for key, value in config.tags.items():

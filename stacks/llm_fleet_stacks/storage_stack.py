@@ -82,6 +82,14 @@ class StorageStack(FleetStack):
         self._add_outputs()
 
     @property
+    def bucket_places(self) -> Mapping[str, tuple[str, str | None]]:
+        """Name and key's ARN of each of `buckets`."""
+        return {
+            name: (bucket.bucket_name, key.key_arn if (key := bucket.encryption_key) else None)
+            for name, bucket in self.buckets.items()
+        }
+
+    @property
     def lifecycle_bucket(self) -> LifecycleBucket:
         """Where the clusters' nodes take their scripts from. Raises `ValueError` where there is none."""
         if self._lifecycle_bucket is None:

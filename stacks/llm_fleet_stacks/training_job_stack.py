@@ -86,11 +86,7 @@ class TrainingJobStack(FleetStack):
 
 def _in_fleet(config: TrainingJobConfig, fleet: Fleet, storage: StorageStack) -> TrainingJobSpec:
     """Return the job on the fleet's own buckets and file system."""
-    keys = {name: bucket.encryption_key for name, bucket in storage.buckets.items()}
-    buckets = {
-        name: (each.bucket_name, key.key_arn if (key := keys[name]) else None) for name, each in storage.buckets.items()
-    }
-    lustre = storage.lustre
+    buckets, lustre = storage.bucket_places, storage.lustre
     if lustre is None:
         return config.in_fleet(fleet.name, tags=fleet.tags, buckets=buckets)
     place = (lustre.file_system_id, lustre.mount_name)

@@ -31,7 +31,7 @@ from llm_fleet.catalog.endpoint_operations import (
 )
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.functions.endpoint_reaper.hosting import IN_BETWEEN
-from llm_fleet.rules.sagemaker.rollout_kind import RolloutKind
+from llm_fleet.spec.endpoint_operations import RolloutKind
 
 ACCELERATORS = ("cpu", "gpu", "neuron")
 _DRIVER = re.compile(
@@ -159,7 +159,7 @@ def test_waits_and_alarms_of_a_rollout() -> None:
     assert facts.termination_wait_seconds == limit("sagemaker", "TerminationWaitInSeconds")
     assert facts.timeout_seconds == limit("sagemaker", "MaximumExecutionTimeoutInSeconds")
     assert facts.alarms == limit("sagemaker", "AlarmList")
-    assert {kind.value for kind in RolloutKind} - {"ROLLING"} == set(
+    assert {kind.name for kind in RolloutKind} - {"ROLLING"} == set(
         member_of_model("sagemaker", "TrafficRoutingConfigType").enum
     )
 

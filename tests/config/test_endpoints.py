@@ -3,8 +3,7 @@
 import pytest
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind, EndpointModelSource
+from llm_fleet.spec.endpoint import EndpointImageKind, EndpointModelSource
 from tests.config.good_endpoint import INSTANCE, MODEL, edited, endpoint, problems
 
 AT = "endpoints.gpt-j"
@@ -39,8 +38,8 @@ def test_where_the_model_is() -> None:
     assert endpoint().model.source is EndpointModelSource.HUB
     assert endpoint(MODEL, f"model: {TARBALL}").model.source is EndpointModelSource.TARBALL
     own = endpoint(MODEL, "model: {bucket: models, key: gpt-j/model.tar.gz}").model
-    assert own.source is EndpointModelSource.TARBALL
-    assert own.location.endswith("/gpt-j/model.tar.gz")
+    assert own.on(None).source is EndpointModelSource.TARBALL
+    assert own.on({"models": ("our-models", "arn:key")}).location == "s3://our-models/gpt-j/model.tar.gz"
 
 
 def test_units_and_kinds() -> None:
@@ -62,8 +61,9 @@ def test_units_and_kinds() -> None:
 )
 def test_it_stands_in_the_fleets_network_where_there_is_one(edits: tuple[str, ...], expected: bool) -> None:
     fleet = parse_fleet(edited(*edits))
-    view = ConfiguredEndpoint(config=fleet.endpoints["gpt-j"], fleet=fleet)
-    assert (view.name, view.in_network) == ("test-gpt-j", expected)
+    endpoint = fleet.endpoints["gpt-j"]
+    assert endpoint.in_fleet(fleet.name).name == "test-gpt-j"
+    assert endpoint.stands_in_network(fleet_has_one=fleet.network is not None) is expected
 
 
 BAD = {

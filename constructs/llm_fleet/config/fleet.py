@@ -79,7 +79,6 @@ class Fleet(FleetModel):
         name_entries(self.services)
         name_entries(self.jobs)
         name_entries(self.notebooks)
-        name_entries(self.endpoints)
         return self
 
     @property

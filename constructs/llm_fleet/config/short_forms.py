@@ -11,7 +11,6 @@ from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
-from llm_fleet.config.sagemaker.endpoint_short_form import endpoint_in_long_form
 from llm_fleet.config.sagemaker.notebook_short_form import notebook_in_long_form
 from llm_fleet.config.sagemaker.studio_short_form import studio_in_long_form
 from llm_fleet.config.sagemaker.watch_short_forms import watch_in_long_form
@@ -28,7 +27,6 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     read = _under(read, "studio", studio_in_long_form)
     read = _under(read, "monitoring", monitoring_in_long_form)
     read = _under(read, "notebooks", _each(notebook_in_long_form))
-    read = _under(read, "endpoints", _each(endpoint_in_long_form))
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
     read = _under(_under(read, "jobs", _each(job_in_long_form)), "watch", watch_in_long_form)
     read = _under(read, "training_jobs", _each(lambda job: _under(job, "watch", watch_in_long_form)))

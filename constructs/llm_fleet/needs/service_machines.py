@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
 from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
@@ -39,7 +38,7 @@ def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
 def machines_of_sagemaker(fleet: Fleet) -> Iterator[Machines]:
     """Return those that SageMaker rents out beside clusters; jobs, notebooks and Studio may have none for long."""
     for name, endpoint in fleet.endpoints.items():
-        inside = ConfiguredEndpoint(config=endpoint, fleet=fleet).in_network
+        inside = endpoint.stands_in_network(fleet_has_one=fleet.network is not None)
         yield _of_endpoint(name, endpoint, _network_zones(fleet) if inside else ())
     for name, job in fleet.training_jobs.items():
         yield _of_job(name, job, _zones_of_job(job, fleet))
@@ -67,15 +66,13 @@ def machines_of_sagemaker(fleet: Fleet) -> Iterator[Machines]:
 
 
 def _of_endpoint(name: str, endpoint: EndpointConfig, zones: tuple[str, ...]) -> Machines:
-    scaling = endpoint.scaling
-    least = endpoint.instance_count if scaling is None or scaling.minimum is None else scaling.minimum
     return Machines(
         owner=f"endpoint {name}",
         path=("endpoints", name),
         service=MachineService.ENDPOINT,
         instance_type=endpoint.instance_type,
-        count=endpoint.instance_count if scaling is None else scaling.maximum,
-        minimum=least,
+        count=endpoint.greatest_instance_count,
+        minimum=endpoint.least_instance_count,
         availability_zone_ids=zones,
     )
 

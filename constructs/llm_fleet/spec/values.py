@@ -91,7 +91,8 @@ class Quantity:
         """Let a fleet file have the text with its unit, and Python the number."""
         number = handler(source)
         return core_schema.json_or_python_schema(
-            json_schema=core_schema.no_info_before_validator_function(self.parse, number), python_schema=number
+            json_schema=core_schema.no_info_before_validator_function(self.parse, core_schema.int_schema()),
+            python_schema=number,
         )
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -137,6 +138,23 @@ RATE_OF_VOLUME = Quantity(noun="throughput", units={"MiB/s": 1}, example="250 Mi
 """EBS counts in MiB, where FSx counts in MB."""
 
 IDLE_TIME = Quantity(noun="time", units={"min": 1, "h": 60}, example="10 min")
+
+WAIT = Quantity(noun="time", units={"ms": 1, "s": 1000, "min": 60_000}, example="10 s", usual="s")
+
+HOURS = Quantity(noun="time", units={"hours": 1, "hour": 1, "h": 1, "days": 24, "day": 24}, example="6 hours")
+
+LIFETIME = Quantity(
+    noun="time",
+    units={"s": 1, "min": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600, "day": 86400, "days": 86400},
+    example="4 hours",
+    usual="hours",
+)
+
+DOLLARS = Quantity(noun="sum of money", units={"USD": 1}, example="200 USD")
+
+PARAMETERS = Quantity(
+    noun="number of parameters", units={"parameters": 1, "M": 10**6, "B": 10**9}, example="8 B", usual="B"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +211,11 @@ SECRET_ARN = TextForm(
     pattern=f"{_ARN}:secretsmanager:[a-z0-9-]+:[0-9]{{12}}:secret:[A-Za-z0-9/_+=.@-]+",
     example="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
 )
+TOPIC_ARN = TextForm(
+    noun="the ARN of an SNS topic",
+    pattern="arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+",
+    example="arn:aws:sns:us-west-2:111122223333:pager",
+)
 SUBNET_ID = TextForm(
     noun="the id of a subnet", pattern="subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})", example="subnet-0123456789abcdef0"
 )
@@ -222,6 +245,18 @@ Seconds = Annotated[int, SECONDS]
 Days = Annotated[int, DAYS]
 """Days, written as `30 days`."""
 
+Milliseconds = Annotated[int, WAIT]
+"""Milliseconds, written as `10 s` or `800 ms`."""
+
+Hours = Annotated[int, HOURS]
+"""Whole hours, written as `6 hours`."""
+
+Dollars = Annotated[float, DOLLARS]
+"""US dollars, written as `200 USD`: whole ones in a fleet file."""
+
+ParameterCount = Annotated[int, PARAMETERS]
+"""A number of weights, written as `8 B`: billions, as in the names of models."""
+
 
 def _instance_type_schema(schema: dict[str, Any]) -> None:
     schema["enum"] = sorted(instances())
@@ -250,6 +285,9 @@ PolicyArn = Annotated[str, POLICY_ARN]
 
 SecretArn = Annotated[str, SECRET_ARN]
 """The ARN of a Secrets Manager secret."""
+
+TopicArn = Annotated[str, TOPIC_ARN]
+"""The ARN of an SNS topic."""
 
 SecurityGroupId = Annotated[str, SECURITY_GROUP_ID]
 """The id of a security group."""

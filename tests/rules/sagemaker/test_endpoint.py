@@ -6,15 +6,15 @@ import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind, EndpointModelSource
 from llm_fleet.rules.terms import InternetAccess
-from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, TARBALL, AModel, AnImage, SomeNeuron, only, problems
+from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel, NeuronSettings
+from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, TARBALL, only, problems
 
 TUTORIAL = "s3://huggingface-sagemaker-models/transformers/4.12.3/pytorch/1.9.1/gpt-j/model.tar.gz"
 GPU_2 = "al2-ami-sagemaker-inference-gpu-2"
 NEURON_AMI = "al2-ami-sagemaker-inference-neuron-2"
 TOKEN = "${Token[TOKEN.1]}"
-BIG = AModel(location="owner/huge", parameters=70_000_000_000)
+BIG = EndpointModel(hub_id="owner/huge", parameters=70_000_000_000)
 
 
 @pytest.mark.parametrize(
@@ -23,16 +23,16 @@ BIG = AModel(location="owner/huge", parameters=70_000_000_000)
         {},
         {"model": FILES},
         {"model": TARBALL},
-        {"model": AModel(revision="float16")},
+        {"model": EndpointModel(hub_id="EleutherAI/gpt-j-6b", revision="float16")},
         {"instance_type": INF2},
-        {"instance_type": INF2, "neuron": SomeNeuron(cores=2, batch_size=4), "volume_gib": 200},
-        {"instance_type": "ml.m7i.xlarge", "model": AModel(location="a/b", task="text-classification")},
-        {"image": AnImage(kind=EndpointImageKind.TGI)},
-        {"image": AnImage(uri=OWN, cuda="12.4")},
-        {"image": AnImage(uri=OWN), "instance_type": "ml.c7g.large", "model": AModel(location="a/b")},
+        {"instance_type": INF2, "neuron": NeuronSettings(cores=2, batch_size=4), "volume_gib": 200},
+        {"instance_type": "ml.m7i.xlarge", "model": EndpointModel(hub_id="a/b", task="text-classification")},
+        {"image": EndpointImage(kind=EndpointImageKind.TGI)},
+        {"image": EndpointImage(uri=OWN, cuda="12.4")},
+        {"image": EndpointImage(uri=OWN), "instance_type": "ml.c7g.large", "model": EndpointModel(hub_id="a/b")},
         {"environment": {"SM_VLLM_MAX_MODEL_LEN": "2048"}},
-        {"instance_type": "ml.g5.12xlarge", "model": AModel(location="a/b", parameters=40_000_000_000)},
-        {"model": TARBALL, "image": AnImage(kind=EndpointImageKind.HUGGING_FACE, version="4.51.3")},
+        {"instance_type": "ml.g5.12xlarge", "model": EndpointModel(hub_id="a/b", parameters=40_000_000_000)},
+        {"model": TARBALL, "image": EndpointImage(kind=EndpointImageKind.HUGGING_FACE, version="4.51.3")},
     ],
 )
 def test_what_is_right_passes(changes: dict[str, Any]) -> None:
@@ -50,57 +50,57 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ({"instance_type": "ml.p2.xlarge"}, SageMakerCode.INSTANCE_RETIRED, ("instance_type",), "ml.g4dn.xlarge"),
         ({"instance_type": TOKEN}, SageMakerCode.INSTANCE_UNKNOWN, ("instance_type",), "context"),
         (
-            {"model": AModel(location="https://huggingface.co/EleutherAI/gpt-j-6b")},
+            {"model": EndpointModel(hub_id="https://huggingface.co/EleutherAI/gpt-j-6b")},
             SageMakerCode.ENDPOINT_MODEL,
-            ("model", "location"),
+            ("model", "hub_id"),
             "'EleutherAI/gpt-j-6b'",
         ),
-        ({"model": AModel(location="gpt-j")}, SageMakerCode.ENDPOINT_MODEL, ("model", "location"), "owner/name"),
+        ({"model": EndpointModel(hub_id="gpt-j")}, SageMakerCode.ENDPOINT_MODEL, ("model", "hub_id"), "owner/name"),
         (
-            {"model": AModel(source=EndpointModelSource.S3, location=TARBALL.location)},
+            {"model": EndpointModel(s3_uri=TARBALL.tarball_uri)},
             SageMakerCode.ENDPOINT_MODEL,
-            ("model", "location"),
+            ("model", "s3_uri"),
             "tarball",
         ),
         (
-            {"model": AModel(source=EndpointModelSource.TARBALL, location="s3://my-models/model.zip")},
+            {"model": EndpointModel(tarball_uri="s3://my-models/model.zip")},
             SageMakerCode.ENDPOINT_MODEL,
-            ("model", "location"),
+            ("model", "tarball_uri"),
             "tar -czf",
         ),
         (
-            {"model": AModel(source=EndpointModelSource.S3, location="s3://My_Models/x")},
+            {"model": EndpointModel(s3_uri="s3://My_Models/x")},
             SageMakerCode.ENDPOINT_MODEL,
-            ("model", "location"),
+            ("model", "s3_uri"),
             "s3://bucket/prefix/",
         ),
         (
-            {"model": AModel(source=EndpointModelSource.S3, location="s3://m0del/x", revision="main")},
+            {"model": EndpointModel(s3_uri="s3://m0del/x", revision="main")},
             SageMakerCode.ENDPOINT_MODEL,
             ("model", "revision"),
             "leave it out",
         ),
         (
-            {"model": AModel(location="a/b", parameters=0)},
+            {"model": EndpointModel(hub_id="a/b", parameters=0)},
             SageMakerCode.ENDPOINT_NUMBER,
             ("model", "parameters"),
             "6_050_000_000",
         ),
         (
-            {"model": AModel(source=EndpointModelSource.TARBALL, location=TUTORIAL)},
+            {"model": EndpointModel(tarball_uri=TUTORIAL)},
             SageMakerCode.ENDPOINT_TARBALL,
-            ("model", "location"),
+            ("model", "tarball_uri"),
             "EleutherAI/gpt-j-6b at the revision float16",
         ),
         (
-            {"image": AnImage(kind=EndpointImageKind.HUGGING_FACE, version="4.12.3")},
+            {"image": EndpointImage(kind=EndpointImageKind.HUGGING_FACE, version="4.12.3")},
             SageMakerCode.ENDPOINT_IMAGE_RETIRED,
             ("image", "version"),
             "5.5.3",
         ),
         (
             {
-                "image": AnImage(
+                "image": EndpointImage(
                     uri="763104351884.dkr.ecr.us-west-2.amazonaws.com/huggingface-pytorch-inference:"
                     "1.9.1-transformers4.12.3-gpu-py38-cu111-ubuntu20.04"
                 )
@@ -109,23 +109,23 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
             ("image", "uri"),
             "5.5.3",
         ),
-        ({"image": AnImage(uri=OWN, version="1")}, Code.CONTRADICTION, ("image", "version"), "leave it out"),
+        ({"image": EndpointImage(uri=OWN, version="1")}, Code.CONTRADICTION, ("image", "version"), "leave it out"),
         (
-            {"image": AnImage(uri=OWN, kind=EndpointImageKind.VLLM)},
+            {"image": EndpointImage(uri=OWN, kind=EndpointImageKind.VLLM)},
             Code.CONTRADICTION,
             ("image", "kind"),
             "leave it out",
         ),
-        ({"image": AnImage(cuda="12.4")}, Code.CONTRADICTION, ("image", "cuda"), "image of your own"),
-        ({"image": AnImage(version="9.9")}, SageMakerCode.ENDPOINT_IMAGE, ("image", "version"), "newest"),
+        ({"image": EndpointImage(cuda="12.4")}, Code.CONTRADICTION, ("image", "cuda"), "image of your own"),
+        ({"image": EndpointImage(version="9.9")}, SageMakerCode.ENDPOINT_IMAGE, ("image", "version"), "newest"),
         (
-            {"instance_type": "ml.m7i.xlarge", "image": AnImage(kind=EndpointImageKind.VLLM), "model": FILES},
+            {"instance_type": "ml.m7i.xlarge", "image": EndpointImage(kind=EndpointImageKind.VLLM), "model": FILES},
             SageMakerCode.ENDPOINT_IMAGE,
             ("image",),
             "hugging-face",
         ),
         (
-            {"instance_type": "ml.c7g.4xlarge", "model": AModel(location="a/b")},
+            {"instance_type": "ml.c7g.4xlarge", "model": EndpointModel(hub_id="a/b")},
             SageMakerCode.ENDPOINT_IMAGE,
             ("instance_type",),
             "x86",
@@ -140,19 +140,19 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ({"region": None}, SageMakerCode.ENDPOINT_IMAGE_REGION, ("image",), "env"),
         ({"region": "eu-north-1", "instance_type": INF2}, SageMakerCode.ENDPOINT_IMAGE_REGION, ("image",), "ECR"),
         (
-            {"image": AnImage(uri="docker.io/vllm/vllm-openai:v0.27.1")},
+            {"image": EndpointImage(uri="docker.io/vllm/vllm-openai:v0.27.1")},
             SageMakerCode.ENDPOINT_IMAGE_REGION,
             ("image", "uri"),
             "imagetools",
         ),
         (
-            {"image": AnImage(uri=OWN.replace("us-west-2", "eu-west-1"))},
+            {"image": EndpointImage(uri=OWN.replace("us-west-2", "eu-west-1"))},
             SageMakerCode.ENDPOINT_IMAGE_REGION,
             ("image", "uri"),
             "copy it",
         ),
         (
-            {"model": AModel(location="a/b", task="text-classification")},
+            {"model": EndpointModel(hub_id="a/b", task="text-classification")},
             SageMakerCode.ENDPOINT_MODEL,
             ("model", "task"),
             "hugging-face",
@@ -160,7 +160,7 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
         ({"inference_ami": GPU_2}, SageMakerCode.ENDPOINT_AMI, ("inference_ami",), "leave it out"),
         ({"inference_ami": NEURON_AMI}, SageMakerCode.ENDPOINT_AMI, ("inference_ami",), "this family"),
         ({"inference_ami": "ami-1"}, SageMakerCode.ENDPOINT_AMI, ("inference_ami",), "leave it out"),
-        ({"image": AnImage(uri=OWN, cuda="cu124")}, SageMakerCode.ENDPOINT_AMI, ("image", "cuda"), "cu130"),
+        ({"image": EndpointImage(uri=OWN, cuda="cu124")}, SageMakerCode.ENDPOINT_AMI, ("image", "cuda"), "cu130"),
         ({"model": BIG}, SageMakerCode.ENDPOINT_FIT, ("instance_type",), "larger"),
         ({"volume_gib": 100}, SageMakerCode.ENDPOINT_VOLUME, ("volume_gib",), "without local disks"),
         (
@@ -177,21 +177,21 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
             ("download_timeout_seconds",),
             "startup_timeout_seconds",
         ),
-        ({"neuron": SomeNeuron()}, SageMakerCode.ENDPOINT_NEURON, ("neuron",), "ml.inf2.xlarge"),
+        ({"neuron": NeuronSettings()}, SageMakerCode.ENDPOINT_NEURON, ("neuron",), "ml.inf2.xlarge"),
         (
-            {"instance_type": INF2, "neuron": SomeNeuron(cores=3)},
+            {"instance_type": INF2, "neuron": NeuronSettings(cores=3)},
             SageMakerCode.ENDPOINT_NEURON,
             ("neuron", "cores"),
             "all cores",
         ),
         (
-            {"instance_type": INF2, "neuron": SomeNeuron(batch_size=0)},
+            {"instance_type": INF2, "neuron": NeuronSettings(batch_size=0)},
             SageMakerCode.ENDPOINT_NEURON,
             ("neuron", "batch_size"),
             "1",
         ),
         (
-            {"instance_type": INF2, "neuron": SomeNeuron(), "image": AnImage(uri=OWN)},
+            {"instance_type": INF2, "neuron": NeuronSettings(), "image": EndpointImage(uri=OWN)},
             SageMakerCode.ENDPOINT_NEURON,
             ("neuron",),
             "environment",
@@ -221,7 +221,6 @@ def test_what_is_right_passes(changes: dict[str, Any]) -> None:
             ("environment", "1X"),
             "text",
         ),
-        ({"environment": {"X": 1}}, SageMakerCode.ENDPOINT_ENVIRONMENT, ("environment", "X"), "as text"),
         (
             {"environment": {f"X{n}": "x" for n in range(100)}},
             SageMakerCode.ENDPOINT_ENVIRONMENT,
@@ -238,40 +237,48 @@ def test_what_is_wrong_is_told_with_its_remedy(
     assert words in f"{problem.allowed} {problem.remedy}"
 
 
+def test_a_model_is_in_one_place() -> None:
+    nowhere, twice = only(model=EndpointModel()), only(model=EndpointModel(hub_id="a/b", s3_uri="s3://my-models/x/"))
+    assert (nowhere.code, nowhere.path, "from_hub" in nowhere.remedy) == (Code.MISSING_KEY, ("model",), True)
+    assert (twice.code, twice.path) == (Code.CONTRADICTION, ("model", "s3_uri"))
+
+
 def test_no_secret_is_repeated() -> None:
     assert "hf_secret" not in str(only(environment={"HF_TOKEN": "hf_secret"}))
 
 
 def test_all_is_told_at_once() -> None:
     told = problems(
-        instance_type="ml.p3.2xlarge", name="gpt_j", model=AModel(location="gpt-j"), environment={"HF_TOKEN": "x"}
+        instance_type="ml.p3.2xlarge", name="gpt_j", model=EndpointModel(hub_id="gpt-j"), environment={"HF_TOKEN": "x"}
     )
     assert {problem.path[0] for problem in told} == {"instance_type", "name", "model", "environment"}
 
 
 def test_the_hub_is_not_reached_out_of_a_closed_network() -> None:
     (told,) = problems(InternetAccess.NONE, in_network=True)
-    assert (told.code, told.path) == (Code.CLOSED_NETWORK, ("model", "location"))
+    assert (told.code, told.path) == (Code.CLOSED_NETWORK, ("model", "hub_id"))
     assert problems(InternetAccess.NONE, in_network=True, model=FILES) == []
     assert problems(InternetAccess.NONE, in_network=False) == []
     assert problems(None, in_network=True) == []
 
 
 def test_an_image_of_your_own_may_load_the_tutorials_archive() -> None:
-    archive = AModel(source=EndpointModelSource.TARBALL, location=TUTORIAL)
-    assert problems(model=archive, image=AnImage(uri=OWN)) == []
+    archive = EndpointModel(tarball_uri=TUTORIAL)
+    assert problems(model=archive, image=EndpointImage(uri=OWN)) == []
 
 
 def test_only_the_first_gpu_counts_for_transformers_pipelines() -> None:
-    model = AModel(location="a/b", parameters=15_000_000_000)  # 27.9 GiB: two of four GPUs of 22.4 GiB
+    model = EndpointModel(hub_id="a/b", parameters=15_000_000_000)  # 27.9 GiB: two of four GPUs of 22.4 GiB
     assert problems(instance_type="ml.g5.12xlarge", model=model) == []
-    (told,) = problems(instance_type="ml.g5.12xlarge", model=model, image=AnImage(kind=EndpointImageKind.HUGGING_FACE))
+    (told,) = problems(
+        instance_type="ml.g5.12xlarge", model=model, image=EndpointImage(kind=EndpointImageKind.HUGGING_FACE)
+    )
     assert told.code == SageMakerCode.ENDPOINT_FIT
     assert told.allowed.split(", ")[0] == "ml.g6e.xlarge"
 
 
 def test_gpt_j_fits_the_tutorials_gpu_and_no_half_larger_model_does() -> None:
-    assert problems(model=AModel(location="EleutherAI/gpt-j-6b")) == []
-    told = only(model=AModel(location="a/b", parameters=8_000_000_000))
+    assert problems(model=EndpointModel(hub_id="EleutherAI/gpt-j-6b")) == []
+    told = only(model=EndpointModel(hub_id="a/b", parameters=8_000_000_000))
     assert told.code == SageMakerCode.ENDPOINT_FIT
     assert told.allowed.startswith("ml.g4dn.12xlarge, ml.g5.xlarge")

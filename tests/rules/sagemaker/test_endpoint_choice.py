@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_instance
-from llm_fleet.rules.sagemaker.endpoint_ami import ami_for
-from llm_fleet.rules.sagemaker.endpoint_choice import download_seconds, startup_seconds, variables, volume_gib
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind
-from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, AModel, AnImage, SomeNeuron, endpoint
+from llm_fleet.rules.sagemaker.endpoint import download_seconds, startup_seconds, variables, volume_gib
+from llm_fleet.rules.sagemaker.endpoint_image import ami_for
+from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel, NeuronSettings
+from tests.rules.sagemaker.endpoints import FILES, INF2, OWN, endpoint
 
 VLLM, TGI, PIPELINES = EndpointImageKind.VLLM, EndpointImageKind.TGI, EndpointImageKind.HUGGING_FACE
 GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
+GPT_J = "EleutherAI/gpt-j-6b"
 
 
 def instance(name: str) -> EndpointInstance:
@@ -23,19 +24,19 @@ def instance(name: str) -> EndpointInstance:
 @pytest.mark.parametrize(
     ("name", "image", "expected"),
     [
-        ("ml.g4dn.xlarge", AnImage(), GPU_4),  # CUDA 13.0
-        ("ml.g4dn.xlarge", AnImage(kind=TGI), GPU_3),  # CUDA 12.4
-        ("ml.g4dn.xlarge", AnImage(kind=VLLM, version="0.17.0"), GPU_4),  # CUDA 12.9
-        ("ml.p5.48xlarge", AnImage(uri=OWN, cuda="12.1"), None),  # what p5 boots with knows 12.2
-        ("ml.g4dn.xlarge", AnImage(uri=OWN, cuda="11.1"), None),
-        ("ml.g4dn.xlarge", AnImage(uri=OWN, cuda="12.1"), "al2-ami-sagemaker-inference-gpu-2"),
-        ("ml.g7e.2xlarge", AnImage(kind=TGI), GPU_4),  # no earlier driver knows Blackwell
-        ("ml.g4dn.xlarge", AnImage(uri=OWN), None),
-        (INF2, AnImage(), None),
-        ("ml.m7i.xlarge", AnImage(), None),
+        ("ml.g4dn.xlarge", EndpointImage(), GPU_4),  # CUDA 13.0
+        ("ml.g4dn.xlarge", EndpointImage(kind=TGI), GPU_3),  # CUDA 12.4
+        ("ml.g4dn.xlarge", EndpointImage(kind=VLLM, version="0.17.0"), GPU_4),  # CUDA 12.9
+        ("ml.p5.48xlarge", EndpointImage(uri=OWN, cuda="12.1"), None),  # what p5 boots with knows 12.2
+        ("ml.g4dn.xlarge", EndpointImage(uri=OWN, cuda="11.1"), None),
+        ("ml.g4dn.xlarge", EndpointImage(uri=OWN, cuda="12.1"), "al2-ami-sagemaker-inference-gpu-2"),
+        ("ml.g7e.2xlarge", EndpointImage(kind=TGI), GPU_4),  # no earlier driver knows Blackwell
+        ("ml.g4dn.xlarge", EndpointImage(uri=OWN), None),
+        (INF2, EndpointImage(), None),
+        ("ml.m7i.xlarge", EndpointImage(), None),
     ],
 )
-def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: AnImage, expected: str | None) -> None:
+def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: EndpointImage, expected: str | None) -> None:
     chosen = ami_for(image, instance(name))
     assert (chosen.name if chosen else None) == expected
 
@@ -44,7 +45,7 @@ def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: AnImage,
     ("changes", "expected"),
     [
         (
-            {"model": AModel(revision="float16")},
+            {"model": EndpointModel(hub_id=GPT_J, revision="float16")},
             {
                 "SM_VLLM_MODEL": "EleutherAI/gpt-j-6b",
                 "SM_VLLM_REVISION": "float16",
@@ -56,19 +57,22 @@ def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: AnImage,
             {"SM_VLLM_MODEL": "/opt/ml/model", "SM_VLLM_TENSOR_PARALLEL_SIZE": "4"},
         ),
         (
-            {"image": AnImage(kind=TGI), "instance_type": "ml.g5.12xlarge"},
+            {"image": EndpointImage(kind=TGI), "instance_type": "ml.g5.12xlarge"},
             {"HF_MODEL_ID": "EleutherAI/gpt-j-6b", "SM_NUM_GPUS": "4", "USAGE_STATS": "off"},
         ),
         (
-            {"image": AnImage(kind=PIPELINES), "model": AModel(task="text-generation")},
+            {
+                "image": EndpointImage(kind=PIPELINES),
+                "model": EndpointModel(hub_id=GPT_J, task="text-generation"),
+            },
             {"HF_MODEL_ID": "EleutherAI/gpt-j-6b", "HF_TASK": "text-generation"},
         ),
-        ({"image": AnImage(kind=PIPELINES), "model": FILES}, {}),
-        ({"image": AnImage(uri=OWN), "model": FILES}, {}),
-        ({"image": AnImage(uri=OWN)}, {"HF_MODEL_ID": "EleutherAI/gpt-j-6b"}),
+        ({"image": EndpointImage(kind=PIPELINES), "model": FILES}, {}),
+        ({"image": EndpointImage(uri=OWN), "model": FILES}, {}),
+        ({"image": EndpointImage(uri=OWN)}, {"HF_MODEL_ID": "EleutherAI/gpt-j-6b"}),
         ({"instance_type": INF2, "model": FILES}, {"SM_ON_MODEL": "/opt/ml/model"}),
         (
-            {"instance_type": "ml.inf2.24xlarge", "neuron": SomeNeuron(batch_size=4, sequence_length=4096)},
+            {"instance_type": "ml.inf2.24xlarge", "neuron": NeuronSettings(batch_size=4, sequence_length=4096)},
             {
                 "SM_ON_MODEL": "EleutherAI/gpt-j-6b",
                 "SM_ON_TENSOR_PARALLEL_SIZE": "12",
@@ -77,7 +81,12 @@ def test_the_oldest_driver_that_knows_the_images_cuda(name: str, image: AnImage,
             },
         ),
         (
-            {"instance_type": INF2, "neuron": SomeNeuron(cores=2), "image": AnImage(kind=TGI), "model": FILES},
+            {
+                "instance_type": INF2,
+                "neuron": NeuronSettings(cores=2),
+                "image": EndpointImage(kind=TGI),
+                "model": FILES,
+            },
             {
                 "HF_MODEL_ID": "/opt/ml/model",
                 "HF_NUM_CORES": "2",
@@ -95,7 +104,9 @@ def test_the_image_is_told_in_its_own_words(changes: dict[str, Any], expected: d
 
 
 def test_waits_follow_the_size_within_the_services_bounds() -> None:
-    small, large = (endpoint(model=AModel(location="a/b", parameters=count)) for count in (1_000_000, 70_000_000_000))
+    small, large = (
+        endpoint(model=EndpointModel(hub_id="a/b", parameters=count)) for count in (1_000_000, 70_000_000_000)
+    )
     gpu = instance("ml.p4d.24xlarge")
     assert 60 <= startup_seconds(small, gpu) < startup_seconds(large, gpu) <= 3600
     assert startup_seconds(endpoint(startup_timeout_seconds=700), gpu) == 700
@@ -104,7 +115,7 @@ def test_waits_follow_the_size_within_the_services_bounds() -> None:
 
 
 def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
-    unknown = endpoint(model=AModel(location="a/b"))
+    unknown = endpoint(model=EndpointModel(hub_id="a/b"))
     assert startup_seconds(unknown, instance("ml.g4dn.xlarge")) < startup_seconds(unknown, instance("ml.g5.48xlarge"))
 
 
@@ -112,9 +123,9 @@ def test_a_model_of_unknown_size_is_taken_as_large_as_the_memory() -> None:
     ("changes", "expected"),
     [
         ({"instance_type": "ml.g4dn.xlarge"}, None),
-        ({"instance_type": INF2, "model": AModel(location="a/b")}, 64),
+        ({"instance_type": INF2, "model": EndpointModel(hub_id="a/b")}, 64),
         ({"instance_type": INF2, "volume_gib": 100}, 100),
-        ({"instance_type": "ml.inf2.48xlarge", "model": AModel(location="a/b", parameters=70_000_000_000)}, 291),
+        ({"instance_type": "ml.inf2.48xlarge", "model": EndpointModel(hub_id="a/b", parameters=70_000_000_000)}, 291),
     ],
 )
 def test_a_volume_only_where_there_are_no_disks(changes: dict[str, Any], expected: int | None) -> None:

@@ -1,6 +1,5 @@
 """What is refused of an endpoint's operations, by itself and beside each other; tokens pass."""
 
-from collections.abc import Callable
 from typing import Any
 
 import aws_cdk as cdk
@@ -9,178 +8,269 @@ import pytest
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_operations import check_operations
 from llm_fleet.rules.sagemaker.endpoint_rollout import waits_seconds
-from llm_fleet.rules.sagemaker.rollout_kind import RolloutKind
-from llm_fleet.sagemaker.endpoint.data_capture import DataCapture
-from llm_fleet.sagemaker.endpoint.endpoint_alarm_thresholds import EndpointAlarmThresholds
-from llm_fleet.sagemaker.endpoint.endpoint_budget import EndpointBudget
-from llm_fleet.sagemaker.endpoint.endpoint_rollout import EndpointRollout
-from llm_fleet.sagemaker.endpoint.endpoint_scaling import EndpointScaling
-from llm_fleet.sagemaker.endpoint.endpoint_time_to_live import EndpointTimeToLive
-from llm_fleet.sagemaker.endpoint.operations import EndpointOperations
+from llm_fleet.spec.endpoint_operations import (
+    DataCapture,
+    EndpointAlarms,
+    EndpointBudget,
+    EndpointRollout,
+    EndpointScaling,
+    RolloutKind,
+)
+from llm_fleet.spec.spec import Spec
+from tests.rules.sagemaker.endpoints import endpoint, problems
 
-WRONG: list[tuple[Callable[..., Any], dict[str, Any], Any, str]] = [
-    (DataCapture, {"percent": 0}, SageMakerCode.CAPTURE_PERCENT, "percent"),
-    (DataCapture, {"percent": 101}, SageMakerCode.CAPTURE_PERCENT, "percent"),
-    (DataCapture, {"percent": "20"}, SageMakerCode.CAPTURE_PERCENT, "percent"),
-    (DataCapture, {"inputs": False, "outputs": False}, SageMakerCode.CAPTURE_NOTHING, "inputs"),
-    (DataCapture, {"uri": "my-bucket/captured"}, SageMakerCode.CAPTURE_PLACE, "uri"),
-    (DataCapture, {"uri": "s3://my-bucket/*"}, SageMakerCode.CAPTURE_PLACE, "uri"),
-    (DataCapture, {"uri": f"s3://my-bucket/{'a' * 600}"}, SageMakerCode.CAPTURE_PLACE, "uri"),
-    (EndpointScaling, {"maximum": 0}, SageMakerCode.ENDPOINT_SCALING, "maximum"),
-    (EndpointScaling, {"maximum": 3, "minimum": 0}, SageMakerCode.ENDPOINT_SCALING, "minimum"),
-    (EndpointScaling, {"maximum": 3, "minimum": 4}, SageMakerCode.ENDPOINT_SCALING, "minimum"),
+WRONG: list[tuple[str, type[Spec], dict[str, Any], Any, str]] = [
+    ("data_capture", DataCapture, {"percent": 0}, SageMakerCode.CAPTURE_PERCENT, "percent"),
+    ("data_capture", DataCapture, {"percent": 101}, SageMakerCode.CAPTURE_PERCENT, "percent"),
+    ("data_capture", DataCapture, {"inputs": False, "outputs": False}, SageMakerCode.CAPTURE_NOTHING, "inputs"),
+    ("data_capture", DataCapture, {"uri": "my-bucket/captured"}, SageMakerCode.CAPTURE_PLACE, "uri"),
+    ("data_capture", DataCapture, {"uri": "s3://my-bucket/*"}, SageMakerCode.CAPTURE_PLACE, "uri"),
+    ("data_capture", DataCapture, {"uri": f"s3://my-bucket/{'a' * 600}"}, SageMakerCode.CAPTURE_PLACE, "uri"),
+    ("scaling", EndpointScaling, {"maximum": 0}, SageMakerCode.ENDPOINT_SCALING, "maximum"),
+    ("scaling", EndpointScaling, {"maximum": 3, "minimum": 0}, SageMakerCode.ENDPOINT_SCALING, "minimum"),
+    ("scaling", EndpointScaling, {"maximum": 3, "minimum": 4}, SageMakerCode.ENDPOINT_SCALING, "minimum"),
     (
+        "scaling",
         EndpointScaling,
         {"maximum": 3, "concurrent_requests": 0},
         SageMakerCode.ENDPOINT_SCALING_TARGET,
         "concurrent_requests",
     ),
     (
+        "scaling",
         EndpointScaling,
         {"maximum": 3, "invocations_per_minute": float("nan")},
         SageMakerCode.ENDPOINT_SCALING_TARGET,
         "invocations_per_minute",
     ),
     (
+        "scaling",
         EndpointScaling,
         {"maximum": 3, "concurrent_requests": 5, "invocations_per_minute": 60},
         Code.CONTRADICTION,
         "invocations_per_minute",
     ),
     (
+        "scaling",
         EndpointScaling,
         {"maximum": 3, "scale_in_seconds": -1},
         SageMakerCode.ENDPOINT_SCALING_TARGET,
         "scale_in_seconds",
     ),
-    (EndpointRollout.canary, {"percent": 51}, SageMakerCode.ROLLOUT_STEP, "percent"),
-    (EndpointRollout.linear, {"percent": 9}, SageMakerCode.ROLLOUT_STEP, "percent"),
-    (EndpointRollout.rolling, {"percent": 4}, SageMakerCode.ROLLOUT_STEP, "percent"),
-    (EndpointRollout, {"percent": 10}, Code.CONTRADICTION, "percent"),
+    ("rollout", EndpointRollout, {"kind": RolloutKind.CANARY, "percent": 51}, SageMakerCode.ROLLOUT_STEP, "percent"),
+    ("rollout", EndpointRollout, {"kind": RolloutKind.LINEAR, "percent": 9}, SageMakerCode.ROLLOUT_STEP, "percent"),
+    ("rollout", EndpointRollout, {"kind": RolloutKind.ROLLING, "percent": 4}, SageMakerCode.ROLLOUT_STEP, "percent"),
+    ("rollout", EndpointRollout, {"percent": 10}, Code.CONTRADICTION, "percent"),
     (
+        "rollout",
         EndpointRollout,
         {"kind": RolloutKind.ROLLING, "termination_wait_seconds": 60},
         Code.CONTRADICTION,
         "termination_wait_seconds",
     ),
-    (EndpointRollout.all_at_once, {"bake_seconds": 3601}, SageMakerCode.ROLLOUT_WAIT, "bake_seconds"),
-    (EndpointRollout.all_at_once, {"bake_seconds": 60}, SageMakerCode.ROLLOUT_WAIT, "bake_seconds"),
-    (EndpointRollout.all_at_once, {"timeout_seconds": 599}, SageMakerCode.ROLLOUT_WAIT, "timeout_seconds"),
-    (EndpointRollout.linear, {"timeout_seconds": 2520}, SageMakerCode.ROLLOUT_WAIT, "timeout_seconds"),
-    (EndpointRollout.all_at_once, {"alarm_names": [""]}, SageMakerCode.ROLLOUT_ALARMS, "alarm_names[0]"),
-    (EndpointRollout.all_at_once, {"alarm_names": ["a", "a"]}, SageMakerCode.ROLLOUT_ALARMS, "alarm_names[1]"),
     (
-        EndpointRollout.all_at_once,
-        {"alarm_names": ["arn:aws:cloudwatch:us-west-2:1:alarm:a"]},
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "bake_seconds": 3601},
+        SageMakerCode.ROLLOUT_WAIT,
+        "bake_seconds",
+    ),
+    (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "bake_seconds": 60},
+        SageMakerCode.ROLLOUT_WAIT,
+        "bake_seconds",
+    ),
+    (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "timeout_seconds": 599},
+        SageMakerCode.ROLLOUT_WAIT,
+        "timeout_seconds",
+    ),
+    (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.LINEAR, "timeout_seconds": 2520},
+        SageMakerCode.ROLLOUT_WAIT,
+        "timeout_seconds",
+    ),
+    (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "alarm_names": [""]},
         SageMakerCode.ROLLOUT_ALARMS,
         "alarm_names[0]",
     ),
-    (EndpointRollout.all_at_once, {"alarm_names": list("abcdefghi")}, SageMakerCode.ROLLOUT_ALARMS, "alarm_names"),
-    (EndpointTimeToLive, {}, SageMakerCode.TIME_TO_LIVE, "(whole)"),
-    (EndpointTimeToLive, {"hours": 0}, SageMakerCode.TIME_TO_LIVE, "(whole)"),
-    (EndpointTimeToLive, {"minutes": 14}, SageMakerCode.TIME_TO_LIVE, "(whole)"),
-    (EndpointTimeToLive, {"days": 366}, SageMakerCode.TIME_TO_LIVE, "(whole)"),
-    (EndpointTimeToLive, {"hours": 1.5}, SageMakerCode.TIME_TO_LIVE, "hours"),
-    (EndpointTimeToLive, {"hours": -4}, SageMakerCode.TIME_TO_LIVE, "hours"),
-    (EndpointBudget, {"monthly_usd": 0}, SageMakerCode.BUDGET_AMOUNT, "monthly_usd"),
-    (EndpointBudget, {"monthly_usd": "200"}, SageMakerCode.BUDGET_AMOUNT, "monthly_usd"),
-    (EndpointBudget, {"monthly_usd": 200, "at_percent": (0,)}, SageMakerCode.BUDGET_THRESHOLD, "at_percent[0]"),
-    (EndpointBudget, {"monthly_usd": 200, "at_percent": ()}, SageMakerCode.BUDGET_THRESHOLD, "at_percent"),
-    (EndpointBudget, {"monthly_usd": 200, "at_percent": (80, 80)}, SageMakerCode.BUDGET_THRESHOLD, "at_percent"),
-    (EndpointBudget, {"monthly_usd": 200, "at_percent": range(1, 6)}, SageMakerCode.BUDGET_THRESHOLD, "at_percent"),
-    (EndpointBudget, {"monthly_usd": 200, "emails": ["team"]}, SageMakerCode.BUDGET_READERS, "emails[0]"),
     (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "alarm_names": ["a", "a"]},
+        SageMakerCode.ROLLOUT_ALARMS,
+        "alarm_names[1]",
+    ),
+    (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "alarm_names": ["arn:aws:cloudwatch:us-west-2:1:alarm:a"]},
+        SageMakerCode.ROLLOUT_ALARMS,
+        "alarm_names[0]",
+    ),
+    (
+        "rollout",
+        EndpointRollout,
+        {"kind": RolloutKind.ALL_AT_ONCE, "alarm_names": list("abcdefghi")},
+        SageMakerCode.ROLLOUT_ALARMS,
+        "alarm_names",
+    ),
+    ("budget", EndpointBudget, {"monthly_usd": 0}, SageMakerCode.BUDGET_AMOUNT, "monthly_usd"),
+    (
+        "budget",
+        EndpointBudget,
+        {"monthly_usd": 200, "at_percent": (0,)},
+        SageMakerCode.BUDGET_THRESHOLD,
+        "at_percent[0]",
+    ),
+    ("budget", EndpointBudget, {"monthly_usd": 200, "at_percent": ()}, SageMakerCode.BUDGET_THRESHOLD, "at_percent"),
+    (
+        "budget",
+        EndpointBudget,
+        {"monthly_usd": 200, "at_percent": (80, 80)},
+        SageMakerCode.BUDGET_THRESHOLD,
+        "at_percent",
+    ),
+    (
+        "budget",
+        EndpointBudget,
+        {"monthly_usd": 200, "at_percent": (1, 2, 3, 4, 5)},
+        SageMakerCode.BUDGET_THRESHOLD,
+        "at_percent",
+    ),
+    ("budget", EndpointBudget, {"monthly_usd": 200, "emails": ["team"]}, SageMakerCode.BUDGET_READERS, "emails[0]"),
+    (
+        "budget",
         EndpointBudget,
         {"monthly_usd": 200, "emails": [f"{n}@example.com" for n in range(11)]},
         SageMakerCode.BUDGET_READERS,
         "emails",
     ),
-    (EndpointAlarmThresholds, {"server_error_percent": 101}, SageMakerCode.ENDPOINT_ALARM, "server_error_percent"),
-    (EndpointAlarmThresholds, {"model_latency_seconds": 0}, SageMakerCode.ENDPOINT_ALARM, "model_latency_seconds"),
-    (EndpointAlarmThresholds, {"idle_hours": 169}, SageMakerCode.ENDPOINT_ALARM, "idle_hours"),
+    ("alarms", EndpointAlarms, {"server_error_percent": 101}, SageMakerCode.ENDPOINT_ALARM, "server_error_percent"),
+    ("alarms", EndpointAlarms, {"model_latency_ms": 0}, SageMakerCode.ENDPOINT_ALARM, "model_latency_ms"),
+    ("alarms", EndpointAlarms, {"idle_hours": 169}, SageMakerCode.ENDPOINT_ALARM, "idle_hours"),
 ]
 
 
-@pytest.mark.parametrize(("make", "values", "code", "where"), WRONG)
+def told(has_topic: bool = True, **changes: Any) -> list[tuple[Any, str]]:
+    """Codes and places of what is told of an endpoint in S3, so that nothing else is, with these operations."""
+    return [(problem.code, problem.where) for problem in problems(has_topic=has_topic, **changes)]
+
+
+@pytest.mark.parametrize(("part", "kind", "values", "code", "where"), WRONG)
 def test_a_wrong_value_is_told_with_its_place_and_a_remedy(
-    make: Callable[..., Any], values: dict[str, Any], code: Any, where: str
+    part: str, kind: type[Spec], values: dict[str, Any], code: Any, where: str
 ) -> None:
-    with pytest.raises(FleetError) as refused:
-        make(**values)
-    (problem,) = refused.value.problems
-    assert (problem.code, problem.where or "(whole)") == (code, where)
+    changes: dict[str, Any] = {part: kind(**values)}
+    (problem,) = problems(has_topic=True, instance_count=2, **changes)
+    assert (problem.code, problem.where) == (code, f"{part}.{where}")
     assert problem.remedy
     assert not problem.message.endswith(".")
 
 
+@pytest.mark.parametrize("seconds", [0, 14 * 60, 366 * 86400, -4])
+def test_a_life_too_short_or_too_long(seconds: int) -> None:
+    assert told(time_to_live_seconds=seconds) == [(SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "where"),
+    [
+        (DataCapture, {"percent": "20"}, "percent"),
+        (EndpointBudget, {"monthly_usd": "200"}, "monthly_usd"),
+        (EndpointBudget, {"monthly_usd": 200, "emails": "team@example.com"}, "emails"),
+        (EndpointRollout, {"kind": "canary"}, "kind"),
+    ],
+)
+def test_a_value_of_another_class_is_refused_where_it_is_written(
+    kind: type[Spec], values: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(FleetError) as refused:
+        kind(**values)
+    assert [problem.where for problem in refused.value.problems] == [where]
+
+
 def test_zero_instances_and_a_life_of_nothing_say_why() -> None:
-    with pytest.raises(FleetError, match="inference components"):
-        EndpointScaling(maximum=3, minimum=0)
-    with pytest.raises(FleetError, match="a time to live of nothing deletes the endpoint as soon as it is there"):
-        EndpointTimeToLive()
+    (no_instances,) = problems(scaling=EndpointScaling(maximum=3, minimum=0))
+    (no_life,) = problems(time_to_live_seconds=0)
+    assert "inference components" in no_instances.remedy
+    assert no_life.message == "a time to live of nothing deletes the endpoint as soon as it is there"
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
-    with pytest.raises(FleetError) as refused:
-        EndpointBudget(monthly_usd=-1, at_percent=(80, -1), emails=["a", "b@example.com"])
-    assert [problem.where for problem in refused.value.problems] == ["monthly_usd", "at_percent[1]", "emails[0]"]
+    budget = EndpointBudget(monthly_usd=-1, at_percent=(80, -1), emails=["a", "b@example.com"])
+    assert [problem.where for problem in problems(budget=budget)] == [
+        "budget.monthly_usd",
+        "budget.at_percent[1]",
+        "budget.emails[0]",
+    ]
 
 
 @pytest.mark.parametrize(
     ("rollout", "seconds"),
     [
         (EndpointRollout(), 600 + 120),
-        (EndpointRollout.canary(bake_seconds=300, termination_wait_seconds=0), 2 * 300),
-        (EndpointRollout.linear(percent=30), 4 * 600 + 120),
-        (EndpointRollout.rolling(percent=50, bake_seconds=400), 2 * 400),
+        (EndpointRollout(kind=RolloutKind.CANARY, bake_seconds=300, termination_wait_seconds=0), 2 * 300),
+        (EndpointRollout(kind=RolloutKind.LINEAR, percent=30), 4 * 600 + 120),
+        (EndpointRollout(kind=RolloutKind.ROLLING, percent=50, bake_seconds=400), 2 * 400),
     ],
 )
 def test_how_long_an_update_waits(rollout: EndpointRollout, seconds: int) -> None:
     assert waits_seconds(rollout) == seconds
 
 
-def told(
-    operations: EndpointOperations, instance_type: str = "ml.g4dn.xlarge", count: int = 1
-) -> list[tuple[Any, str]]:
-    found = check_operations(operations, instance_type=instance_type, instance_count=count)
-    return [(problem.code, problem.where) for problem in found]
-
-
 def test_what_does_not_fit_is_told() -> None:
-    canary = EndpointRollout.canary()
+    canary = EndpointRollout(kind=RolloutKind.CANARY)
     impossible = [(SageMakerCode.ROLLOUT_IMPOSSIBLE, "rollout.kind")]
-    assert told(EndpointOperations()) == []
-    assert told(EndpointOperations(rollout=canary)) == impossible
-    assert told(EndpointOperations(rollout=canary), count=2) == []
-    assert told(EndpointOperations(rollout=canary), "ml.inf1.xlarge", 2) == impossible
-    assert told(EndpointOperations(), "ml.inf1.xlarge", 2) == []
-    assert told(EndpointOperations(rollout=canary, scaling=EndpointScaling(maximum=4, minimum=2))) == []
-    assert told(EndpointOperations(scaling=EndpointScaling(maximum=2)), count=3) == [
+    budget = EndpointBudget(monthly_usd=200)
+    assert told() == []
+    assert told(rollout=canary) == impossible
+    assert told(rollout=canary, instance_count=2) == []
+    assert impossible[0] in told(rollout=canary, instance_type="ml.inf1.xlarge", instance_count=2)
+    assert impossible[0] not in told(instance_type="ml.inf1.xlarge", instance_count=2)
+    assert told(rollout=canary, scaling=EndpointScaling(maximum=4, minimum=2)) == []
+    assert told(scaling=EndpointScaling(maximum=2), instance_count=3) == [
         (SageMakerCode.ENDPOINT_SCALING, "scaling.maximum")
     ]
-    assert told(EndpointOperations(budget=EndpointBudget(monthly_usd=200))) == [
-        (SageMakerCode.BUDGET_READERS, "budget.emails")
-    ]
-    assert told(EndpointOperations(budget=EndpointBudget(monthly_usd=200, emails=["team@example.com"]))) == []
+    assert told(has_topic=False, budget=budget) == [(SageMakerCode.BUDGET_READERS, "budget.emails")]
+    assert told(budget=budget) == []
+    assert told(has_topic=False, budget=EndpointBudget(monthly_usd=200.5, emails=["team@example.com"])) == []
 
 
 def test_an_endpoint_begins_with_the_least_that_scaling_allows() -> None:
-    assert EndpointOperations().initial_instance_count(2) == 2
-    assert EndpointOperations(scaling=EndpointScaling(maximum=4, minimum=3)).initial_instance_count(1) == 3
-    assert EndpointOperations(scaling=EndpointScaling(maximum=4)).initial_instance_count(2) == 2
+    assert endpoint(instance_count=2).first_instance_count == 2
+    assert endpoint(scaling=EndpointScaling(maximum=4, minimum=3)).first_instance_count == 3
+    assert endpoint(scaling=EndpointScaling(maximum=4), instance_count=2).first_instance_count == 2
 
 
 def test_tokens_pass() -> None:
     number: Any = cdk.Token.as_number({"Ref": "Number"})
     text = cdk.Token.as_string({"Ref": "Text"})
     names = cdk.Token.as_list({"Ref": "Names"})
-    DataCapture(percent=number, uri=text)
-    EndpointScaling(maximum=number, minimum=number, concurrent_requests=number, scale_in_seconds=number)
-    EndpointRollout.canary(percent=number, bake_seconds=number, timeout_seconds=number, alarm_names=names)
-    EndpointBudget(monthly_usd=number, emails=[text])
-    EndpointAlarmThresholds(server_error_percent=number, idle_hours=number)
-    operations = EndpointOperations(rollout=EndpointRollout.canary(), scaling=EndpointScaling(maximum=number))
-    assert told(operations, text, number) == []
-    assert operations.initial_instance_count(number) == number
+    asked: dict[str, Any] = {
+        "instance_count": number,
+        "data_capture": DataCapture(percent=number, uri=text),
+        "scaling": EndpointScaling(maximum=number, minimum=number, concurrent_requests=number, scale_in_seconds=number),
+        "rollout": EndpointRollout(
+            kind=RolloutKind.CANARY,
+            percent=number,
+            bake_seconds=number,
+            timeout_seconds=number,
+            alarm_names=names,
+        ),
+        "time_to_live_seconds": number,
+        "budget": EndpointBudget(monthly_usd=number, emails=[text]),
+        "alarms": EndpointAlarms(server_error_percent=number, model_latency_ms=number, idle_hours=number),
+    }
+    assert told(**asked) == []
+    assert endpoint(instance_count=number, scaling=EndpointScaling(maximum=number)).first_instance_count == number

@@ -6,12 +6,13 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
-from llm_fleet import EndpointModel, HuggingFaceEndpoint
+from llm_fleet import EndpointModel, EndpointSpec, HuggingFaceEndpoint
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
 GPT_J = EndpointModel.from_hub("EleutherAI/gpt-j-6b", revision="float16")
 FILES = EndpointModel.from_s3("s3://my-models/gpt-j/", key_arn="arn:aws:kms:us-west-2:111122223333:key/1")
+_BESIDE = ("network", "encryption_key", "alarm_topic")
 GOOD: dict[str, Any] = {"model": GPT_J, "instance_type": "ml.g4dn.xlarge"}
 Body = dict[str, Any]
 
@@ -22,8 +23,14 @@ def new_stack() -> cdk.Stack:
 
 
 def made(stack: cdk.Stack | None = None, **changes: Any) -> HuggingFaceEndpoint:
-    """The good endpoint with these changes."""
-    return HuggingFaceEndpoint(stack or new_stack(), "GptJ", **GOOD | changes)
+    """The good endpoint with these changes, of its description and of what it stands on."""
+    beside = {name: changes.pop(name) for name in _BESIDE if name in changes}
+    return HuggingFaceEndpoint(stack or new_stack(), "GptJ", spec(**changes), **beside)
+
+
+def spec(**changes: Any) -> EndpointSpec:
+    """The description of the good endpoint with these changes."""
+    return EndpointSpec(**GOOD | changes)
 
 
 def resources(endpoint: HuggingFaceEndpoint, type: str) -> list[Body]:

@@ -12,18 +12,17 @@ from aws_cdk.assertions import Template
 from llm_fleet import (
     AlarmTopic,
     DataCapture,
-    EndpointAlarmThresholds,
+    EndpointAlarms,
     EndpointBudget,
     EndpointRollout,
     EndpointScaling,
-    EndpointTimeToLive,
     FleetError,
     FleetKey,
     HuggingFaceEndpoint,
+    RolloutKind,
 )
 from tests.clean import nag_findings
 from tests.sagemaker.endpoint.endpoints import (
-    GPT_J,
     Body,
     good,
     made,
@@ -31,14 +30,15 @@ from tests.sagemaker.endpoint.endpoints import (
     properties,
     resources,
     role_statements,
+    spec,
 )
 
 ALL: dict[str, Any] = {
-    "endpoint_name": "Chat",
+    "name": "Chat",
     "data_capture": DataCapture(percent=20),
     "scaling": EndpointScaling(maximum=3, minimum=2),
-    "rollout": EndpointRollout.canary(alarm_names=["mine"]),
-    "time_to_live": EndpointTimeToLive(hours=4),
+    "rollout": EndpointRollout(kind=RolloutKind.CANARY, alarm_names=["mine"]),
+    "time_to_live_seconds": 4 * 3600,
     "budget": EndpointBudget(monthly_usd=200, emails=["team@example.com"]),
 }
 
@@ -88,7 +88,7 @@ def role_statements_of_chat() -> dict[str, Body]:
 def test_another_bucket_is_written_to_below_its_prefix_only() -> None:
     key = "arn:aws:kms:us-west-2:111122223333:key/1"
     capture = DataCapture(uri="s3://my-bucket/kept/", inputs=False, encryption_key_arn=key)
-    endpoint = made(endpoint_name="chat", data_capture=capture)
+    endpoint = made(name="chat", data_capture=capture)
     told = properties(endpoint, "AWS::SageMaker::EndpointConfig")["DataCaptureConfig"]
     assert (told["DestinationS3Uri"], told["KmsKeyId"]) == ("s3://my-bucket/kept/", key)
     assert told["CaptureOptions"] == [{"CaptureMode": "Output"}]
@@ -127,7 +127,7 @@ def test_an_update_goes_over_in_steps_and_comes_back_by_alarms() -> None:
     ("rollout", "policy"),
     [
         (
-            EndpointRollout.linear(percent=50, bake_seconds=300, timeout_seconds=3600),
+            EndpointRollout(kind=RolloutKind.LINEAR, percent=50, bake_seconds=300, timeout_seconds=3600),
             {
                 "BlueGreenUpdatePolicy": {
                     "TerminationWaitInSeconds": 120,
@@ -141,7 +141,7 @@ def test_an_update_goes_over_in_steps_and_comes_back_by_alarms() -> None:
             },
         ),
         (
-            EndpointRollout.rolling(),
+            EndpointRollout(kind=RolloutKind.ROLLING),
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
@@ -217,7 +217,7 @@ def test_it_is_looked_for_after_the_endpoint_is_there() -> None:
 
 
 def test_a_long_name_makes_a_rule_that_events_take() -> None:
-    endpoint = made(endpoint_name="e" * 63, time_to_live=EndpointTimeToLive(days=1))
+    endpoint = made(name="e" * 63, time_to_live_seconds=86400)
     name = properties(endpoint, "AWS::Events::Rule")["Name"]
     assert len(name) <= 64
     assert name.endswith("-ttl")
@@ -235,7 +235,7 @@ def test_a_budget_tells_topic_and_people_in_the_dollars_asked_for() -> None:
     assert told == [("ACTUAL", 80, 2), ("ACTUAL", 100, 2), ("FORECASTED", 100, 2)]
     policy = json.dumps(properties(operated(), "AWS::SNS::TopicPolicy"))
     assert "budgets.amazonaws.com" in policy
-    alone = made(endpoint_name="chat", budget=EndpointBudget(monthly_usd=9, emails=["a@example.com"], tagged_only=True))
+    alone = made(name="chat", budget=EndpointBudget(monthly_usd=9, emails=["a@example.com"], tagged_only=True))
     filters = properties(alone, "AWS::Budgets::Budget")["Budget"]["CostFilters"]
     assert filters["TagKeyValue"] == ["user:llm-fleet:endpoint$chat"]
     for kind in ("Endpoint", "EndpointConfig", "Model"):
@@ -247,13 +247,11 @@ def test_two_endpoints_may_share_a_topic() -> None:
     stack = new_stack()
     topic = AlarmTopic(stack, "Pager")
     budget = EndpointBudget(monthly_usd=200)
-    first = made(stack, endpoint_name="a", budget=budget, alarm_topic=topic)
+    first = made(stack, name="a", budget=budget, alarm_topic=topic)
     HuggingFaceEndpoint(
         stack,
         "B",
-        model=GPT_J,
-        instance_type="ml.g4dn.xlarge",
-        budget=budget,
+        spec(budget=budget),
         alarm_topic=cast(sns.ITopic, topic),
     )
     statements = properties(first, "AWS::SNS::TopicPolicy")["PolicyDocument"]["Statement"]
@@ -262,8 +260,8 @@ def test_two_endpoints_may_share_a_topic() -> None:
 
 def test_alarms_ring_at_what_was_asked_for() -> None:
     endpoint = made(
-        endpoint_name="chat",
-        alarm_thresholds=EndpointAlarmThresholds(server_error_percent=10, model_latency_seconds=2.5, idle_hours=24),
+        name="chat",
+        alarms=EndpointAlarms(server_error_percent=10, model_latency_ms=2500, idle_hours=24),
     )
     alarms = {
         one["Properties"]["AlarmName"]: one["Properties"] for one in resources(endpoint, "AWS::CloudWatch::Alarm")
@@ -296,20 +294,42 @@ def test_without_operations_there_are_alarms_and_a_rollback_only() -> None:
 
 def test_values_of_another_class_are_told_by_name() -> None:
     with pytest.raises(FleetError) as refused:
-        made(time_to_live=4, scaling=4, rollout="canary", budget=200, data_capture=True, alarm_topic="arn:aws:sns:x")
+        made(time_to_live_seconds="4 h", scaling=4, rollout="canary", budget=200, data_capture=True, alarms="arn:x")
     assert {problem.where for problem in refused.value.problems} == {
-        "time_to_live",
+        "time_to_live_seconds",
         "scaling",
         "rollout",
         "budget",
         "data_capture",
-        "alarm_topic",
+        "alarms",
     }
+    with pytest.raises(FleetError) as refused:
+        made(alarm_topic="arn:aws:sns:x")
+    assert [problem.where for problem in refused.value.problems] == ["alarm_topic"]
+
+
+def test_a_topic_by_its_arn_is_the_same_as_one_of_the_app() -> None:
+    arn = "arn:aws:sns:us-west-2:111122223333:pager"
+    endpoint = made(alarms=EndpointAlarms(topic_arn=arn))
+    actions = [one["Properties"]["AlarmActions"] for one in resources(endpoint, "AWS::CloudWatch::Alarm")]
+    assert actions == [[arn]] * 3
+    stack = new_stack()
+    with pytest.raises(FleetError) as refused:
+        made(stack, alarms=EndpointAlarms(topic_arn=arn), alarm_topic=AlarmTopic(stack, "Pager"))
+    assert [problem.where for problem in refused.value.problems] == ["alarms.topic_arn"]
+
+
+def test_a_life_that_only_the_deployment_knows_reaches_the_function() -> None:
+    stack = new_stack()
+    seconds = cdk.CfnParameter(stack, "Seconds", type="Number").value_as_number
+    endpoint = made(stack, time_to_live_seconds=seconds)
+    function = named(endpoint, "AWS::Lambda::Function", "TimeToLive")["Properties"]
+    assert function["Environment"]["Variables"]["TTL_SECONDS"] == {"Ref": "Seconds"}
 
 
 def test_what_does_not_fit_is_told_by_the_construct_too() -> None:
     with pytest.raises(FleetError) as refused:
-        made(rollout=EndpointRollout.canary(), budget=EndpointBudget(monthly_usd=200))
+        made(rollout=EndpointRollout(kind=RolloutKind.CANARY), budget=EndpointBudget(monthly_usd=200))
     assert [problem.where for problem in refused.value.problems] == ["rollout.kind", "budget.emails"]
 
 
@@ -318,6 +338,5 @@ def test_nag_is_content_with_what_no_example_has() -> None:
     stack = new_stack()
     pager = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")
     made(stack, **ALL, alarm_topic=pager, encryption_key=FleetKey(stack, "Key"))
-    life = EndpointTimeToLive(hours=1)
-    HuggingFaceEndpoint(stack, "Silent", model=GPT_J, instance_type="ml.g4dn.xlarge", time_to_live=life)
+    HuggingFaceEndpoint(stack, "Silent", spec(time_to_live_seconds=3600))
     assert nag_findings(cast(cdk.App, stack.node.root)) == []

@@ -24,7 +24,6 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from tests.sagemaker.endpoint.endpoints import (
     FILES,
-    GOOD,
     GPT_J,
     from_files,
     good,
@@ -33,6 +32,7 @@ from tests.sagemaker.endpoint.endpoints import (
     properties,
     resources,
     role_statements,
+    spec,
 )
 
 ZONES = ["usw2-az1", "usw2-az4"]
@@ -58,7 +58,7 @@ def test_the_names_of_model_and_configuration_are_cloudformations() -> None:
 
 def test_a_long_path_makes_a_name_that_sagemaker_takes() -> None:
     inner = Construct(new_stack(), "a-construct-with-a-very-long-name-" * 5)
-    endpoint = HuggingFaceEndpoint(inner, "Endpoint", **GOOD)
+    endpoint = HuggingFaceEndpoint(inner, "Endpoint", spec())
     assert len(endpoint.endpoint_name) <= 63
     assert re.fullmatch("[a-z0-9](-*[a-z0-9])*", endpoint.endpoint_name)
 
@@ -200,7 +200,7 @@ def test_neuron() -> None:
 
 def test_what_is_told_goes_into_the_template() -> None:
     endpoint = made(
-        endpoint_name="talk",
+        name="talk",
         image=EndpointImage.tgi(),
         instance_count=3,
         inference_ami="al2023-ami-sagemaker-inference-gpu-4-1",
@@ -285,12 +285,14 @@ def test_all_is_told_at_once_and_nothing_is_made() -> None:
         {"image": "vllm"},
         {"neuron": 2},
         {"environment": ["A=b"]},
+        {"environment": {"A": 1}},
         {"network": "vpc-1"},
         {"instance_type": 4},
         {"network_isolation": "true"},
         {"rollout": "canary"},
+        {"encryption_key": "arn:aws:kms:x"},
         {"inference_ami": 4},
-        {"endpoint_name": 5},
+        {"name": 5},
         {"log_retention_days": "30"},
     ],
 )
@@ -298,19 +300,16 @@ def test_values_of_another_class_are_told(changes: dict[str, Any]) -> None:
     with pytest.raises(FleetError) as told:
         made(**changes)
     (problem,) = told.value.problems
-    assert (problem.code, problem.path) == (Code.WRONG_TYPE, tuple(changes))
+    assert (problem.code, problem.path[:1]) == (Code.WRONG_TYPE, tuple(changes))
     assert problem.remedy
 
 
 @pytest.mark.parametrize(
     ("make", "code"),
     [
-        (lambda: EndpointModel.from_hub("gpt-j"), SageMakerCode.ENDPOINT_MODEL),
-        (lambda: EndpointModel.from_s3("my-models/gpt-j"), SageMakerCode.ENDPOINT_MODEL),
         (lambda: EndpointModel.from_hub(5), Code.WRONG_TYPE),  # pyright: ignore[reportArgumentType]
-        (lambda: EndpointImage.hugging_face(version="4.12.3"), SageMakerCode.ENDPOINT_IMAGE_RETIRED),
-        (lambda: EndpointImage(kind="caffe"), Code.WRONG_TYPE),  # pyright: ignore[reportArgumentType]
-        (lambda: NeuronSettings(batch_size=0), SageMakerCode.ENDPOINT_NEURON),
+        (lambda: EndpointImage(kind="caffe"), Code.NOT_A_CHOICE),  # pyright: ignore[reportArgumentType]
+        (lambda: EndpointModel.from_s3("s3://my-models/x/", key_arn="alias/mine"), Code.TEXT_FORM),
     ],
 )
 def test_values_check_themselves(make: Callable[[], object], code: str) -> None:

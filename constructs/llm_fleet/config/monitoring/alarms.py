@@ -8,8 +8,8 @@ from pydantic import Field
 from llm_fleet.config.monitoring.chat import SlackConfig, TeamsConfig
 from llm_fleet.config.monitoring.thresholds import ClusterThresholdsConfig
 from llm_fleet.config.services.short_schema import also
-from llm_fleet.config.services.values import TOPIC_ARN, TopicArn
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import TOPIC_ARN, TopicArn
 
 
 class ClusterAlarmsConfig(FleetModel):

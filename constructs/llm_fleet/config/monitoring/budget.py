@@ -6,8 +6,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from llm_fleet.catalog.monitoring import fleet_budget_facts
-from llm_fleet.config.sagemaker.endpoint_values import Dollars
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Dollars
 
 
 class BudgetDenialConfig(FleetModel):

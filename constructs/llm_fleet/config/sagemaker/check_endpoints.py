@@ -6,22 +6,18 @@ from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network_example import network_of_services
-from llm_fleet.config.sagemaker.check_endpoint_operations import check_endpoint_operations
-from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.config.sagemaker.endpoint_model import EndpointModelConfig
-from llm_fleet.config.sagemaker.endpoint_view import ConfiguredEndpoint
+from llm_fleet.config.sagemaker.endpoint import EndpointConfig, FleetEndpointModel
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_names import check_tags
-from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_check import check_endpoint
+from llm_fleet.rules.sagemaker.endpoint import check_endpoint
+from llm_fleet.rules.sagemaker.endpoint_model import PLACES, check_one_place
 
-_PLACES = ("hub_id", "s3_uri", "tarball_uri", "bucket")
 _ATTRIBUTES = {
     attribute: model.key_of(attribute)
-    for model in (EndpointConfig, EndpointModelConfig)
+    for model in (EndpointConfig, FleetEndpointModel)
     for attribute in model.model_fields
     if "_" in attribute and model.key_of(attribute) != attribute
 }
@@ -30,30 +26,37 @@ _WORD = re.compile(rf"\b({'|'.join(sorted(_ATTRIBUTES, key=len, reverse=True))})
 
 def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with endpoints of `fleet`, by attribute names."""
-    for endpoint in fleet.endpoints.values():
+    for name, endpoint in fleet.endpoints.items():
         of_place = [*_check_place(endpoint.model, fleet)]
-        view = ConfiguredEndpoint(config=endpoint, fleet=fleet)
-        judged = check_endpoint(view, internet=view.internet, in_network=view.in_network)
-        if of_place:  # Of a place that is none nothing else can be told.
+        judged = _judged(endpoint, fleet)
+        if of_place:  # Of a place that is none nothing else is known.
             judged = [problem for problem in judged if problem.path[:1] != ("model",)]
         found = [
             *(problem.under("model") for problem in of_place),
             *(_in_file(problem, endpoint) for problem in judged),
             *_check_network(endpoint, fleet),
-            *check_endpoint_operations(endpoint),
-            *check_retention_days(endpoint.log_retention_days, SageMakerCode.ENDPOINT_NUMBER, "log_retention_days"),
             *check_tags(endpoint.tags),
         ]
-        yield from (problem.under("endpoints", endpoint.name) for problem in found)
+        yield from (problem.under("endpoints", name) for problem in found)
+
+
+def _judged(endpoint: EndpointConfig, fleet: Fleet) -> list[Problem]:
+    network = fleet.network
+    return check_endpoint(
+        endpoint.in_fleet(fleet.name),
+        region=fleet.region,
+        # Of a network that exists already, the file does not say how it leads out.
+        internet=network.internet if network is not None and network.vpc is None else None,
+        in_network=endpoint.stands_in_network(fleet_has_one=network is not None),
+        has_topic=endpoint.alarms.topic_arn is not None,
+    )
 
 
 def _in_file(problem: Problem, endpoint: EndpointConfig) -> Problem:
     """Return `problem` where the user wrote what it is about, and in the file's words."""
     path = () if problem.path == ("name",) else problem.path
-    if path == ("model", "location"):
-        model = endpoint.model
-        written = "key" if model.bucket is not None else next(one for one in _PLACES if getattr(model, one) is not None)
-        path = ("model", written)
+    if endpoint.model.bucket is not None and path in (("model", "s3_uri"), ("model", "tarball_uri")):
+        path = ("model", "key")
     return replace(problem, path=path, message=_translated(problem.message), remedy=_translated(problem.remedy))
 
 
@@ -72,30 +75,11 @@ def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
         )
 
 
-def _check_place(model: EndpointModelConfig, fleet: Fleet) -> Iterator[Problem]:
-    keys = ", ".join(EndpointModelConfig.key_of(attribute) for attribute in _PLACES)
-    written = [attribute for attribute in _PLACES if getattr(model, attribute) is not None]
-    if not written:
-        yield Problem(
-            code=Code.MISSING_KEY,
-            message="nobody told where the model is",
-            allowed=f"one of {keys}",
-            remedy="add it, e.g. `hub: EleutherAI/gpt-j-6b`",
-        )
+def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
+    places = check_one_place(model, (*PLACES, "bucket"), in_file=True)
+    yield from places
+    if places and places[0].code is Code.MISSING_KEY:
         return
-    for attribute in written[1:]:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message=f"the model is in one place, and `{model.key_of(written[0])}` names another",
-            allowed=f"one of {keys}",
-            remedy="keep one of them",
-            path=(attribute,),
-            value=getattr(model, attribute),
-        )
-    yield from _check_bucket(model, fleet)
-
-
-def _check_bucket(model: EndpointModelConfig, fleet: Fleet) -> Iterator[Problem]:
     names = list(fleet.storage.buckets)
     if model.bucket is not None and model.bucket not in names:
         yield Problem(

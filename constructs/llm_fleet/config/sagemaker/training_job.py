@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from llm_fleet.config.sagemaker.job_watch import JobWatchConfig
-from llm_fleet.config.services.values import TopicArn
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_data import Channel, below_mount
+from llm_fleet.spec.values import TopicArn
 
 _KNOWN_LATER = "${Token[known-later]}"
 """Something of the fleet's own that only the deployment knows, in the form that rules pass over."""

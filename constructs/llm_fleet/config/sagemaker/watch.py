@@ -11,8 +11,8 @@ from llm_fleet.config.sagemaker.watch_restart import RestartConfig
 from llm_fleet.config.sagemaker.watch_short_schema import or_layout, or_number
 from llm_fleet.config.sagemaker.watch_values import Minutes
 from llm_fleet.config.sagemaker.watched_jobs import WatchedJobsConfig
-from llm_fleet.config.services.values import TopicArn
 from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.values import TopicArn
 
 
 class WatchConfig(FleetModel):

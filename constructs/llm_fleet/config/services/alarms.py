@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.services.values import Milliseconds, TopicArn
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Milliseconds, TopicArn
 
 
 class AlarmsConfig(FleetModel):

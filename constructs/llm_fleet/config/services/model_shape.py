@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.services.values import ParameterCount
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import ParameterCount
 
 
 class ShapeConfig(FleetModel):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from llm_fleet.config.services.values import TOPIC_ARN
 from llm_fleet.rules.inference.terms import Capacity, ServerKind
+from llm_fleet.spec.values import TOPIC_ARN
 
 
 def or_text(schema: dict[str, Any]) -> None:

@@ -1,24 +1,30 @@
-"""The container image of an endpoint: one of AWS's for what the instance computes with, or the user's own."""
+"""On what an endpoint runs, and what: instance type, container image, and the AMI whose driver must know its CUDA."""
 
+import difflib
 import re
 from collections.abc import Iterator
 
 from llm_fleet.catalog.endpoint import (
     EndpointImageFacts,
     EndpointInstance,
+    InferenceAmi,
+    default_cuda,
     default_image_kind,
     endpoint_images,
+    endpoint_instance,
+    endpoint_instance_names,
+    family_of,
     image_regions_of,
     image_title,
+    inference_amis,
+    retired_endpoint_families,
     retired_image,
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_instance import accelerator_of
-from llm_fleet.rules.sagemaker.endpoint_protocols import EndpointImageLike, EndpointModelLike
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointImageKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.endpoint import EndpointImage, EndpointImageKind, EndpointModel
 
 _ECR = re.compile(
     r"(?P<account>[0-9]{12})\.dkr\.ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/(?P<repository>[^:@]+)"
@@ -29,7 +35,71 @@ _ARCHITECTURE = "x86_64"
 _OWN = "or name an image of your own that runs there"
 
 
-def image_kind(image: EndpointImageLike, instance: EndpointInstance) -> EndpointImageKind | None:
+PROCESSORS = "cpu"
+_PREFIX = "ml."
+
+
+def known_instance(instance_type: str) -> EndpointInstance | None:
+    """Return the facts of `instance_type`; `None` of one that is not there, or that is known only at deploy time."""
+    return None if is_unresolved(instance_type) else endpoint_instance(instance_type)
+
+
+def accelerator_of(instance: EndpointInstance) -> str | None:
+    """Return what computes: `cpu`, `gpu` or `neuron`; `None` of a type that no source tells of."""
+    if not instance.known:
+        return None
+    return instance.accelerator or PROCESSORS
+
+
+def check_endpoint_instance(instance_type: str) -> Iterator[Problem]:
+    """Return a problem unless endpoints can run on `instance_type`."""
+    if is_unresolved(instance_type):
+        yield Problem(
+            code=SageMakerCode.INSTANCE_UNKNOWN,
+            path=("instance_type",),
+            message="the instance type is not known at synth, and image, driver and memory follow from it",
+            remedy="write it, e.g. 'ml.g4dn.xlarge'; what differs by stage can be chosen by the app's context",
+        )
+        return
+    if endpoint_instance(instance_type) is not None:
+        return
+    successor = retired_endpoint_families().get(family_of(instance_type))
+    if successor is not None:
+        yield Problem(
+            code=SageMakerCode.INSTANCE_RETIRED,
+            path=("instance_type",),
+            message=f"instances of the family {family_of(instance_type)} are no longer offered to new users",
+            value=instance_type,
+            remedy=f"write an instance type of {successor}, e.g. {_first_of(successor)!r}",
+        )
+        return
+    yield Problem(
+        code=SageMakerCode.INSTANCE_UNKNOWN,
+        path=("instance_type",),
+        message="SageMaker has no such instance type for endpoints",
+        value=instance_type,
+        allowed=_near(instance_type),
+        remedy=_remedy(instance_type),
+    )
+
+
+def _first_of(family: str) -> str:
+    return next(name for name in endpoint_instance_names() if family_of(name) == family)
+
+
+def _remedy(instance_type: str) -> str:
+    if endpoint_instance(f"{_PREFIX}{instance_type}") is not None:
+        return f"write {_PREFIX}{instance_type}: SageMaker's names begin with `{_PREFIX}`"
+    return "write one of the types that SageMaker's page on pricing lists under real-time inference"
+
+
+def _near(instance_type: str) -> str:
+    wanted = f"{_PREFIX}{instance_type.removeprefix(_PREFIX)}"
+    close = difflib.get_close_matches(wanted, endpoint_instance_names(), n=4, cutoff=0.7)
+    return ", ".join(close) or "e.g. ml.g4dn.xlarge, ml.g5.xlarge, ml.inf2.xlarge, ml.m7i.xlarge"
+
+
+def image_kind(image: EndpointImage, instance: EndpointInstance) -> EndpointImageKind | None:
     """Return what serves: as told, else what is usual on `instance`; `None` for an image of the user's own."""
     accelerator = accelerator_of(instance)
     if image.uri is not None or accelerator is None:
@@ -37,7 +107,7 @@ def image_kind(image: EndpointImageLike, instance: EndpointInstance) -> Endpoint
     return image.kind or EndpointImageKind(default_image_kind(accelerator))
 
 
-def image_facts(image: EndpointImageLike, instance: EndpointInstance) -> EndpointImageFacts | None:
+def image_facts(image: EndpointImage, instance: EndpointInstance) -> EndpointImageFacts | None:
     """Return the image of the catalog; `None` for one of the user's own, and where there is none."""
     kind, accelerator = image_kind(image, instance), accelerator_of(instance)
     if kind is None or accelerator is None:
@@ -48,7 +118,7 @@ def image_facts(image: EndpointImageLike, instance: EndpointInstance) -> Endpoin
 
 
 def check_endpoint_image(
-    image: EndpointImageLike, model: EndpointModelLike, instance: EndpointInstance, *, region: str | None
+    image: EndpointImage, model: EndpointModel, instance: EndpointInstance, *, region: str | None
 ) -> list[Problem]:
     """Return what is wrong with `image` on `instance`, at paths that begin with `image`."""
     if image.uri is not None:
@@ -59,7 +129,7 @@ def check_endpoint_image(
     return [*_goes_with(facts, instance), *_in_region(facts, region), *_task(facts, model)]
 
 
-def check_image_alone(image: EndpointImageLike) -> list[Problem]:
+def check_image_alone(image: EndpointImage) -> list[Problem]:
     """Return a problem for a version that is retired, and for what does not go together, whatever the instance."""
     twice = [*_said_twice(image)]
     if twice:
@@ -74,7 +144,7 @@ def check_image_alone(image: EndpointImageLike) -> list[Problem]:
     return [] if successor is None else [_retired(image.version, successor, image.version, "version")]
 
 
-def _said_twice(image: EndpointImageLike) -> Iterator[Problem]:
+def _said_twice(image: EndpointImage) -> Iterator[Problem]:
     if image.uri is not None:
         for name, value in {"kind": image.kind, "version": image.version}.items():
             if value is not None:
@@ -105,7 +175,7 @@ def _retired(version: str, successor: str, value: str, field: str) -> Problem:
     )
 
 
-def _none_there(image: EndpointImageLike, instance: EndpointInstance) -> Iterator[Problem]:
+def _none_there(image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
     kind, accelerator = image_kind(image, instance), accelerator_of(instance)
     if kind is None or accelerator is None:
         yield Problem(
@@ -177,7 +247,7 @@ def _in_region(facts: EndpointImageFacts, region: str | None) -> Iterator[Proble
         )
 
 
-def _task(facts: EndpointImageFacts, model: EndpointModelLike) -> Iterator[Problem]:
+def _task(facts: EndpointImageFacts, model: EndpointModel) -> Iterator[Problem]:
     if model.task is not None and facts.kind != EndpointImageKind.HUGGING_FACE:
         yield Problem(
             code=SageMakerCode.ENDPOINT_MODEL,
@@ -208,3 +278,101 @@ def _own(uri: str, region: str | None) -> Iterator[Problem]:
 
 def _words(accelerator: str) -> str:
     return {"cpu": "processors alone", "gpu": "GPUs", "neuron": "Neuron devices"}[accelerator]
+
+
+_CUDA = re.compile(r"\d+\.\d+")
+_GPU = "gpu"
+
+
+def cuda_of(image: EndpointImage, instance: EndpointInstance) -> str | None:
+    """Return the CUDA that `image` was built for; `None` without GPUs, and where nobody told."""
+    facts = image_facts(image, instance)
+    return image.cuda if facts is None else facts.cuda
+
+
+def ami_for(image: EndpointImage, instance: EndpointInstance) -> InferenceAmi | None:
+    """Return the AMI with the oldest driver that knows all of the image's CUDA and boots on `instance`.
+
+    `None` where SageMaker's own choice stays: without GPUs, for a CUDA that nobody told, on a family of which no
+    source tells, and where the instance's default driver is enough. On Neuron SageMaker's own choice stays:
+    assumption: neuron-endpoint-driver
+    """
+    cuda = cuda_of(image, instance)
+    if accelerator_of(instance) != _GPU or cuda is None or not _CUDA.fullmatch(cuda):
+        return None
+    usual = default_cuda(instance.family)
+    if usual is not None and _number(usual) >= _number(cuda):
+        return None
+    return next((ami for ami in _booting(instance) if ami.cuda and _number(ami.cuda) >= _number(cuda)), None)
+
+
+def check_ami(name: str | None, image: EndpointImage, instance: EndpointInstance) -> list[Problem]:
+    """Return what is wrong with the AMI `name` for `image` on `instance`; `None` is the one that is chosen."""
+    of_cuda = [*_own_cuda(image)]
+    if name is None or is_unresolved(name) or of_cuda:
+        return of_cuda
+    ami = inference_amis().get(name)
+    if ami is None:
+        return [_unknown(name)]
+    return [*_on_instance(ami, instance), *_for_image(ami, image, instance)]
+
+
+def _own_cuda(image: EndpointImage) -> Iterator[Problem]:
+    if image.cuda is not None and not is_unresolved(image.cuda) and not _CUDA.fullmatch(image.cuda):
+        yield Problem(
+            code=SageMakerCode.ENDPOINT_AMI,
+            path=("image", "cuda"),
+            message="this is no version of CUDA",
+            value=image.cuda,
+            allowed="such as 12.4",
+            remedy="write the image's CUDA, e.g. '13.0' for a tag with cu130",
+        )
+
+
+def _unknown(name: str) -> Problem:
+    return Problem(
+        code=SageMakerCode.ENDPOINT_AMI,
+        path=("inference_ami",),
+        message="SageMaker knows no such AMI for endpoints",
+        value=name,
+        allowed=", ".join(inference_amis()),
+        remedy="leave it out: what goes with image and instance is chosen",
+    )
+
+
+def _on_instance(ami: InferenceAmi, instance: EndpointInstance) -> Iterator[Problem]:
+    if instance.family in ami.families:
+        return
+    fitting = [each.name for each in _booting(instance)]
+    yield Problem(
+        code=SageMakerCode.ENDPOINT_AMI,
+        path=("inference_ami",),
+        message=f"this AMI is not known to boot on {instance.family}",
+        value=ami.name,
+        allowed=", ".join(fitting) or "none: leave it out",
+        remedy="leave it out, or take an AMI for this family",
+    )
+
+
+def _for_image(ami: InferenceAmi, image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
+    cuda = cuda_of(image, instance)
+    if cuda is None or ami.cuda is None or is_unresolved(cuda) or _number(ami.cuda)[0] >= _number(cuda)[0]:
+        return  # within a major version newer programs run on older drivers (NVIDIA: minor version compatibility)
+    fitting = [each.name for each in _booting(instance) if each.cuda and _number(each.cuda) >= _number(cuda)]
+    yield Problem(
+        code=SageMakerCode.ENDPOINT_AMI,
+        path=("inference_ami",),
+        message=f"the image was built for CUDA {cuda}, and driver {ami.driver} of this AMI knows CUDA {ami.cuda}: the "
+        "container would end at its start, without a line in its log",
+        value=ami.name,
+        allowed=", ".join(fitting),
+        remedy="leave it out, or take an image that was built for an older CUDA",
+    )
+
+
+def _booting(instance: EndpointInstance) -> list[InferenceAmi]:
+    return [ami for ami in inference_amis().values() if instance.family in ami.families]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

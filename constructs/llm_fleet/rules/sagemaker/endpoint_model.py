@@ -1,31 +1,79 @@
-"""Where an endpoint's model is."""
+"""The model of an endpoint: where it is, whether it fits an instance, and what it is compiled for on Neuron."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from llm_fleet.catalog.endpoint import endpoint_settings, retired_tarball
+from llm_fleet.catalog.endpoint import (
+    EndpointInstance,
+    endpoint_instance,
+    endpoint_instance_names,
+    endpoint_settings,
+    family_of,
+    image_title,
+    retired_tarball,
+)
+from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.buckets import check_bucket_name
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.memory import GIB, in_gib
+from llm_fleet.rules.inference.model_shape import known_shape
 from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.endpoint_protocols import EndpointModelLike
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointModelSource
+from llm_fleet.rules.sagemaker.endpoint_image import accelerator_of, image_facts, image_kind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.endpoint import (
+    S3_SCHEME,
+    TARBALL_ENDING,
+    EndpointImage,
+    EndpointImageKind,
+    EndpointModel,
+    EndpointModelSource,
+    NeuronSettings,
+)
 
-S3_SCHEME = "s3://"
-TARBALL_ENDING = ".tar.gz"
+PLACES = ("hub_id", "s3_uri", "tarball_uri")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _HUB_PAGE = "https://huggingface.co/"
 _REVISION = re.compile(r"\w[\w./-]*")
 
 
-def check_endpoint_model(model: EndpointModelLike) -> list[Problem]:
-    """Return what is wrong with `model` by itself, at paths such as `("location",)`."""
-    of_place = _on_hub(model.location) if model.source is EndpointModelSource.HUB else _in_s3(model)
-    return [*of_place, *_revision(model), *_parameters(model)]
+def check_endpoint_model(model: EndpointModel) -> list[Problem]:
+    """Return what is wrong with `model` by itself. Of one that is nowhere, or in two places, nothing else is known."""
+    of_place = _on_hub(model) if model.source is EndpointModelSource.HUB else _in_s3(model)
+    return check_one_place(model) or [*of_place, *_revision(model), *_parameters(model)]
 
 
-def check_tarball_age(model: EndpointModelLike, *, own_image: bool) -> list[Problem]:
+def check_one_place(
+    model: EndpointModel, attributes: Sequence[str] = PLACES, *, in_file: bool = False
+) -> list[Problem]:
+    """Return a problem unless one of `attributes` says where `model` is; `in_file`: speak of a fleet file's keys."""
+    names = {attribute: model.key_of(attribute) if in_file else attribute for attribute in attributes}
+    allowed = f"one of {', '.join(names.values())}"
+    places = [attribute for attribute in attributes if getattr(model, attribute) is not None]
+    if not places:
+        return [
+            Problem(
+                code=Code.MISSING_KEY,
+                message="nobody told where the model is",
+                allowed=allowed,
+                remedy="add it, e.g. `hub: EleutherAI/gpt-j-6b`" if in_file else f"write {model.in_python()}",
+            )
+        ]
+    return [
+        Problem(
+            code=Code.CONTRADICTION,
+            message=f"the model is in one place, and `{names[places[0]]}` names another",
+            allowed=allowed,
+            remedy="keep one of them",
+            path=(attribute,),
+            value=getattr(model, attribute),
+        )
+        for attribute in places[1:]
+    ]
+
+
+def check_tarball_age(model: EndpointModel, *, own_image: bool) -> list[Problem]:
     """Return a problem for an archive that no image of ours can load; `own_image`: one of the user's own may."""
     version = None if own_image or is_unresolved(model.location) else retired_tarball(model.location)
     if version is None:
@@ -33,7 +81,7 @@ def check_tarball_age(model: EndpointModelLike, *, own_image: bool) -> list[Prob
     return [
         Problem(
             code=SageMakerCode.ENDPOINT_TARBALL,
-            path=("location",),
+            path=(model.place,),
             message=f"this archive holds a pickled object of transformers {version}, which only the retired image of "
             "that version could load",
             value=model.location,
@@ -49,7 +97,8 @@ def bucket_and_key(location: str) -> tuple[str, str]:
     return bucket, key.strip("/")
 
 
-def _on_hub(location: str) -> Iterator[Problem]:
+def _on_hub(model: EndpointModel) -> Iterator[Problem]:
+    location = model.location
     if is_unresolved(location) or _HUB_ID.fullmatch(location):
         return
     address = location.removeprefix(_HUB_PAGE).strip("/")
@@ -61,7 +110,7 @@ def _on_hub(location: str) -> Iterator[Problem]:
         remedy = "write owner/name, as the model's page has it above the tabs"
     yield Problem(
         code=SageMakerCode.ENDPOINT_MODEL,
-        path=("location",),
+        path=(model.place,),
         message="this is no id of a model on the Hugging Face Hub",
         value=location,
         allowed="owner/name, e.g. EleutherAI/gpt-j-6b",
@@ -69,7 +118,7 @@ def _on_hub(location: str) -> Iterator[Problem]:
     )
 
 
-def _in_s3(model: EndpointModelLike) -> Iterator[Problem]:
+def _in_s3(model: EndpointModel) -> Iterator[Problem]:
     location = model.location
     if is_unresolved(location) and not str(location).startswith(S3_SCHEME):
         return
@@ -80,7 +129,7 @@ def _in_s3(model: EndpointModelLike) -> Iterator[Problem]:
         message, remedy = fault
         yield Problem(
             code=SageMakerCode.ENDPOINT_MODEL,
-            path=("location",),
+            path=(model.place,),
             message=message,
             value=location,
             allowed=form,
@@ -109,7 +158,7 @@ def _fault(location: str, *, tarball: bool) -> tuple[str, str] | None:
     return None
 
 
-def _revision(model: EndpointModelLike) -> Iterator[Problem]:
+def _revision(model: EndpointModel) -> Iterator[Problem]:
     revision = model.revision
     if revision is None or is_unresolved(revision):
         return
@@ -131,7 +180,7 @@ def _revision(model: EndpointModelLike) -> Iterator[Problem]:
         )
 
 
-def _parameters(model: EndpointModelLike) -> Iterator[Problem]:
+def _parameters(model: EndpointModel) -> Iterator[Problem]:
     parameters = model.parameters
     if parameters is None or is_unresolved(parameters) or (type(parameters) is int and parameters > 0):
         return
@@ -141,4 +190,115 @@ def _parameters(model: EndpointModelLike) -> Iterator[Problem]:
         message="a model has one parameter or more, in whole numbers",
         value=parameters,
         remedy="write the number of its weights, e.g. 6_050_000_000, or leave it out",
+    )
+
+
+_MIB = 1024**2
+
+
+def parameters_of(model: EndpointModel) -> int | None:
+    """Return how many weights `model` has: as told, else by its name; `None` where nobody knows."""
+    if model.parameters is not None:
+        return None if is_unresolved(model.parameters) else model.parameters
+    if is_unresolved(model.location):
+        return None
+    shape = known_shape(model.location.removesuffix(TARBALL_ENDING))
+    return shape.parameters if shape else None
+
+
+def weights_bytes(model: EndpointModel) -> int | None:
+    """Return the bytes of the weights as servers hold them, two a parameter; `None` where nobody knows."""
+    parameters = parameters_of(model)
+    return None if parameters is None else parameters * endpoint_settings().bytes_per_parameter
+
+
+def check_fit(model: EndpointModel, image: EndpointImage, instance: EndpointInstance) -> Iterator[Problem]:
+    """Return a problem when the weights alone are more than a server may fill. What they need beside is not counted."""
+    weights, room = weights_bytes(model), _room(image, instance)
+    if weights is None or room is None or weights <= room:
+        return
+    larger = _larger(weights, image, instance)
+    yield Problem(
+        code=SageMakerCode.ENDPOINT_FIT,
+        path=("instance_type",),
+        message=f"the weights take {in_gib(weights)} at two bytes each, and of the memory of {instance.name} "
+        f"{_who(image, instance)} fills up to {in_gib(room)}",
+        value=instance.name,
+        allowed=", ".join(larger),
+        remedy="take a larger instance type, or serve a smaller or quantized model (then say its parameters)",
+    )
+
+
+def _room(image: EndpointImage, instance: EndpointInstance) -> float | None:
+    share = endpoint_settings().usable_share
+    if instance.accelerator is None:
+        return instance.memory_gib * GIB * share if instance.memory_gib else None
+    if instance.accelerator_mib is None:
+        return None
+    # transformers' pipelines of Hugging Face's toolkit stand on the first GPU; the others spread a model over all.
+    first_only = image_kind(image, instance) is EndpointImageKind.HUGGING_FACE
+    return (1 if first_only else instance.accelerators) * instance.accelerator_mib * _MIB * share
+
+
+def _larger(weights: int, image: EndpointImage, instance: EndpointInstance) -> list[str]:
+    """Return the smallest type of each family that would do on the same accelerator, its own family first."""
+    names = [name for name in endpoint_instance_names() if _would_do(name, weights, image, instance)]
+    smallest: dict[str, str] = {}
+    for name in names:  # the API lists the sizes of a family in their order
+        smallest.setdefault(family_of(name), name)
+    own = [name for family, name in smallest.items() if family == instance.family]
+    return [*own, *(name for name in smallest.values() if name not in own)][:4]
+
+
+def _would_do(name: str, weights: int, image: EndpointImage, instance: EndpointInstance) -> bool:
+    other = endpoint_instance(name)
+    if (
+        other is None
+        or accelerator_of(other) != accelerator_of(instance)
+        or other.architecture != instance.architecture
+    ):
+        return False
+    room, facts = _room(image, other), image_facts(image, other)
+    runs = facts is None or not facts.families or other.family in facts.families
+    return runs and room is not None and room >= weights
+
+
+def _who(image: EndpointImage, instance: EndpointInstance) -> str:
+    kind = image_kind(image, instance)
+    return "a server" if kind is None else image_title(kind)
+
+
+def check_neuron(
+    settings: NeuronSettings | None, image: EndpointImage, instance: EndpointInstance
+) -> Iterator[Problem]:
+    """Return why `settings` are of no use on `instance`, at paths that begin with `neuron`."""
+    if settings is None:
+        return
+    facts = neuron_instance(instance.ec2_name)
+    if facts is None:
+        yield Problem(
+            code=SageMakerCode.ENDPOINT_NEURON,
+            path=("neuron",),
+            message=f"{instance.name} has no Neuron devices that anything could be compiled for",
+            remedy="leave it out, or take an instance type such as ml.inf2.xlarge",
+        )
+        return
+    if image.uri is not None:
+        yield Problem(
+            code=SageMakerCode.ENDPOINT_NEURON,
+            path=("neuron",),
+            message="by which variables an image of your own is told of cores, batch and length is not known here",
+            remedy="leave it out, and write the image's own variables into environment",
+        )
+        return
+    cores = settings.cores
+    if cores is None or is_unresolved(cores) or not facts.tensor_parallel or cores in facts.tensor_parallel:
+        return
+    yield Problem(
+        code=SageMakerCode.ENDPOINT_NEURON,
+        path=("neuron", "cores"),
+        message=f"a model cannot be spread over this many of the {facts.cores} NeuronCores of {instance.name}",
+        value=cores,
+        allowed=", ".join(map(str, facts.tensor_parallel)),
+        remedy="write one of these, or leave it out for all cores",
     )

@@ -2,16 +2,15 @@
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Protocol
 
 from llm_fleet.catalog.endpoint_operations import rollout_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.rollout_kind import RolloutKind
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
+from llm_fleet.spec.endpoint_operations import EndpointRollout, RolloutKind
 
 OWN_ALARMS = 2
 """How many alarms of the endpoint itself roll an update back."""
@@ -20,60 +19,26 @@ _NAME_LENGTH = 255
 _TYPE = re.compile(r"ml\.([a-z0-9-]+)\.\w+")
 
 
-class EndpointRolloutLike(Protocol):
-    """How an update reaches an endpoint (`EndpointRollout`)."""
-
-    @property
-    def kind(self) -> RolloutKind:
-        """In which steps."""
-        ...
-
-    @property
-    def percent(self) -> int | None:
-        """Size of a step; `None` for all at once."""
-        ...
-
-    @property
-    def bake_seconds(self) -> int | None:
-        """How long each step is looked at."""
-        ...
-
-    @property
-    def termination_wait_seconds(self) -> int | None:
-        """How long the old fleet stays afterwards."""
-        ...
-
-    @property
-    def timeout_seconds(self) -> int | None:
-        """How long the whole may take."""
-        ...
-
-    @property
-    def alarm_names(self) -> Sequence[str]:
-        """Alarms of the user's that roll back too."""
-        ...
+def check_rollout(rollout: EndpointRollout) -> list[Problem]:
+    """Return what is wrong with `rollout` by itself, but for waits out of their range: `check_fields` reports those."""
+    steps, waits = _check_step(rollout), _check_waits(rollout)
+    wrong = [*steps, *waits, *check_fields(rollout)]
+    return [*steps, *waits, *([] if wrong else _check_timeout(rollout)), *_check_alarm_names(rollout)]
 
 
-def check_rollout(rollout: EndpointRolloutLike) -> list[Problem]:
-    """Return what is wrong with `rollout` by itself, by the attributes of `EndpointRolloutLike`."""
-    waits = _check_waits(rollout)
-    steps = _check_step(rollout)
-    return [*steps, *waits, *([] if waits or steps else _check_timeout(rollout)), *_check_alarm_names(rollout)]
-
-
-def check_rollout_of(rollout: EndpointRolloutLike, *, instance_type: str, instance_count: int) -> list[Problem]:
+def check_rollout_of(rollout: EndpointRollout, *, instance_type: str, instance_count: int) -> list[Problem]:
     """Return a problem when instances of this type, or so few of them, cannot be updated as `rollout` says."""
     if rollout.kind is RolloutKind.ALL_AT_ONCE:
         return []
     return [*_check_family(rollout, instance_type), *_check_count(rollout, instance_count)]
 
 
-def bake_seconds_of(rollout: EndpointRolloutLike) -> int:
+def bake_seconds_of(rollout: EndpointRollout) -> int:
     """Return how long each step is looked at."""
     return rollout_facts().default_bake_seconds if rollout.bake_seconds is None else rollout.bake_seconds
 
 
-def termination_wait_seconds_of(rollout: EndpointRolloutLike) -> int:
+def termination_wait_seconds_of(rollout: EndpointRollout) -> int:
     """Return how long the old fleet stays once the new one has all traffic; a rolling update has no such wait."""
     wait = rollout.termination_wait_seconds
     if rollout.kind is RolloutKind.ROLLING:
@@ -81,13 +46,13 @@ def termination_wait_seconds_of(rollout: EndpointRolloutLike) -> int:
     return rollout_facts().default_termination_wait_seconds if wait is None else wait
 
 
-def step_percent_of(rollout: EndpointRolloutLike) -> int | None:
+def step_percent_of(rollout: EndpointRollout) -> int | None:
     """Return the size of a step in percent of the instances; `None` for all at once."""
-    return rollout_facts().default_step_percent.get(rollout.kind) if rollout.percent is None else rollout.percent
+    return rollout_facts().default_step_percent.get(rollout.kind.name) if rollout.percent is None else rollout.percent
 
 
-def _check_step(rollout: EndpointRolloutLike) -> list[Problem]:
-    limit = rollout_facts().step_percent.get(rollout.kind)
+def _check_step(rollout: EndpointRollout) -> list[Problem]:
+    limit = rollout_facts().step_percent.get(rollout.kind.name)
     if limit is None:
         return _unused(rollout, "percent", "a rollout all at once has no steps", "leave it out, or write another kind")
     return check_number(
@@ -95,46 +60,27 @@ def _check_step(rollout: EndpointRolloutLike) -> list[Problem]:
         limit,
         SageMakerCode.ROLLOUT_STEP,
         "percent",
-        what=f"a step of a {rollout.kind.lower()} rollout",
+        what=f"a step of a {rollout.kind.value} rollout",
     )
 
 
-def _check_waits(rollout: EndpointRolloutLike) -> list[Problem]:
-    facts = rollout_facts()
-    code = SageMakerCode.ROLLOUT_WAIT
-    found = [
-        *check_number(
-            rollout.bake_seconds, facts.bake_seconds, code, "bake_seconds", what="the time that a step is looked at"
-        ),
-        *check_number(
-            rollout.termination_wait_seconds,
-            facts.termination_wait_seconds,
-            code,
-            "termination_wait_seconds",
-            what="the time that the old fleet stays",
-        ),
-        *check_number(
-            rollout.timeout_seconds,
-            facts.timeout_seconds,
-            code,
-            "timeout_seconds",
-            what="the time for the whole update",
-        ),
-    ]
+def _check_waits(rollout: EndpointRollout) -> list[Problem]:
     if rollout.kind is RolloutKind.ROLLING:
         why = "a rolling update keeps no old fleet: each batch takes the place of another"
-        found += _unused(rollout, "termination_wait_seconds", why, "leave it out")
-    return found or _check_bake(rollout)
+        found = _unused(rollout, "termination_wait_seconds", why, "leave it out")
+    else:
+        found = []
+    return found or ([] if check_fields(rollout) else _check_bake(rollout))
 
 
-def _unused(rollout: EndpointRolloutLike, attribute: str, why: str, remedy: str) -> list[Problem]:
+def _unused(rollout: EndpointRollout, attribute: str, why: str, remedy: str) -> list[Problem]:
     value = getattr(rollout, attribute)
     if value is None:
         return []
     return [Problem(code=Code.CONTRADICTION, path=(attribute,), value=value, message=why, remedy=remedy)]
 
 
-def _check_bake(rollout: EndpointRolloutLike) -> list[Problem]:
+def _check_bake(rollout: EndpointRollout) -> list[Problem]:
     """A step that is over before an alarm can ring is looked at by nobody."""
     least, bake = rollout_facts().shortest_bake_seconds, rollout.bake_seconds
     if bake is None or is_unresolved(bake) or bake >= least:
@@ -152,7 +98,7 @@ def _check_bake(rollout: EndpointRolloutLike) -> list[Problem]:
     ]
 
 
-def _check_timeout(rollout: EndpointRolloutLike) -> list[Problem]:
+def _check_timeout(rollout: EndpointRollout) -> list[Problem]:
     """The service's own rule: the timeout is longer than all waits together."""
     timeout, waits = rollout.timeout_seconds, waits_seconds(rollout)
     if timeout is None or is_unresolved(timeout) or waits is None or timeout > waits:
@@ -170,7 +116,7 @@ def _check_timeout(rollout: EndpointRolloutLike) -> list[Problem]:
     ]
 
 
-def waits_seconds(rollout: EndpointRolloutLike) -> int | None:
+def waits_seconds(rollout: EndpointRollout) -> int | None:
     """Return how long an update waits in all, beside the start of its instances; `None` where that is not known."""
     bake, percent = bake_seconds_of(rollout), step_percent_of(rollout)
     rest = termination_wait_seconds_of(rollout)
@@ -186,7 +132,7 @@ def waits_seconds(rollout: EndpointRolloutLike) -> int | None:
     return steps * bake + rest
 
 
-def _check_alarm_names(rollout: EndpointRolloutLike) -> list[Problem]:
+def _check_alarm_names(rollout: EndpointRollout) -> list[Problem]:
     names = rollout.alarm_names
     if is_list_token(names):
         return []
@@ -232,7 +178,7 @@ def _family(instance_type: str) -> str | None:
     return match[1] if match else None
 
 
-def _check_family(rollout: EndpointRolloutLike, instance_type: str) -> list[Problem]:
+def _check_family(rollout: EndpointRollout, instance_type: str) -> list[Problem]:
     if has_guardrails(instance_type):
         return []
     return [
@@ -247,7 +193,7 @@ def _check_family(rollout: EndpointRolloutLike, instance_type: str) -> list[Prob
     ]
 
 
-def _check_count(rollout: EndpointRolloutLike, instance_count: int) -> list[Problem]:
+def _check_count(rollout: EndpointRollout, instance_count: int) -> list[Problem]:
     if is_unresolved(instance_count) or instance_count != 1:
         return []
     return [

@@ -1,18 +1,60 @@
-"""Keeps what an endpoint is asked and answers."""
+"""What is kept of an endpoint: the log of its containers, and captured requests and answers."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.endpoint_operations import capture_facts
 from llm_fleet.iam.permission import Permission
-from llm_fleet.sagemaker.endpoint.data_capture import DataCapture
+from llm_fleet.spec.endpoint_operations import DataCapture
 from llm_fleet.storage.data_bucket import DataBucket
 
+_PREFIX = "/aws/sagemaker/Endpoints"
+
+
+class EndpointLog(Construct):
+    """The log group that SageMaker writes to, made beforehand: one that SageMaker makes is kept for ever.
+
+    It goes with the stack.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        endpoint_name: str,
+        retention_days: int,
+        encryption_key: kms.IKey | None,
+    ) -> None:
+        """Make the group. `encryption_key`: its policy must let CloudWatch Logs use it. `None`: Logs' own."""
+        super().__init__(scope, id)
+        self.group_name = f"{_PREFIX}/{endpoint_name}"
+        """As SageMaker's guide on logs has it."""
+        self.log_group = logs.CfnLogGroup(
+            self,
+            "Resource",
+            log_group_name=self.group_name,
+            retention_in_days=retention_days,
+            kms_key_id=encryption_key.key_arn if encryption_key else None,
+        )
+        """The L1 beneath."""
+        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
+        if encryption_key is None:
+            acknowledge(
+                self,
+                "CloudWatch Logs encrypts every log group with a key of its own; servers log sizes and times of "
+                "requests, and no prompt unless told to; `encryption_key` takes another",
+                "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
+            )
+
+
 _Config = sagemaker.CfnEndpointConfig
-_PREFIX = "captured"
+_CAPTURED = "captured"
 
 
 class EndpointCapture(Construct):
@@ -45,7 +87,7 @@ class EndpointCapture(Construct):
         if uri is None:
             bucket = DataBucket(self, "Bucket", encryption_key=encryption_key)
             self.bucket = bucket
-            uri = f"s3://{bucket.bucket_name}/{_PREFIX}"
+            uri = f"s3://{bucket.bucket_name}/{_CAPTURED}"
             key_arn = bucket.encryption_key.key_arn if bucket.encryption_key else None
         self.config = _config(capture, uri=uri, key_arn=key_arn)
         self.permissions = _permissions(

@@ -1,13 +1,20 @@
-"""What the role of an endpoint's model may do: fetch one image and one model, and write one log."""
+"""What an endpoint's model may do and reach: permissions, role, security group."""
 
 from collections.abc import Sequence
+from typing import cast
 
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.bucket_permissions import read_bucket
 from llm_fleet.iam.image_permissions import pull_images
 from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointModelSource
-from llm_fleet.sagemaker.endpoint.endpoint_plan import EndpointPlan
+from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.sagemaker.endpoint.render_endpoint import EndpointPlan
+from llm_fleet.spec.endpoint import EndpointModelSource
 
 _METRICS = "/aws/sagemaker/*"
 
@@ -34,13 +41,13 @@ def _model(plan: EndpointPlan, place: Place) -> Sequence[Permission]:
         return ()
     bucket, path = found
     bucket_arn = f"arn:{place.partition}:s3:::{bucket}"
-    if plan.model.source is EndpointModelSource.S3:
-        access = BucketAccess(bucket_arn=bucket_arn, prefix=path, key_arn=plan.model.key_arn)
+    if plan.spec.model.source is EndpointModelSource.S3:
+        access = BucketAccess(bucket_arn=bucket_arn, prefix=path, key_arn=plan.spec.model.key_arn)
         return read_bucket("Model", access, reason="SageMaker copies the model's files to each instance")
     key = Permission(
         sid="ModelKey",
         actions=("kms:Decrypt",),
-        resources=(plan.model.key_arn or "",),
+        resources=(plan.spec.model.key_arn or "",),
         reason="the bucket is encrypted with a key of its own",
     )
     return (
@@ -50,7 +57,7 @@ def _model(plan: EndpointPlan, place: Place) -> Sequence[Permission]:
             resources=(f"{bucket_arn}/{path}",),
             reason="SageMaker copies this one archive to each instance and unpacks it there",
         ),
-        *((key,) if plan.model.key_arn else ()),
+        *((key,) if plan.spec.model.key_arn else ()),
     )
 
 
@@ -118,3 +125,55 @@ def _volume_key(key_arn: str) -> Sequence[Permission]:
             reason="the volumes of the instances are encrypted with this key, by a grant for EBS",
         ),
     )
+
+
+_PRINCIPAL = "sagemaker.amazonaws.com"
+
+
+class EndpointRole(Construct):
+    """An execution role with these permissions and no other.
+
+    Its policy is a managed one: CloudFormation makes it before the role, so no instance starts without it. The trust
+    has no `aws:SourceAccount` condition: SageMaker's page on the confused deputy does not list endpoints among what
+    sends that key, and a condition on a key that is not sent would keep every endpoint from being created.
+    assumption: sagemaker-sends-no-source-account
+    """
+
+    def __init__(self, scope: Construct, id: str, *, description: str, permissions: Sequence[Permission]) -> None:
+        """Make the role."""
+        super().__init__(scope, id)
+        self.permissions: tuple[Permission, ...] = tuple(permissions)
+        """The statements, each with its reason."""
+        policy = iam.ManagedPolicy(
+            self, "Policy", description=description, statements=[*map(statement_of, self.permissions)]
+        )
+        acknowledge_wildcards(policy, lambda: reasons_of(self.permissions))
+        role = iam.Role(
+            self,
+            "Resource",
+            description=description,
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_PRINCIPAL)),
+            managed_policies=[cast(iam.IManagedPolicy, policy)],
+        )
+        self.role: iam.IRole = cast(iam.IRole, role)
+        """The role itself."""
+
+
+class EndpointSecurityGroup(ec2.SecurityGroup):
+    """Lets nothing in, and HTTPS out: to S3 for the model, and to the Hub where a route leads there.
+
+    Callers reach an endpoint through SageMaker's own address, not through this group.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc) -> None:
+        """Make the group in `vpc`."""
+        super().__init__(
+            scope,
+            id,
+            vpc=vpc,
+            description="Instances of a SageMaker endpoint: nothing in, HTTPS out",
+            allow_all_outbound=False,
+        )
+        self.add_egress_rule(
+            ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "S3, services of AWS, and the Hub where a route leads"
+        )

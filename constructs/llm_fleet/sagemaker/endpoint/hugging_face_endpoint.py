@@ -1,11 +1,17 @@
 """A model of Hugging Face behind an endpoint of SageMaker."""
 
+import json
+import shlex
 from collections.abc import Mapping
 from typing import cast
 
 import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -13,33 +19,163 @@ from constructs import Construct
 from llm_fleet.catalog.endpoint import endpoint_settings
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.network.network import Network
-from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.sagemaker.endpoint_check import warning_of
-from llm_fleet.rules.sagemaker.endpoint_operations import check_operations
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_forms
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.sagemaker.endpoint import check_endpoint, warning_of
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.sagemaker.endpoint.data_capture import DataCapture
-from llm_fleet.sagemaker.endpoint.endpoint_afterwards import EndpointAfterwards
-from llm_fleet.sagemaker.endpoint.endpoint_alarm_thresholds import EndpointAlarmThresholds
-from llm_fleet.sagemaker.endpoint.endpoint_base import EndpointBase
-from llm_fleet.sagemaker.endpoint.endpoint_budget import EndpointBudget
-from llm_fleet.sagemaker.endpoint.endpoint_capture import EndpointCapture
-from llm_fleet.sagemaker.endpoint.endpoint_forms import check_arguments
-from llm_fleet.sagemaker.endpoint.endpoint_image import EndpointImage
-from llm_fleet.sagemaker.endpoint.endpoint_log import EndpointLog
-from llm_fleet.sagemaker.endpoint.endpoint_model import EndpointModel
-from llm_fleet.sagemaker.endpoint.endpoint_permissions import endpoint_permissions
-from llm_fleet.sagemaker.endpoint.endpoint_plan import EndpointPlan
-from llm_fleet.sagemaker.endpoint.endpoint_role import EndpointRole
-from llm_fleet.sagemaker.endpoint.endpoint_rollout import EndpointRollout
-from llm_fleet.sagemaker.endpoint.endpoint_scaling import EndpointScaling
-from llm_fleet.sagemaker.endpoint.endpoint_security_group import EndpointSecurityGroup
-from llm_fleet.sagemaker.endpoint.endpoint_sight import EndpointSight
-from llm_fleet.sagemaker.endpoint.endpoint_time_to_live import EndpointTimeToLive
-from llm_fleet.sagemaker.endpoint.neuron_settings import NeuronSettings
-from llm_fleet.sagemaker.endpoint.operation_forms import check_operation_forms
-from llm_fleet.sagemaker.endpoint.operations import EndpointOperations
-from llm_fleet.sagemaker.endpoint.render_endpoint import render_config, render_endpoint, render_model, vpc_config
+from llm_fleet.sagemaker.endpoint.endpoint_capture import EndpointCapture, EndpointLog
+from llm_fleet.sagemaker.endpoint.endpoint_monitoring import EndpointSight
+from llm_fleet.sagemaker.endpoint.endpoint_operations import EndpointAfterwards
+from llm_fleet.sagemaker.endpoint.endpoint_permissions import EndpointRole, EndpointSecurityGroup, endpoint_permissions
+from llm_fleet.sagemaker.endpoint.render_endpoint import (
+    EndpointPlan,
+    render_config,
+    render_endpoint,
+    render_model,
+    vpc_config,
+)
+from llm_fleet.spec.endpoint import EndpointImageKind, EndpointSpec
 
+
+class EndpointGrants:
+    """What others may do with an endpoint. Each method returns the `Grant`, whose `success` tells an imported role."""
+
+    def __init__(self, endpoint_arn: str) -> None:
+        """Grant on the endpoint of that ARN."""
+        self._arn = endpoint_arn
+
+    def invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` ask the model, for a whole answer or for a stream."""
+        return self._grant(grantee, "sagemaker:InvokeEndpoint", "sagemaker:InvokeEndpointWithResponseStream")
+
+    def describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` see the endpoint and its state."""
+        return self._grant(grantee, "sagemaker:DescribeEndpoint")
+
+    def _grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
+        return iam.Grant.add_to_principal(grantee=grantee, actions=[*actions], resource_arns=[self._arn])
+
+
+_NAMESPACE = "AWS/SageMaker"
+_QUESTION = "The capital of Japan is"
+
+
+@jsii.implements(ec2.IConnectable)
+class EndpointBase(Construct):
+    """An endpoint for those who use it. `HuggingFaceEndpoint` sets what is here."""
+
+    endpoint_name: str
+    """What callers name: `InvokeEndpoint` takes it."""
+    model: sagemaker.CfnModel
+    """The L1 of the model."""
+    endpoint_config: sagemaker.CfnEndpointConfig
+    """The L1 of the configuration."""
+    endpoint: sagemaker.CfnEndpoint
+    """The L1 of the endpoint."""
+    log_group: logs.CfnLogGroup
+    """What its containers log into."""
+    role: iam.IRole
+    """What SageMaker acts as to fetch image and model."""
+    security_group: ec2.ISecurityGroup | None
+    """Of its instances; `None` for one that stands in no network of yours."""
+    _plan: EndpointPlan
+    _connections: ec2.Connections | None = None
+
+    @property
+    def endpoint_arn(self) -> str:
+        """Its ARN, a token."""
+        return self.endpoint.ref
+
+    @property
+    def grants(self) -> EndpointGrants:
+        """What others may do with it."""
+        return EndpointGrants(self.endpoint_arn)
+
+    def grant_invoke(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` ask the model, as `grants.invoke` does."""
+        return self.grants.invoke(grantee)
+
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """The security group of its instances, for where they may connect to; none without a network.
+
+        Nothing connects to the instances: callers ask SageMaker, which asks them.
+        """
+        if self._connections is None:
+            groups = [self.security_group] if self.security_group else []
+            self._connections = ec2.Connections(security_groups=groups)
+        return self._connections
+
+    def metric(self, name: str, *, statistic: str = "Average", period_seconds: int = 60) -> cloudwatch.Metric:
+        """Return the metric `name` of the endpoint, of the namespace `AWS/SageMaker`."""
+        return cloudwatch.Metric(
+            namespace=_NAMESPACE,
+            metric_name=name,
+            dimensions_map={"EndpointName": self.endpoint_name, "VariantName": endpoint_settings().variant},
+            statistic=statistic,
+            period=cdk.Duration.seconds(period_seconds),
+        )
+
+    def metric_invocations(self) -> cloudwatch.Metric:
+        """Return how many requests there were."""
+        return self.metric("Invocations", statistic="Sum")
+
+    def metric_model_latency(self) -> cloudwatch.Metric:
+        """Return how long the container took to answer, in microseconds, on average."""
+        return self.metric("ModelLatency")
+
+    def metric_server_errors(self) -> cloudwatch.Metric:
+        """Return how many requests were answered with 5xx."""
+        return self.metric("Invocation5XXErrors", statistic="Sum")
+
+    @property
+    def invoke_command(self) -> str:
+        """A line for the AWS CLI that asks the model something and prints the answer."""
+        body = shlex.quote(json.dumps(_body(self._plan.kind)))
+        return (
+            f"aws sagemaker-runtime invoke-endpoint --region {cdk.Stack.of(self).region} "
+            f"--endpoint-name {self.endpoint_name} --content-type application/json "
+            f"--cli-binary-format raw-in-base64-out --body {body} /dev/stdout"
+        )
+
+    def add_outputs(self) -> None:
+        """Give the stack outputs: the endpoint's name, how to ask it, and what else an operator asks for."""
+        outputs = {
+            "EndpointName": (self.endpoint_name, "Name of the endpoint, for InvokeEndpoint"),
+            "InvokeCommand": (self.invoke_command, "Asks the model something"),
+            "LogGroupName": (self.log_group.ref, "CloudWatch log group of the containers"),
+        }
+        for name, (value, description) in outputs.items():
+            cdk.CfnOutput(self, name, value=value, description=description)
+
+
+def _body(kind: EndpointImageKind | None) -> dict[str, object]:
+    """Return a request as the image takes it: vLLM an OpenAI completion, the others `inputs`."""
+    if kind is EndpointImageKind.VLLM:
+        return {"prompt": _QUESTION, "max_tokens": 16}
+    return {"inputs": _QUESTION}
+
+
+_FORMS: Mapping[str, Form] = {
+    "network": Form(
+        wanted="a network of llm-fleet",
+        has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
+        optional=True,
+        remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az2"]), or leave it out',
+    ),
+    "encryption_key": Form(
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+    ),
+    "alarm_topic": Form(
+        wanted="an SNS topic",
+        has=("topic_arn",),
+        optional=True,
+        remedy='write AlarmTopic(self, "Topic"), or sns.Topic.from_topic_arn(…)',
+    ),
+}
 _DESCRIPTION = "Execution role of a SageMaker endpoint: its image, its model, its log"
 
 
@@ -58,138 +194,56 @@ class HuggingFaceEndpoint(EndpointBase):
         self,
         scope: Construct,
         id: str,
+        endpoint: EndpointSpec,
         *,
-        model: EndpointModel,
-        instance_type: str,
-        instance_count: int = 1,
-        image: EndpointImage = EndpointImage(),  # noqa: B008 - immutable
-        neuron: NeuronSettings | None = None,
-        environment: Mapping[str, str] | None = None,
-        inference_ami: str | None = None,
-        volume_gib: int | None = None,
-        download_timeout_seconds: int | None = None,
-        startup_timeout_seconds: int | None = None,
         network: Network | None = None,
-        network_isolation: bool = False,
-        endpoint_name: str | None = None,
         encryption_key: kms.IKey | None = None,
-        log_retention_days: int = 30,
-        data_capture: DataCapture | None = None,
-        scaling: EndpointScaling | None = None,
-        rollout: EndpointRollout = EndpointRollout(),  # noqa: B008 - immutable
-        time_to_live: EndpointTimeToLive | None = None,
-        budget: EndpointBudget | None = None,
         alarm_topic: sns.ITopic | sns.Topic | None = None,
-        alarm_thresholds: EndpointAlarmThresholds = EndpointAlarmThresholds(),  # noqa: B008 - immutable
     ) -> None:
-        """Make the endpoint; raise `FleetError` with all that is wrong with it (LF900 to LF903, LF930 to LF959).
+        """Make what `endpoint` describes; raise `FleetError` with all that is wrong with it.
 
-        `model`: what is served, from the Hub, from files or from an archive in S3.
-
-        `instance_type`: on what, e.g. `ml.g4dn.xlarge`; each instance holds the whole model. `instance_count`: on how
-        many at the start. Default: 1.
-
-        `image`: what serves it. Default: vLLM on GPUs and Neuron, transformers' pipelines on processors.
-        `neuron`: what a model on Neuron is compiled for. Default: what it was exported for, or what the image takes.
-        `environment`: further variables of the container, e.g. `SM_VLLM_MAX_MODEL_LEN`; no secret. Default: none.
-
-        `inference_ami`: what the instances boot from. Default: the oldest driver that knows the image's CUDA, by the
-        catalog; SageMaker's own choice on Neuron and on processors.
-
-        `volume_gib`: of the EBS volume of an instance that has no disks of its own. Default: by the model's size.
-        `download_timeout_seconds`: for fetching a model from S3. `startup_timeout_seconds`: until the first healthy
-        answer. Default of both: by the model's size, by the catalog's estimates.
-
-        `network`: where the instances have an interface, in its compute subnets. Default: none, they stand in
-        SageMaker's own network. `network_isolation`: whether the container has no network at all, not even to S3:
-        SageMaker fetches the model for it. Default: no.
-
-        `endpoint_name`: what callers name. Default: one made of the construct's path, which stays the same.
-
-        `encryption_key`: of the log, of an EBS volume, and of what goes on around the endpoint; its policy must let
-        CloudWatch Logs use it, as that of `FleetKey` does. Default: keys of AWS's own.
-
-        `log_retention_days`: default 30.
-
-        `data_capture`, `scaling`, `rollout`, `time_to_live`, `budget`: see those classes. Default: nothing is kept, as
-        many instances always, all at once with a roll-back when an alarm rings, no end, no budget.
-
-        `alarm_topic`: who is told when an alarm goes off. Default: nobody, the alarms are only shown.
-        `alarm_thresholds`: when they go off. Default: those of `EndpointAlarmThresholds`.
+        - `network`: where the instances have an interface, in its compute subnets. Default: none, they stand in
+          SageMaker's own network.
+        - `encryption_key`: of the log, of an EBS volume, and of what goes on around the endpoint; its policy must let
+          CloudWatch Logs use it, as that of `FleetKey` does. Default: keys of AWS's own.
+        - `alarm_topic`: what alarms, the budget and the endpoint's end go to. Default: `endpoint.alarms.topic_arn`.
         """
         super().__init__(scope, id)
-        operations = EndpointOperations(
-            data_capture=data_capture,
-            scaling=scaling,
-            rollout=rollout,
-            time_to_live=time_to_live,
-            budget=budget,
-            alarm_topic=cast(sns.ITopic | None, alarm_topic),
-            alarm_thresholds=alarm_thresholds,
-            encryption_key=encryption_key,
+        raise_problems(
+            [
+                *check_is_spec(endpoint, EndpointSpec, "endpoint"),
+                *check_forms(
+                    {"network": network, "encryption_key": encryption_key, "alarm_topic": alarm_topic}, _FORMS
+                ),
+            ],
+            subject=self.node.path,
         )
-        of_arguments = check_arguments(
-            model=model,
-            image=image,
-            neuron=neuron,
-            environment=environment,
-            network=network,
-            instance_type=instance_type,
-            inference_ami=inference_ami,
-            endpoint_name=endpoint_name,
-            log_retention_days=log_retention_days,
-            encryption_key=encryption_key,
-            network_isolation=network_isolation,
-        )
-        raise_problems([*of_arguments, *check_operation_forms(operations)], subject=self.node.path)
-        plan = self._plan = EndpointPlan(
-            name=endpoint_name if endpoint_name is not None else _name_of(self),
-            region=_region_of(self),
-            model=model,
-            image=image,
-            instance_type=instance_type,
-            instance_count=instance_count,
-            inference_ami=inference_ami,
-            neuron=neuron,
-            volume_gib=volume_gib,
-            download_timeout_seconds=download_timeout_seconds,
-            startup_timeout_seconds=startup_timeout_seconds,
-            network_isolation=network_isolation,
-            environment=dict(environment or {}),
-            log_retention_days=log_retention_days,
-        )
-        self._check(plan, operations, network)
+        if endpoint.name is None:
+            endpoint = endpoint.narrowed(EndpointSpec, name=_name_of(self))
+        plan = self._plan = EndpointPlan(spec=endpoint, region=_region_of(self))
+        self._check(plan, network, alarm_topic)
+        topic = cast(sns.ITopic | None, alarm_topic)
+        if topic is None and endpoint.alarms.topic_arn is not None:
+            topic = sns.Topic.from_topic_arn(self, "AlarmTopic", endpoint.alarms.topic_arn)
         self.endpoint_name = plan.name
         self._log = EndpointLog(
             self,
             "Log",
             endpoint_name=plan.name,
-            retention_days=log_retention_days,
+            retention_days=endpoint.log_retention_days,
             encryption_key=encryption_key,
         )
         self.log_group = self._log.log_group
         self.capture = EndpointCapture(
-            self, "Capture", capture=data_capture, endpoint_name=plan.name, encryption_key=encryption_key
+            self, "Capture", capture=endpoint.data_capture, endpoint_name=plan.name, encryption_key=encryption_key
         )
         """Where requests and answers are kept."""
-        self.sight = EndpointSight(
-            self,
-            "Sight",
-            operations=operations,
-            endpoint_name=plan.name,
-            variant_name=endpoint_settings().variant,
-            instance_type=instance_type,
-            log_group=self.log_group,
-        )
+        self.sight = EndpointSight(self, "Sight", plan=plan, log_group=self.log_group, topic=topic)
         """Its alarms and its dashboard."""
-        self._make(plan, operations, network, encryption_key)
+        self._make(plan, network, encryption_key, topic)
 
     def _make(
-        self,
-        plan: EndpointPlan,
-        operations: EndpointOperations,
-        network: Network | None,
-        encryption_key: kms.IKey | None,
+        self, plan: EndpointPlan, network: Network | None, encryption_key: kms.IKey | None, topic: sns.ITopic | None
     ) -> None:
         """Make role, model, configuration and endpoint, and what lives after them."""
         volume_key = encryption_key.key_arn if encryption_key and not plan.instance.local_disk_gb else None
@@ -205,7 +259,6 @@ class HuggingFaceEndpoint(EndpointBase):
             self,
             plan,
             model_name=self.model.attr_model_name,
-            instance_count=operations.initial_instance_count(plan.instance_count),
             volume_key_arn=volume_key,
             capture=self.capture.config,
         )
@@ -223,13 +276,12 @@ class HuggingFaceEndpoint(EndpointBase):
         self.afterwards = EndpointAfterwards(
             self,
             "Afterwards",
-            operations=operations,
-            endpoint_name=plan.name,
-            variant_name=endpoint_settings().variant,
-            instance_count=plan.instance_count,
+            spec=plan.spec,
             endpoint=self.endpoint,
             endpoint_config=self.endpoint_config,
             model=self.model,
+            encryption_key=encryption_key,
+            topic=topic,
         )
         """Its scaling, its end and its budget."""
 
@@ -255,25 +307,40 @@ class HuggingFaceEndpoint(EndpointBase):
         subnets = [subnet.subnet_id for subnet in network.compute_subnets.values()]
         return vpc_config(subnets, group.security_group_id)
 
-    def _check(self, plan: EndpointPlan, operations: EndpointOperations, network: Network | None) -> None:
+    def _check(self, plan: EndpointPlan, network: Network | None, alarm_topic: sns.ITopic | sns.Topic | None) -> None:
         """Raise all that is wrong; warn of what was reported of the image."""
         problems = [
-            *plan.check(network),
-            *check_operations(
-                operations,
-                instance_type=plan.instance_type,
-                instance_count=plan.instance_count,
+            *check_endpoint(
+                plan.spec,
+                region=plan.region,
+                internet=network.internet if network else None,
+                in_network=network is not None,
+                has_topic=alarm_topic is not None or plan.spec.alarms.topic_arn is not None,
             ),
+            *plan.repository_is_known(),
+            *_one_topic(plan.spec, alarm_topic),
         ]
         if not problems and network is not None:
             # Only an endpoint that can exist takes addresses: a second try must not find those of the first.
-            scaling = operations.scaling
-            most = plan.instance_count if scaling is None else scaling.maximum
-            problems += network.reserve_addresses(plan.claims(network, most=most))
+            problems += network.reserve_addresses(plan.claims(network))
         raise_problems(problems, subject=self.node.path)
-        warning = warning_of(plan)
+        warning = warning_of(plan.spec)
         if warning is not None:
             cdk.Annotations.of(self).add_warning_v2("llm-fleet:endpoint-image", f"{warning}; {_INSTEAD}")
+
+
+def _one_topic(spec: EndpointSpec, alarm_topic: object) -> list[Problem]:
+    if alarm_topic is None or spec.alarms.topic_arn is None:
+        return []
+    return [
+        Problem(
+            code=Code.CONTRADICTION,
+            message="alarms go to one topic, and `alarm_topic` is another",
+            remedy="leave one of them out",
+            path=("alarms", "topic_arn"),
+            value=spec.alarms.topic_arn,
+        )
+    ]
 
 
 _INSTEAD = "take EndpointImage.vllm() for a model that writes text, or try this one on one instance first"

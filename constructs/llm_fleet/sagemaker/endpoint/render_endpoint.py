@@ -1,6 +1,7 @@
-"""The three resources of SageMaker: model, configuration, endpoint."""
+"""What follows from the description of an endpoint, and its model, configuration and endpoint in CloudFormation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import aws_cdk as cdk
@@ -8,9 +9,129 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.endpoint import endpoint_settings
-from llm_fleet.rules.sagemaker.endpoint_terms import EndpointModelSource
-from llm_fleet.sagemaker.endpoint.endpoint_plan import EndpointPlan
+from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_instance, endpoint_settings, image_account_of
+from llm_fleet.network.network import Network
+from llm_fleet.rules.inference.model import bucket_and_prefix
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.endpoint import download_seconds, startup_seconds, variables, volume_gib
+from llm_fleet.rules.sagemaker.endpoint_image import ami_for, image_facts, image_kind
+from llm_fleet.rules.sagemaker.endpoint_rollout import bake_seconds_of, step_percent_of, termination_wait_seconds_of
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.endpoint import EndpointImageKind, EndpointModelSource, EndpointSpec
+from llm_fleet.spec.endpoint_operations import EndpointRollout, RolloutKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointPlan:
+    """What follows from the description of an endpoint, where it stands."""
+
+    spec: EndpointSpec
+    """Judged, and with a name."""
+    region: str | None
+
+    @property
+    def name(self) -> str:
+        """What callers name."""
+        assert self.spec.name is not None
+        return self.spec.name
+
+    def claims(self, network: Network) -> list[AddressClaim]:
+        """Return what its instances take of each compute subnet: twice as many, while an update runs."""
+        zones, most = network.availability_zone_ids, self.spec.greatest_instance_count
+        if is_unresolved(most) or not zones:
+            return []
+        return [
+            AddressClaim(
+                owner=self.name,
+                what=self.spec.instance_type,
+                count=2 * -(-most // len(zones)),
+                addresses_each=1,
+                availability_zone_id=zone,
+            )
+            for zone in zones
+        ]
+
+    @property
+    def instance(self) -> EndpointInstance:
+        """The facts of its instance type, which the rules have found to be there."""
+        facts = endpoint_instance(self.spec.instance_type)
+        assert facts is not None
+        return facts
+
+    @property
+    def kind(self) -> EndpointImageKind | None:
+        """What serves; `None` for an image of the user's own."""
+        return image_kind(self.spec.image, self.instance)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The container's environment."""
+        return {**variables(self.spec, self.instance), **self.spec.environment}
+
+    @property
+    def ami(self) -> str | None:
+        """What the instances boot from; `None` for SageMaker's own choice."""
+        chosen = ami_for(self.spec.image, self.instance)
+        return self.spec.inference_ami or (chosen.name if chosen else None)
+
+    @property
+    def startup_seconds(self) -> int:
+        """How long a container may take until it answers."""
+        return startup_seconds(self.spec, self.instance)
+
+    @property
+    def download_seconds(self) -> int | None:
+        """How long the model's files may take; `None` where SageMaker fetches none."""
+        return download_seconds(self.spec, self.instance)
+
+    @property
+    def volume(self) -> int | None:
+        """The size of an instance's EBS volume, in GiB; `None` where it has disks of its own."""
+        return volume_gib(self.spec, self.instance)
+
+    @property
+    def bucket_and_path(self) -> tuple[str, str] | None:
+        """Where in S3 the model is; `None` for one on the Hub."""
+        return (
+            None if self.spec.model.source is EndpointModelSource.HUB else bucket_and_prefix(self.spec.model.location)
+        )
+
+    def image_uri(self, *, url_suffix: str) -> str:
+        """Return the image's address; `url_suffix` is that of the partition."""
+        facts = image_facts(self.spec.image, self.instance)
+        if facts is None:
+            assert self.spec.image.uri is not None
+            return self.spec.image.uri
+        assert self.region is not None
+        return f"{image_account_of(self.region)}.dkr.ecr.{self.region}.{url_suffix}/{facts.repository}:{facts.tag}"
+
+    def repository_arn(self, *, partition: str) -> str:
+        """Return the ARN of the one repository that is pulled from."""
+        if self.spec.image.repository_arn is not None:
+            return self.spec.image.repository_arn
+        registry, _, path = self.image_uri(url_suffix="").partition("/")
+        account, region = registry.split(".")[0], registry.split(".")[3]
+        return f"arn:{partition}:ecr:{region}:{account}:repository/{path.partition('@')[0].partition(':')[0]}"
+
+    def repository_is_known(self) -> list[Problem]:
+        """Return a problem unless it is known at synth what the role may pull from."""
+        if (
+            self.spec.image.uri is None
+            or self.spec.image.repository_arn is not None
+            or not is_unresolved(self.spec.image.uri)
+        ):
+            return []
+        return [
+            Problem(
+                code=SageMakerCode.ENDPOINT_IMAGE,
+                path=("image", "uri"),
+                message="the URI is known only at deploy time, and the role may pull from one repository only",
+                remedy="write EndpointImage.from_ecr(repository, tag)",
+            )
+        ]
+
 
 _ROUTING = "LEAST_OUTSTANDING_REQUESTS"
 """To the instance with the fewest requests: answers of a language model take very different times."""
@@ -20,7 +141,7 @@ _Vpc = sagemaker.CfnModel.VpcConfigProperty
 def render_model(scope: Construct, plan: EndpointPlan, *, role_arn: str, vpc: _Vpc | None) -> sagemaker.CfnModel:
     """Make the model, under a name of CloudFormation's: each change makes another one, which an update rolls out."""
     stack = cdk.Stack.of(scope)
-    model = plan.model
+    model = plan.spec.model
     in_s3 = model.source is EndpointModelSource.S3
     container = sagemaker.CfnModel.ContainerDefinitionProperty(
         image=plan.image_uri(url_suffix=stack.url_suffix),
@@ -33,7 +154,7 @@ def render_model(scope: Construct, plan: EndpointPlan, *, role_arn: str, vpc: _V
         "Model",
         execution_role_arn=role_arn,
         primary_container=container,
-        enable_network_isolation=plan.network_isolation,
+        enable_network_isolation=plan.spec.network_isolation,
         vpc_config=vpc,
     )
 
@@ -43,7 +164,6 @@ def render_config(
     plan: EndpointPlan,
     *,
     model_name: str,
-    instance_count: int,
     volume_key_arn: str | None,
     capture: sagemaker.CfnEndpointConfig.DataCaptureConfigProperty | None,
 ) -> sagemaker.CfnEndpointConfig:
@@ -51,8 +171,8 @@ def render_config(
     variant = sagemaker.CfnEndpointConfig.ProductionVariantProperty(
         variant_name=endpoint_settings().variant,
         model_name=model_name,
-        instance_type=plan.instance_type,
-        initial_instance_count=instance_count,
+        instance_type=plan.spec.instance_type,
+        initial_instance_count=plan.spec.first_instance_count,
         initial_variant_weight=1,
         inference_ami_version=plan.ami,
         volume_size_in_gb=plan.volume,
@@ -111,3 +231,42 @@ def _why_no_key(plan: EndpointPlan) -> str:
         "SageMaker encrypts the volume with a key of its own; image and model are all that is on it, and both lie "
         "elsewhere as well; `encryption_key` takes another"
     )
+
+
+_Endpoint = sagemaker.CfnEndpoint
+
+
+def render_rollout(rollout: EndpointRollout, alarm_names: Sequence[str]) -> _Endpoint.DeploymentConfigProperty:
+    """Return how updates reach the endpoint; `alarm_names`: its own, which roll back beside those of `rollout`."""
+    alarms = [_Endpoint.AlarmProperty(alarm_name=name) for name in [*alarm_names, *rollout.alarm_names]]
+    rolling = rollout.kind is RolloutKind.ROLLING
+    return _Endpoint.DeploymentConfigProperty(
+        auto_rollback_configuration=_Endpoint.AutoRollbackConfigProperty(alarms=alarms),
+        rolling_update_policy=_rolling(rollout) if rolling else None,
+        blue_green_update_policy=None if rolling else _blue_green(rollout),
+    )
+
+
+def _rolling(rollout: EndpointRollout) -> _Endpoint.RollingUpdatePolicyProperty:
+    return _Endpoint.RollingUpdatePolicyProperty(
+        maximum_batch_size=_step(rollout),
+        wait_interval_in_seconds=bake_seconds_of(rollout),
+        maximum_execution_timeout_in_seconds=rollout.timeout_seconds,
+    )
+
+
+def _blue_green(rollout: EndpointRollout) -> _Endpoint.BlueGreenUpdatePolicyProperty:
+    return _Endpoint.BlueGreenUpdatePolicyProperty(
+        traffic_routing_configuration=_Endpoint.TrafficRoutingConfigProperty(
+            type=rollout.kind.name,
+            wait_interval_in_seconds=bake_seconds_of(rollout),
+            canary_size=_step(rollout) if rollout.kind is RolloutKind.CANARY else None,
+            linear_step_size=_step(rollout) if rollout.kind is RolloutKind.LINEAR else None,
+        ),
+        termination_wait_in_seconds=termination_wait_seconds_of(rollout),
+        maximum_execution_timeout_in_seconds=rollout.timeout_seconds,
+    )
+
+
+def _step(rollout: EndpointRollout) -> _Endpoint.CapacitySizeProperty:
+    return _Endpoint.CapacitySizeProperty(type="CAPACITY_PERCENT", value=step_percent_of(rollout) or 0)
