@@ -107,7 +107,6 @@ if TYPE_CHECKING:
     from llm_fleet.rules.training.run.terms import Precision as Precision
     from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
     from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
-    from llm_fleet.sagemaker.notebook.git_repository import GitRepository as GitRepository
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
     from llm_fleet.sagemaker.studio.studio_user import StudioUser as StudioUser
@@ -138,6 +137,8 @@ if TYPE_CHECKING:
     from llm_fleet.spec.instance_group import NetworkInterfaceType as NetworkInterfaceType
     from llm_fleet.spec.instance_group import RollingUpdate as RollingUpdate
     from llm_fleet.spec.instance_group import ScheduledUpdate as ScheduledUpdate
+    from llm_fleet.spec.notebook import GitRepository as GitRepository
+    from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
     from llm_fleet.spec.training_job import CapacityRetries as CapacityRetries
     from llm_fleet.spec.training_job import JobSchedule as JobSchedule
@@ -256,7 +257,6 @@ _HOMES = {
     "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
     "rules.training.terms": ("EnvironmentUse",),
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
-    "sagemaker.notebook.git_repository": ("GitRepository",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),
     "sagemaker.studio.studio_user": ("StudioUser",),
@@ -288,6 +288,7 @@ _HOMES = {
         "EndpointScaling",
         "RolloutKind",
     ),
+    "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.smp": ("SmpConfiguration",),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),

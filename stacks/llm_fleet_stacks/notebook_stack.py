@@ -8,14 +8,11 @@ from constructs import Construct
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.notebook import NotebookConfig
-from llm_fleet.config.sagemaker.notebook_view import notebook_name
 from llm_fleet.network.network import Network
-from llm_fleet.sagemaker.notebook.git_repository import GitRepository
 from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.imported import imported_key
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.reached_clusters import reached_clusters
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -47,26 +44,11 @@ class NotebookStack(FleetStack):
         self.notebook = TrainingNotebook(
             self,
             "Notebook",
+            config.in_fleet(fleet.name),
             network=network_for(self, network),
-            availability_zone_id=config.availability_zone_id,
-            internet=config.internet,
-            instance_type=config.instance_type,
-            platform=config.platform,
-            volume_gib=config.volume_gib,
-            repositories=[
-                GitRepository(
-                    url=one.url, branch=one.branch, secret_arn=one.secret_arn, secret_key_arn=one.secret_key_arn
-                )
-                for one in config.repositories
-            ],
             buckets=[storage.buckets[key] for key in config.bucket_keys] or None,
-            idle_minutes=config.idle_minutes,
-            pins=config.pins,
-            name_prefixes=config.name_prefixes,
             clusters=reached_clusters(config.clusters, clusters),
-            encryption_key=imported_key(self, "NotebookKey", config.kms_key_arn) or storage.key,
-            root_access=config.root_access,
-            notebook_name=notebook_name(fleet.name, config),
+            encryption_key=storage.key,
         )
         """The notebook."""
         for key, value in config.tags.items():

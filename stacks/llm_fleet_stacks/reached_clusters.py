@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from llm_fleet.sagemaker.reachable_cluster import ReachableCluster
+from llm_fleet.sagemaker.workbench import ReachableCluster
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 

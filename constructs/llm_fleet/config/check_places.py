@@ -26,7 +26,7 @@ from llm_fleet.rules.network_layout import compute_subnet_cidrs
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
-from llm_fleet.rules.sagemaker.notebook_addresses import notebook_claim
+from llm_fleet.rules.sagemaker.notebook import notebook_claim
 from llm_fleet.rules.sagemaker.studio_place import studio_claims
 from llm_fleet.rules.sagemaker.training_job_network import address_claim as training_job_claim
 

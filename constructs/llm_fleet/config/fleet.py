@@ -78,7 +78,6 @@ class Fleet(FleetModel):
             cluster.join(self.users, self.directory)
         name_entries(self.services)
         name_entries(self.jobs)
-        name_entries(self.notebooks)
         return self
 
     @property

@@ -11,8 +11,6 @@ from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
-from llm_fleet.config.sagemaker.notebook_short_form import notebook_in_long_form
-from llm_fleet.config.sagemaker.studio_short_form import studio_in_long_form
 from llm_fleet.config.sagemaker.watch_short_forms import watch_in_long_form
 from llm_fleet.config.services.short_forms import service_in_long_form
 from llm_fleet.config.training.short_form import training_in_long_form
@@ -24,9 +22,7 @@ _Change = Callable[[Any], Any]
 def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
-    read = _under(read, "studio", studio_in_long_form)
     read = _under(read, "monitoring", monitoring_in_long_form)
-    read = _under(read, "notebooks", _each(notebook_in_long_form))
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
     read = _under(_under(read, "jobs", _each(job_in_long_form)), "watch", watch_in_long_form)
     read = _under(read, "training_jobs", _each(lambda job: _under(job, "watch", watch_in_long_form)))

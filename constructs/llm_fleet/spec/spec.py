@@ -253,7 +253,7 @@ _WANTED: Mapping[str, str] = {
     "bool_type": "True or False",
     "mapping_type": "a mapping",
     "dict_type": "a mapping",
-    "tuple_type": "a list",
+    "tuple_type": "a tuple",
 }
 """By pydantic's type of error: what must stand there in Python."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.notebook_script import check_script_size
+from llm_fleet.rules.sagemaker.notebook import check_script_size
 from tests.lifecycle_scripts.notebook_instance.conftest import made_script
 from tests.lifecycle_scripts.notebook_instance.throwaway_notebook import ThrowawayNotebook
 from tests.lifecycle_scripts.test_shape import _newer as newer_than_python_39  # pyright: ignore[reportPrivateUsage]

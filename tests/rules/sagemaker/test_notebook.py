@@ -1,50 +1,41 @@
 """What is refused of a notebook instance: each mistake with its code, its place and its remedy."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.notebook import NotebookPlatform
+from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.sagemaker.notebook import check_notebook
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 
 CODE_COMMIT = "https://git-codecommit.us-west-2.amazonaws.com/v1/repos/notebooks"
 TOKEN = "${Token[TOKEN.12]}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repository:
-    url: str = "https://github.com/aws/amazon-sagemaker-examples.git"
-    branch: str | None = None
-    secret_arn: str | None = None
+REPOSITORY = "https://github.com/aws/amazon-sagemaker-examples.git"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notebook:
-    notebook_name: str | None = "lab"
-    instance_type: str = "ml.t3.medium"
-    platform: str = "notebook-al2023-v1"
-    volume_gib: int = 50
-    idle_minutes: int | None = 60
-    repositories: tuple[Repository, ...] = (Repository(),)
-    pins: tuple[str, ...] = ("sagemaker<3",)
-    name_prefixes: tuple[str, ...] = ()
-    internet: bool = False
-    has_network: bool = True
-    network_internet: InternetAccess | None = InternetAccess.NAT
+def found(**changes: Any) -> list[Problem]:
+    """What is told of the good notebook with these changes."""
+    place = {
+        "has_network": changes.pop("has_network", True),
+        "network_internet": changes.pop("network_internet", InternetAccess.NAT),
+    }
+    good: dict[str, Any] = {"name": "lab", "repositories": (GitRepository(url=REPOSITORY),)}
+    return check_notebook(NotebookSpec(**{**good, **changes}), **place)
 
 
-GOOD = Notebook()
 CLOSED: dict[str, Any] = {"network_internet": InternetAccess.NONE}
-FIVE = tuple(Repository(url=f"https://github.com/a/r{index}") for index in range(5))
+FIVE = tuple(GitRepository(url=f"https://github.com/a/r{index}") for index in range(5))
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {},
-        {"notebook_name": None},
+        {"name": None},
         {"idle_minutes": None},
         {"pins": ("sagemaker<3", "numpy >=1.26, <3", "torch==2.10.0", "x~=1.2")},
         {"pins": ()},
@@ -53,21 +44,21 @@ FIVE = tuple(Repository(url=f"https://github.com/a/r{index}") for index in range
         {"internet": True},
         {"platform": NotebookPlatform.of("notebook-al2028-v1")},
         {"platform": NotebookPlatform.al2023()},
-        {**CLOSED, "repositories": (Repository(url=CODE_COMMIT),)},
+        {**CLOSED, "repositories": (GitRepository(url=CODE_COMMIT),)},
         {"repositories": FIVE[:4]},
         {"instance_type": "ml.p5.48xlarge"},
         {"instance_type": TOKEN, "platform": TOKEN, "volume_gib": -1.8881545897087e289, "pins": (TOKEN,)},
-        {"repositories": (Repository(url=TOKEN, branch=TOKEN, secret_arn=TOKEN),), "name_prefixes": (TOKEN,)},
+        {"repositories": (GitRepository(url=TOKEN, branch=TOKEN, secret_arn=TOKEN),), "name_prefixes": (TOKEN,)},
     ],
 )
 def test_what_is_right_passes(change: dict[str, Any]):
-    assert check_notebook(replace(GOOD, **change)) == []
+    assert found(**change) == []
 
 
 @pytest.mark.parametrize(
     ("change", "code", "where", "words"),
     [
-        ({"notebook_name": "my_lab"}, "LF900", "notebook_name", "'my-lab'"),
+        ({"name": "my_lab"}, "LF900", "name", "'my-lab'"),
         ({"platform": "notebook-al1-v1"}, "LF910", "platform", "2023-02-01"),
         ({"platform": "notebook-al2-v3"}, "LF910", "platform", "'notebook-al2023-v1'"),
         ({"platform": NotebookPlatform.of("notebook-al2-v2")}, "LF910", "platform", "2025-06-30"),
@@ -83,19 +74,27 @@ def test_what_is_right_passes(change: dict[str, Any]):
         ({**CLOSED, "internet": True, "repositories": ()}, "LF912", "internet", "way around"),
         ({"volume_gib": 4}, "LF913", "volume_gib", "5"),
         ({"volume_gib": 16385}, "LF913", "volume_gib", "16384"),
-        ({"volume_gib": "50"}, "LF913", "volume_gib", "whole number"),
         ({"idle_minutes": 0}, "LF914", "idle_minutes", "None"),
         ({"idle_minutes": 9}, "LF914", "idle_minutes", "10"),
         ({"idle_minutes": 10081}, "LF914", "idle_minutes", "10080"),
-        ({"repositories": (Repository(url="git@github.com:a/b.git"),)}, "LF915", "repositories[0].url", "https"),
-        ({"repositories": (Repository(url="https://[host/a/b"),)}, "LF915", "repositories[0].url", "https"),
-        ({"repositories": (Repository(url="http://github.com/a/b"),)}, "LF915", "repositories[0].url", "https"),
-        ({"repositories": (Repository(url="https://github.com/"),)}, "LF915", "repositories[0].url", "https"),
-        ({"repositories": (Repository(branch="a b"),)}, "LF915", "repositories[0].branch", "git branch"),
-        ({"repositories": (Repository(secret_arn="git"),)}, "LF915", "repositories[0].secret_arn", "ARN"),
+        ({"repositories": (GitRepository(url="git@github.com:a/b.git"),)}, "LF915", "repositories[0].url", "https"),
+        ({"repositories": (GitRepository(url="https://[host/a/b"),)}, "LF915", "repositories[0].url", "https"),
+        ({"repositories": (GitRepository(url="http://github.com/a/b"),)}, "LF915", "repositories[0].url", "https"),
+        ({"repositories": (GitRepository(url="https://github.com/"),)}, "LF915", "repositories[0].url", "https"),
+        (
+            {"repositories": (GitRepository(url=REPOSITORY, branch="a b"),)},
+            "LF915",
+            "repositories[0].branch",
+            "git branch",
+        ),
         (CLOSED, "LF915", "repositories[0].url", "CodeCommit"),
         ({"repositories": FIVE}, "LF916", "repositories[4]", "these are 5"),
-        ({"repositories": (FIVE[0], Repository(url="https://x.org/b/r0.git"))}, "LF916", "repositories[1].url", "r0"),
+        (
+            {"repositories": (FIVE[0], GitRepository(url="https://x.org/b/r0.git"))},
+            "LF916",
+            "repositories[1].url",
+            "r0",
+        ),
         ({"pins": ("sagemaker",)}, "LF917", "pins[0]", "'sagemaker<3'"),
         ({"pins": ("sagemaker<3\ntorch<2",)}, "LF917", "pins[0]", "'sagemaker<3'"),
         ({"pins": ("-r https://example.com/x",)}, "LF917", "pins[0]", "'sagemaker<3'"),
@@ -104,23 +103,38 @@ def test_what_is_right_passes(change: dict[str, Any]):
     ],
 )
 def test_what_is_wrong_is_told_with_its_remedy(change: dict[str, Any], code: str, where: str, words: str):
-    (problem,) = check_notebook(replace(GOOD, **change))
+    (problem,) = found(**change)
     assert (problem.code.value, problem.where) == (code, where)
     assert words in str(problem)
 
 
 def test_a_password_is_never_repeated():
     url = "https://ada:ghp_secret@github.com/a/b.git"
-    (problem,) = check_notebook(replace(GOOD, repositories=(Repository(url=url),)))
+    (problem,) = found(repositories=(GitRepository(url=url),))
     assert (problem.code.value, problem.where) == ("LF915", "repositories[0].url")
     assert "ghp_secret" not in str(problem)
     assert "secret of Secrets Manager" in problem.remedy
 
 
 def test_everything_is_told_at_once():
-    wrong = Notebook(
-        notebook_name="-", instance_type="ml.p3.2xlarge", platform="notebook-al2-v1", volume_gib=1, idle_minutes=1,
-        repositories=(Repository(url="x"),), pins=("x",), name_prefixes=("",), has_network=False, network_internet=None,
+    wrong = found(
+        name="-", instance_type="ml.p3.2xlarge", platform="notebook-al2-v1", volume_gib=1, idle_minutes=1,
+        repositories=(GitRepository(url="x"),), pins=("x",), name_prefixes=("",), has_network=False,
+        network_internet=None,
     )  # fmt: skip
-    codes = [problem.code.value for problem in check_notebook(wrong)]
+    codes = [problem.code.value for problem in wrong]
     assert codes == ["LF900", "LF901", "LF910", "LF913", "LF914", "LF912", "LF915", "LF917", "LF919"]
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "where"),
+    [
+        ({"secret_arn": "git"}, "LF116", "secret_arn"),
+        ({"secret_key_arn": "alias/mine"}, "LF116", "secret_key_arn"),
+        ({"branch": 3}, "LF113", "branch"),
+    ],
+)
+def test_a_repository_refuses_what_is_of_another_form(values: dict[str, Any], code: str, where: str):
+    with pytest.raises(FleetError) as refused:
+        GitRepository(url=REPOSITORY, **values)
+    assert [(problem.code.value, problem.where) for problem in refused.value.problems] == [(code, where)]

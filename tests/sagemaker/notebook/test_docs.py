@@ -18,13 +18,6 @@ def test_every_parameter_has_its_default_and_its_why():
     parameters = inspect.signature(TrainingNotebook.__init__).parameters
     assert set(told) == set(parameters) - {"self", "scope", "id"}
     assert all(len(cells) == 2 and all(cells) for cells in told.values())
-    for name, (default, _) in told.items():
-        given = parameters[name].default
-        if isinstance(given, bool | int | str):
-            assert default == f"`{given}`", name
-        elif name == "pins":
-            assert default == '`("sagemaker<3",)`'
-            assert given == ("sagemaker<3",)
 
 
 def test_its_figures_are_the_catalogs():

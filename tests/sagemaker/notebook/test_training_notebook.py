@@ -8,16 +8,24 @@ from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
-from llm_fleet import DataBucket, FleetNetwork, GitRepository, TrainingNotebook
+from llm_fleet import DataBucket, FleetKey, FleetNetwork, GitRepository, NotebookSpec, TrainingNotebook
 from llm_fleet.rules.problem import FleetError
 from tests.clean import nag_findings
 
 TYPE = "AWS::SageMaker::NotebookInstance"
 
 
+BESIDE = ("network", "buckets", "clusters", "encryption_key")
+
+
 def made(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
-    return TrainingNotebook(stack, "Notebook", network=network, **arguments)
+    return described(stack, **{"network": network, **arguments})
+
+
+def described(stack: cdk.Stack, **arguments: Any) -> TrainingNotebook:
+    beside = {name: arguments.pop(name) for name in BESIDE if name in arguments}
+    return TrainingNotebook(stack, "Notebook", NotebookSpec(**arguments), **beside)
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
@@ -64,7 +72,7 @@ def test_names_are_those_of_the_prefixes_alone(stack: cdk.Stack):
 
 
 def test_its_log_is_its_own_and_the_group_is_named_as_policies_name_groups(stack: cdk.Stack):
-    made(stack, notebook_name="lab")
+    made(stack, name="lab")
     group = "arn:aws:logs:us-west-2:111122223333:log-group:/aws/sagemaker/NotebookInstances"
     of_group, of_streams = statements(stack)["ItsLogGroup"], statements(stack)["ItsLog"]
     assert (of_group["Action"], of_group["Resource"]) == (
@@ -123,26 +131,32 @@ def test_buckets_given_are_the_ones_used(stack: cdk.Stack):
     assert len(Template.from_stack(stack).find_resources("AWS::S3::Bucket")) == 1
 
 
+def test_a_key_by_its_arn_goes_before_the_one_that_is_given(stack: cdk.Stack):
+    arn = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
+    made(stack, kms_key_arn=arn, encryption_key=FleetKey(stack, "Other"))
+    assert properties(stack)["KmsKeyId"] == arn
+
+
 def test_the_az_chooses_the_subnet_and_an_address_is_set_aside(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4", "usw2-az1"])
-    TrainingNotebook(stack, "Notebook", network=network, availability_zone_id="usw2-az1")
+    described(stack, network=network, availability_zone_id="usw2-az1")
     expected = stack.resolve(network.compute_subnet("usw2-az1").subnet_id)
     assert properties(stack)["SubnetId"] == expected
     with pytest.raises(FleetError, match="LF206"):
-        TrainingNotebook(stack, "Other", network=network, availability_zone_id="usw2-az9")
+        TrainingNotebook(stack, "Other", NotebookSpec(availability_zone_id="usw2-az9"), network=network)
 
 
 def test_without_a_network_the_internet_is_asked_for(stack: cdk.Stack):
     with pytest.raises(FleetError, match="LF912"):
         TrainingNotebook(stack, "Private")
-    TrainingNotebook(stack, "Notebook", internet=True)
+    described(stack, internet=True)
     told = properties(stack)
     assert told["DirectInternetAccess"] == "Enabled"
     assert "SubnetId" not in told
 
 
 def test_checkers_are_told_why_a_notebook_is_on_the_internet(app: cdk.App, stack: cdk.Stack):
-    TrainingNotebook(stack, "Notebook", internet=True)
+    described(stack, internet=True)
     assert nag_findings(app) == []
 
 
@@ -164,5 +178,5 @@ def test_what_is_of_another_class_is_told_before_the_cdk_sees_it(
     stack: cdk.Stack, arguments: dict[str, Any], where: str
 ):
     with pytest.raises(FleetError) as told:
-        TrainingNotebook(stack, "Notebook", **arguments)
+        described(stack, **arguments)
     assert where in [problem.where for problem in told.value.problems]

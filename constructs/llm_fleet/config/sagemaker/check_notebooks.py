@@ -6,13 +6,12 @@ from dataclasses import replace
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.sagemaker.check_bucket_keys import check_bucket_keys
 from llm_fleet.config.sagemaker.notebook import NotebookConfig
-from llm_fleet.config.sagemaker.notebook_view import ConfiguredNotebook
 from llm_fleet.rules.hyperpod_names import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.cluster_reach import check_reached_names
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.notebook import check_notebook
-from llm_fleet.rules.sagemaker.notebook_repositories import is_code_commit
+from llm_fleet.rules.sagemaker.notebook import check_notebook, is_code_commit
+from llm_fleet.rules.terms import InternetAccess
 
 _IN_FILE = (
     ("internet=True when that is meant", "write `internet: true` when that is meant"),
@@ -25,29 +24,37 @@ _GIT_ENDPOINT = "git-codecommit"
 
 def check_notebooks(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the notebooks of `fleet`, by attribute names."""
-    for notebook in fleet.notebooks.values():
+    has_network, internet = fleet.network is not None, _network_internet(fleet)
+    for name, notebook in fleet.notebooks.items():
+        judged = check_notebook(notebook.in_fleet(fleet.name), has_network=has_network, network_internet=internet)
         found = [
-            *(_in_file(problem) for problem in check_notebook(ConfiguredNotebook(config=notebook, fleet=fleet))),
+            *map(_in_file, judged),
             *check_bucket_keys(notebook.bucket_keys, known=fleet.storage.buckets),
             *_check_code_commit(notebook, fleet),
             *check_reached_names(notebook.clusters, known=fleet.clusters),
             *check_tags(notebook.tags),
         ]
-        yield from (problem.under("notebooks", notebook.name) for problem in found)
+        yield from (problem.under("notebooks", name) for problem in found)
+
+
+def _network_internet(fleet: Fleet) -> InternetAccess | None:
+    """Return how the fleet's network leads out; `None` of one that exists already, of which the file does not say."""
+    network = fleet.network
+    return network.internet if network is not None and network.vpc is None else None
 
 
 def _in_file(problem: Problem) -> Problem:
     remedy = problem.remedy
     for ours, theirs in _IN_FILE:
         remedy = remedy.replace(ours, theirs)
-    path = () if problem.path == ("notebook_name",) else problem.path
+    path = () if problem.path == ("name",) else problem.path
     return replace(problem, remedy=remedy, path=path)
 
 
 def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
     """A closed network reaches CodeCommit by an endpoint that is there for nothing else."""
     network = fleet.network
-    closed = ConfiguredNotebook(config=notebook, fleet=fleet).network_internet == "none"
+    closed = _network_internet(fleet) == "none"
     if network is None or not closed or _GIT_ENDPOINT in network.endpoints:
         return
     for index, repository in enumerate(notebook.repositories):

@@ -7,11 +7,11 @@ from pydantic import Field, model_validator
 
 from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.config.sagemaker.notebook_values import IdleMinutes
 from llm_fleet.config.sagemaker.studio_user import StudioUserConfig
 from llm_fleet.config.sagemaker.studio_values import StudioInstanceName
 from llm_fleet.rules.sagemaker.studio_terms import StudioSignIn
 from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.notebook import IdleMinutes
 from llm_fleet.spec.values import Gibibytes, KeyArn
 
 _FACTS = studio_facts()

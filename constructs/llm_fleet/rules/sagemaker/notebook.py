@@ -1,50 +1,52 @@
-"""A notebook instance as a whole."""
+"""A notebook instance: name, host, network, repositories, pins, and what it takes of a compute subnet."""
 
 import re
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.notebook import notebook_facts
+from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
+from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.names import check_hyphenated_name
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.notebook_host import check_notebook_instance_type, check_platform
-from llm_fleet.rules.sagemaker.notebook_protocols import NotebookLike
-from llm_fleet.rules.sagemaker.notebook_repositories import check_repositories
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9][A-Za-z0-9.!+*_-]*"
 _PIN = re.compile(rf"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\s*{_VERSION}(?:\s*,\s*{_VERSION})*")
 _PREFIX = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]*")
 
 
-def check_notebook(notebook: NotebookLike) -> list[Problem]:
-    """Return all that SageMaker would refuse of `notebook`, or that nobody asked for, by its attributes."""
-    facts = notebook_facts()
+def check_notebook(
+    notebook: NotebookSpec, *, has_network: bool, network_internet: InternetAccess | None
+) -> list[Problem]:
+    """Return all that SageMaker would refuse of `notebook`, or that was not asked for, by its attributes.
+
+    `has_network`: whether it stands in a network of the user's. `network_internet`: how that leads out; `None` where
+    that is not known.
+    """
+    idle = notebook_facts().idle_minutes
     return [
-        *check_notebook_name(notebook.notebook_name),
+        *check_notebook_name(notebook.name),
         *check_notebook_instance_type(notebook.instance_type),
         *check_platform(notebook.platform),
-        *check_number(
-            notebook.volume_gib,
-            Limit(minimum=facts.volume_gib.min, maximum=facts.volume_gib.max),
-            SageMakerCode.NOTEBOOK_VOLUME,
-            "volume_gib",
-            what="volume of a notebook instance, in GiB,",
-        ),
+        *check_fields(notebook),
         *check_number(
             notebook.idle_minutes,
-            Limit(minimum=facts.idle_minutes.min, maximum=facts.idle_minutes.max),
+            Limit(minimum=idle.min, maximum=idle.max),
             SageMakerCode.NOTEBOOK_IDLE,
             "idle_minutes",
             what="time of idleness, in minutes,",
-            remedy=f"write a number of minutes from {facts.idle_minutes.min} on, or None for an instance that is "
-            "never stopped",
+            remedy=f"write a number of minutes from {idle.min} on, or None for an instance that is never stopped",
         ),
-        *check_internet(notebook),
-        *check_repositories(notebook),
+        *check_internet(notebook, has_network=has_network, network_internet=network_internet),
+        *check_repositories(notebook.repositories, network_internet),
         *check_pins(notebook.pins),
         *check_name_prefixes(notebook.name_prefixes),
     ]
@@ -53,19 +55,21 @@ def check_notebook(notebook: NotebookLike) -> list[Problem]:
 def check_notebook_name(name: str | None) -> list[Problem]:
     """Return what SageMaker refuses of the name."""
     limit = Limit(minimum=1, maximum=notebook_facts().name_max)
-    return check_hyphenated_name(name, limit, SageMakerCode.NAME, "notebook_name", what="name of a notebook instance")
+    return check_hyphenated_name(name, limit, SageMakerCode.NAME, "name", what="name of a notebook instance")
 
 
-def check_internet(notebook: NotebookLike) -> Iterator[Problem]:
+def check_internet(
+    notebook: NotebookSpec, *, has_network: bool, network_internet: InternetAccess | None
+) -> Iterator[Problem]:
     """Return an instance that would be on the internet without having been asked to, or around a closed network."""
-    if not notebook.has_network and not notebook.internet:
+    if not has_network and not notebook.internet:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_INTERNET,
             message="without a network this notebook would be on the internet by SageMaker's own network",
             remedy="give it the network, where it has no public address, or internet=True when that is meant",
             path=("internet",),
         )
-    if notebook.has_network and notebook.internet and notebook.network_internet is InternetAccess.NONE:
+    if has_network and notebook.internet and network_internet is InternetAccess.NONE:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_INTERNET,
             message="the network is closed, and this opens a way around it: data could leave through the notebook",
@@ -101,3 +105,208 @@ def check_name_prefixes(prefixes: Sequence[str]) -> Iterator[Problem]:
                 path=("name_prefixes", index),
                 value=prefix,
             )
+
+
+PREFIX = "ml."
+_FORM = re.compile(r"notebook-[a-z0-9]+-v[0-9]+")
+
+
+def check_platform(platform: str) -> list[Problem]:
+    """Return whether no instance can be made on `platform`.
+
+    One made by `NotebookPlatform.of` passes when it has the form of one and has not ended: its maker knows better.
+    """
+    facts = notebook_facts()
+    known = facts.platforms.get(platform)
+    if is_unresolved(platform) or (known is not None and known.ended is None):
+        return []
+    living = ", ".join(facts.living_platforms)
+    if known is not None:
+        return [
+            Problem(
+                code=SageMakerCode.NOTEBOOK_PLATFORM_RETIRED,
+                message=f"this platform has ended: since {known.ended} no notebook instance can be made on it",
+                remedy=f"write {known.successor!r}",
+                path=("platform",),
+                value=str(platform),
+                allowed=living,
+            )
+        ]
+    if isinstance(platform, NotebookPlatform) and _FORM.fullmatch(platform):
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.NOTEBOOK_PLATFORM,
+            message="SageMaker has no platform of this name",
+            remedy=did_you_mean(platform, facts.living_platforms, otherwise=f"write {facts.default_platform!r}"),
+            path=("platform",),
+            value=str(platform),
+            allowed=living,
+        )
+    ]
+
+
+def check_notebook_instance_type(name: str) -> list[Problem]:
+    """Return whether a notebook cannot run on `name`: not offered, or not by any living platform."""
+    facts = notebook_facts()
+    if is_unresolved(name) or name in facts.instance_type_names:
+        return []
+    bare = name.strip().removeprefix(PREFIX)
+    family = bare.casefold().partition(".")[0]
+    if family in facts.retired_families:
+        return [
+            Problem(
+                code=SageMakerCode.INSTANCE_RETIRED,
+                message=f"no living platform of notebook instances runs on {family}",
+                remedy=f"write {facts.retired_families[family]!r}",
+                path=("instance_type",),
+                value=name,
+                allowed="families " + ", ".join(sorted(facts.instance_types)),
+            )
+        ]
+    sizes = facts.instance_types.get(family, ())
+    return [
+        Problem(
+            code=SageMakerCode.INSTANCE_UNKNOWN,
+            message=_fault(name, bare),
+            remedy=did_you_mean(
+                PREFIX + bare,
+                facts.instance_type_names,
+                otherwise=f"write {facts.default_instance_type!r}, or another one",
+            ),
+            path=("instance_type",),
+            value=name,
+            allowed=", ".join(f"{PREFIX}{family}.{each}" for each in sizes)
+            or "families " + ", ".join(sorted(facts.instance_types)),
+        )
+    ]
+
+
+def _fault(name: str, bare: str) -> str:
+    if PREFIX + bare in notebook_facts().instance_type_names:
+        return "this is EC2's name of the instance type; SageMaker's begins with 'ml.'"
+    return "SageMaker offers no notebook instance of this type"
+
+
+_URL = re.compile(r"https://[^/\s@\[\]]+/\S{3,1016}")
+_CREDENTIALS = re.compile(r"\w+://[^/]*@")
+_BRANCH = re.compile(r"[^ ~^:?*\[]{1,1024}")
+_CODE_COMMIT = re.compile(r"\w+://git-codecommit(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?(?:[:/].*)?")
+
+
+def check_repositories(
+    repositories: Sequence[GitRepository], network_internet: InternetAccess | None
+) -> Iterator[Problem]:
+    """Return what cannot be cloned of `repositories` from such a network, and what there is too much of."""
+    most = notebook_facts().additional_repositories_max + 1
+    if len(repositories) > most:
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_REPOSITORIES,
+            message=f"a notebook instance takes {most} repositories, and these are {len(repositories)}",
+            remedy="clone the others in a terminal of the notebook",
+            path=("repositories", most),
+            value=repositories[most].url,
+            allowed=f"1 that JupyterLab opens in, and {most - 1} beside it",
+        )
+    folders: dict[str, int] = {}
+    for index, repository in enumerate(repositories):
+        found = [*_check_url(repository, network_internet), *_check_branch(repository.branch)]
+        if not found and not is_unresolved(repository.url):
+            found = list(_check_folder(repository.url, index, folders))
+        yield from (problem.under("repositories", index) for problem in found)
+
+
+def is_code_commit(url: str) -> bool:
+    """Return whether `url` is of AWS CodeCommit, which a closed network can have an endpoint for."""
+    return _CODE_COMMIT.fullmatch(url) is not None
+
+
+def _check_url(repository: GitRepository, network_internet: InternetAccess | None) -> Iterator[Problem]:
+    url = repository.url
+    if is_unresolved(url):
+        return
+    if _CREDENTIALS.match(url):
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_REPOSITORY,
+            message="a user name or password in the address would stand in the template for everybody to read",
+            remedy="put both into a secret of Secrets Manager, {'username': …, 'password': …}, and name its ARN",
+            path=("url",),
+        )
+    elif not _URL.fullmatch(url) or len(url) > notebook_facts().repository_url_max:
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_REPOSITORY,
+            message="this is no address that a notebook instance clones from",
+            remedy="write the address over https, not that over ssh",
+            path=("url",),
+            value=url,
+            allowed="https://<host>/<path>, e.g. https://github.com/aws-samples/sagemaker-distributed-training.git",
+        )
+    elif network_internet is InternetAccess.NONE and not is_code_commit(url):
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_REPOSITORY,
+            message=f"nothing leads to {urlsplit(url).hostname} out of a network without internet",
+            remedy="mirror the repository in AWS CodeCommit, with the endpoint git-codecommit in the network, or "
+            "give the network a NAT gateway",
+            path=("url",),
+            value=url,
+        )
+
+
+def _check_branch(branch: str | None) -> Iterator[Problem]:
+    if branch is not None and not is_unresolved(branch) and not _BRANCH.fullmatch(branch):
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_REPOSITORY,
+            message="Git has no branch of this name",
+            remedy="write the branch's name as `git branch` tells it",
+            path=("branch",),
+            value=branch,
+        )
+
+
+def _check_folder(url: str, index: int, folders: dict[str, int]) -> Iterator[Problem]:
+    """Two repositories of one name would be cloned into one folder."""
+    folder = urlsplit(url).path.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    if folder in folders:
+        yield Problem(
+            code=SageMakerCode.NOTEBOOK_REPOSITORIES,
+            message=f"another repository is cloned into the folder {folder} already",
+            remedy="leave one of them out, and clone it in a terminal of the notebook",
+            path=("url",),
+            value=url,
+        )
+    folders.setdefault(folder, index)
+
+
+def notebook_claim(owner: str, *, availability_zone_id: str | None) -> AddressClaim:
+    """Return the claim of one interface, with one address (CreateNotebookInstance: SageMaker makes one in the VPC)."""
+    return AddressClaim(
+        owner=owner,
+        what="notebook instance",
+        count=1,
+        addresses_each=1,
+        availability_zone_id=availability_zone_id,
+    )
+
+
+_TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
+_TOKEN_BYTES = 128
+"""What a value that is known only at deploy time is taken for: the name of a bucket has 63 at the most, an ARN of
+what we name so about 120."""
+
+
+def check_script_size(script: str, most: int, code: AnyCode) -> list[Problem]:
+    """Return whether `script`, in base64, has more than `most` characters."""
+    size = len(_TOKEN.sub("x" * _TOKEN_BYTES, script).encode())
+    characters = -(-size // 3) * 4
+    if characters <= most:
+        return []
+    return [
+        Problem(
+            code=code,
+            message=f"the lifecycle script would have {characters} characters in base64",
+            remedy="name fewer clusters and shorter pins: what is more goes into the bucket or a repository",
+            path=("lifecycle_script",),
+            value=characters,
+            allowed=f"up to {most}",
+        )
+    ]

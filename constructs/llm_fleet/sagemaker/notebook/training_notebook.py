@@ -1,38 +1,151 @@
 """A notebook instance of SageMaker."""
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.catalog.notebook import NotebookPlatform, notebook_facts
+from llm_fleet.catalog.notebook import notebook_facts
+from llm_fleet.lifecycle.packed_files import packed
+from llm_fleet.lifecycle.script_folder import default_folder, read_folder
 from llm_fleet.network.network import Network
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.cluster_reach import check_reachable
-from llm_fleet.rules.sagemaker.notebook import check_notebook
-from llm_fleet.rules.sagemaker.notebook_addresses import notebook_claim
-from llm_fleet.sagemaker.cluster_reach import cluster_reach_files, grant_cluster_reach
-from llm_fleet.sagemaker.notebook.git_repository import GitRepository
-from llm_fleet.sagemaker.notebook.lifecycle_script import (
-    check_lifecycle_script,
-    lifecycle_script,
-    notebook_settings,
-)
-from llm_fleet.sagemaker.notebook.notebook_base import NotebookBase
-from llm_fleet.sagemaker.notebook.notebook_forms import check_arguments
-from llm_fleet.sagemaker.notebook.notebook_role import notebook_role
-from llm_fleet.sagemaker.notebook.notebook_security_group import NotebookSecurityGroup
-from llm_fleet.sagemaker.notebook.notebook_view import NotebookView
-from llm_fleet.sagemaker.reachable_cluster import ReachableCluster
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.notebook import check_notebook, check_script_size, notebook_claim
+from llm_fleet.sagemaker.notebook.notebook_permissions import NotebookSecurityGroup, notebook_role
+from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
+from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 
+_FOLDER = "notebook_instance"
+_SCRIPT = "lay_down.sh"
+_HOME = "opt/llm-fleet"
+_PROGRAMS = "usr/local/bin/"
+
+
+def notebook_settings(*, pins: Sequence[str], bucket: str, idle_minutes: int | None) -> dict[str, Any]:
+    """Return what the instance is told. `bucket` may be a token. No minutes at all are told as 0: the CDK leaves out
+    what is `None`.
+    """
+    return {"pins": list(pins), "bucket": bucket, "idle_minutes": idle_minutes or 0}
+
+
+def lifecycle_script(scope: Construct, settings: Mapping[str, Any], *, files: Mapping[str, str]) -> str:
+    """Return what SageMaker runs at each start. `settings` may hold tokens.
+
+    `files`: what else is laid down, by absolute paths; programs are those in `/usr/local/bin`. Without tokens.
+    """
+    script = (default_folder() / _FOLDER / _SCRIPT).read_text(encoding="utf-8")
+    told = cdk.Stack.of(scope).to_json_string(dict(settings))
+    return script.replace("@FILES@", _packed(files)).replace("@SETTINGS@", told)
+
+
+def check_lifecycle_script(script: str) -> list[Problem]:
+    """Return whether the script is longer than SageMaker takes."""
+    facts = notebook_facts()
+    return check_script_size(script, facts.script_characters_max, SageMakerCode.NOTEBOOK_SCRIPT)
+
+
+def _packed(files: Mapping[str, str]) -> str:
+    ours = {
+        f"{_HOME}/{_FOLDER}/{file.path}": file.data
+        for file in read_folder(default_folder() / _FOLDER)
+        if file.path != _SCRIPT
+    }
+    theirs = {path.lstrip("/"): text.encode() for path, text in files.items()}
+    programs = frozenset(path for path in theirs if path.startswith(_PROGRAMS))
+    return packed({**ours, **theirs}, executable=programs)
+
+
+@jsii.implements(iam.IGrantable, ec2.IConnectable)
+class NotebookBase(Construct):
+    """A notebook instance for those who use it. `TrainingNotebook` sets what is here."""
+
+    notebook_instance_name: str
+    """Its name."""
+    role: iam.Role
+    """What people act with on it, and what their jobs and endpoints are given."""
+    bucket: s3.IBucket
+    """The first of its buckets: what the SDK takes for its default one."""
+    instance: sagemaker.CfnNotebookInstance
+    """The L1 beneath."""
+    security_group: ec2.SecurityGroup | None
+    """Its own; `None` without a network."""
+    _connections: ec2.Connections | None = None
+
+    @property
+    @jsii.member(jsii_name="grantPrincipal")
+    def grant_principal(self) -> iam.IPrincipal:
+        """Its role: `bucket.grant_read(notebook)`, `repository.grant_pull(notebook)`."""
+        return self.role.grant_principal
+
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """Its security group: `file_system.connections.allow_default_port_from(notebook)`. Empty without a network."""
+        if self._connections is None:
+            groups: list[ec2.ISecurityGroup] = [] if self.security_group is None else [self.security_group]
+            self._connections = ec2.Connections(security_groups=groups)
+        return self._connections
+
+    @property
+    def notebook_instance_arn(self) -> str:
+        """Its ARN, a token."""
+        return self.instance.ref
+
+    def grant_open(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` open it, start it and stop it, and no other."""
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=[
+                "sagemaker:CreatePresignedNotebookInstanceUrl",
+                "sagemaker:DescribeNotebookInstance",
+                "sagemaker:StartNotebookInstance",
+                "sagemaker:StopNotebookInstance",
+            ],
+            resource_arns=[self.notebook_instance_arn],
+        )
+
+    def add_outputs(self) -> None:
+        """Give the stack outputs: how to start and open it, its bucket and its role."""
+        name = self.notebook_instance_name
+        region = cdk.Stack.of(self).region
+        of_it = f"--region {region} --notebook-instance-name {name}"
+        outputs = {
+            "NotebookName": (name, "Name of the notebook instance"),
+            "StartCommand": (f"aws sagemaker start-notebook-instance {of_it}", "Starts it after it was stopped"),
+            "OpenCommand": (
+                f"aws sagemaker create-presigned-notebook-instance-url {of_it} --query AuthorizedUrl --output text",
+                "Prints an address of JupyterLab that is good for a few minutes",
+            ),
+            "BucketName": (self.bucket.bucket_name, "What the SageMaker SDK takes for its default bucket"),
+            "RoleArn": (self.role.role_arn, "What people act with on it, and what their jobs are given"),
+        }
+        for key, (value, description) in outputs.items():
+            cdk.CfnOutput(self, key, value=value, description=description)
+
+
 _FACTS = notebook_facts()
+_NETWORK = Form(
+    wanted="a network of llm-fleet",
+    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
+    remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1"]), or internet=True without one',
+    optional=True,
+)
+_KEY = Form(wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out')
+_BUCKET = Form(wanted="a bucket", has=("bucket_arn", "bucket_name"), remedy='write DataBucket(self, "Data")')
 _ON, _OFF = "Enabled", "Disabled"
 _IMDS_V2 = "2"
 
@@ -55,85 +168,52 @@ class TrainingNotebook(NotebookBase):
         self,
         scope: Construct,
         id: str,
+        notebook: NotebookSpec = NotebookSpec(),  # noqa: B008 - immutable
         *,
         network: Network | None = None,
-        availability_zone_id: str | None = None,
-        internet: bool = False,
-        instance_type: str = _FACTS.default_instance_type,
-        platform: NotebookPlatform | str = _FACTS.default_platform,
-        volume_gib: int = _FACTS.volume_gib.default,
-        repositories: Sequence[GitRepository] = (),
         buckets: Sequence[s3.IBucket | s3.Bucket] | None = None,
-        idle_minutes: int | None = _FACTS.idle_minutes.default,
-        pins: Sequence[str] = _FACTS.default_pins,
-        name_prefixes: Sequence[str] = (),
         clusters: Sequence[ReachableCluster] = (),
         encryption_key: kms.IKey | None = None,
-        root_access: bool = False,
-        notebook_name: str | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         """Make the instance, its role, its lifecycle script, and a bucket where none is given.
 
+        - `notebook`: default, one with its defaults.
         - `network`: where it has its interface, in a compute subnet, without a public address. Default: none, which
-          needs `internet`. `availability_zone_id`: of the subnet; default, the network's first.
-        - `internet`: on the internet by SageMaker's own network. Default: no. Refused beside a closed network.
-        - `instance_type`: default `ml.t3.medium`, the cheapest living one. `platform`: default Amazon Linux 2023.
-        - `volume_gib`: GiB of the volume that keeps the work; default 50.
-        - `repositories`: cloned at the start; JupyterLab opens in the first. Default: none; up to 4.
+          needs `notebook.internet`.
         - `buckets`: what people and their jobs read and write; the first is the SDK's default bucket. Default: one of
           its own, which is retained.
-        - `idle_minutes`: without a busy kernel or anything in a kernel or terminal; default 60. `None`: never stopped.
-        - `pins`: what pip is held to, for all kernels and terminals; default `("sagemaker<3",)`. `()`: nothing.
-        - `name_prefixes`: how names of jobs, models and endpoints begin that it may make, read and delete. Default:
-          its own name, and what the SDK names by itself: `huggingface-`, `pytorch-`, `tensorflow-`.
         - `clusters`: on whose nodes people open shells from it (`cluster-shell`). Default: none.
-        - `encryption_key`: of volume and bucket. Default: one of its own, which is retained.
-        - `root_access`: whether people become root on it. Default: no. The lifecycle script is root's in any case.
-        - `notebook_name`: default, made of the construct's path.
+        - `encryption_key`: of volume and bucket, unless `notebook.kms_key_arn` is set. Default: one of its own.
         - `removal_policy`: default, it goes with the stack, its volume too.
 
         Raises `FleetError` (LF900 to LF902, LF910 to LF919; LF206 for an AZ that the network does not have).
         """
-        view = NotebookView(
-            notebook_name=notebook_name,
-            instance_type=instance_type,
-            platform=platform,
-            volume_gib=volume_gib,
-            idle_minutes=idle_minutes,
-            repositories=repositories,
-            pins=pins,
-            name_prefixes=name_prefixes,
-            internet=internet,
-            has_network=network is not None,
-            network_internet=getattr(network, "internet", None),
-        )
         subject = f"{scope.node.path}/{id}"
-        found = check_arguments(
-            network=network,
-            availability_zone_id=availability_zone_id,
-            internet=internet,
-            instance_type=instance_type,
-            platform=platform,
-            repositories=repositories,
-            buckets=buckets,
-            pins=pins,
-            name_prefixes=name_prefixes,
-            root_access=root_access,
-            notebook_name=notebook_name,
-            encryption_key=encryption_key,
-        )
-        found += check_reachable(clusters)
-        raise_problems(found or check_notebook(view), subject=subject)
-        subnet = network.compute_subnet(availability_zone_id) if network is not None else None
-        claims = [notebook_claim(subject, availability_zone_id=availability_zone_id)]
+        found = [
+            *check_is_spec(notebook, NotebookSpec, "notebook"),
+            *check_form(network, _NETWORK, "network"),
+            *check_form(encryption_key, _KEY, "encryption_key"),
+            *(one for index, each in enumerate(buckets or ()) for one in check_form(each, _BUCKET, "buckets", index)),
+            *check_reachable(clusters),
+        ]
+        raise_problems(found, subject=subject)
+        internet = network.internet if network is not None else None
+        judged = check_notebook(notebook, has_network=network is not None, network_internet=internet)
+        raise_problems(judged, subject=subject)
+        zone = notebook.availability_zone_id
+        subnet = network.compute_subnet(zone) if network is not None else None
+        claims = [notebook_claim(subject, availability_zone_id=zone)]
         raise_problems(network.reserve_addresses(claims) if network is not None else [], subject=subject)
         super().__init__(scope, id)
-        self.notebook_instance_name = notebook_name or cdk.Names.unique_resource_name(
+        self.notebook_instance_name = notebook.name or cdk.Names.unique_resource_name(
             self, max_length=_FACTS.name_max, separator="-"
         )
-        self.encryption_key: kms.IKey = encryption_key or FleetKey(
-            self, "Key", description="Encrypts the volume and the bucket of a notebook instance"
+        own_key = notebook.kms_key_arn and kms.Key.from_key_arn(self, "OwnKey", notebook.kms_key_arn)
+        self.encryption_key: kms.IKey = (
+            own_key
+            or encryption_key
+            or FleetKey(self, "Key", description="Encrypts the volume and the bucket of a notebook instance")
         )
         """Encrypts the volume, and the bucket if it is its own."""
         self.buckets: tuple[s3.IBucket | s3.Bucket, ...] = tuple(buckets or ()) or (
@@ -147,7 +227,7 @@ class TrainingNotebook(NotebookBase):
         permitted = notebook_role(
             self,
             "Role",
-            view=view,
+            notebook=notebook,
             name=self.notebook_instance_name,
             buckets=self.buckets,
             key=self.encryption_key,
@@ -156,18 +236,20 @@ class TrainingNotebook(NotebookBase):
         )
         self.role = permitted.role
         grant_cluster_reach(self, clusters)
-        self.lifecycle_config: sagemaker.CfnNotebookInstanceLifecycleConfig = self._lifecycle_config(view, clusters)
+        self.lifecycle_config: sagemaker.CfnNotebookInstanceLifecycleConfig = self._lifecycle_config(notebook, clusters)
         """What runs at each start; a changed one runs at the next."""
-        self.instance = self._instance(view, root_access=root_access, subnet_id=subnet.subnet_id if subnet else None)
+        self.instance = self._instance(notebook, subnet_id=subnet.subnet_id if subnet else None)
         self.instance.apply_removal_policy(removal_policy)
         self.instance.node.add_dependency(permitted)
         if network is not None:
             self.instance.node.add_dependency(network.connectivity)
 
     def _lifecycle_config(
-        self, view: NotebookView, clusters: Sequence[ReachableCluster]
+        self, notebook: NotebookSpec, clusters: Sequence[ReachableCluster]
     ) -> sagemaker.CfnNotebookInstanceLifecycleConfig:
-        settings = notebook_settings(pins=view.pins, bucket=self.bucket.bucket_name, idle_minutes=view.idle_minutes)
+        settings = notebook_settings(
+            pins=notebook.pins, bucket=self.bucket.bucket_name, idle_minutes=notebook.idle_minutes
+        )
         script = lifecycle_script(self, settings, files=cluster_reach_files(clusters))
         raise_problems(check_lifecycle_script(script), subject=self.node.path)
         hook = sagemaker.CfnNotebookInstanceLifecycleConfig.NotebookInstanceLifecycleHookProperty(
@@ -175,23 +257,21 @@ class TrainingNotebook(NotebookBase):
         )
         return sagemaker.CfnNotebookInstanceLifecycleConfig(self, "LifecycleConfig", on_start=[hook])
 
-    def _instance(
-        self, view: NotebookView, *, root_access: bool, subnet_id: str | None
-    ) -> sagemaker.CfnNotebookInstance:
-        cloned = [self._repository(index, one) for index, one in enumerate(view.repositories)]
+    def _instance(self, notebook: NotebookSpec, *, subnet_id: str | None) -> sagemaker.CfnNotebookInstance:
+        cloned = [self._repository(index, one) for index, one in enumerate(notebook.repositories)]
         instance = sagemaker.CfnNotebookInstance(
             self,
             "Resource",
             notebook_instance_name=self.notebook_instance_name,
-            instance_type=view.instance_type,
-            platform_identifier=str(view.platform),
+            instance_type=notebook.instance_type,
+            platform_identifier=str(notebook.platform),
             role_arn=self.role.role_arn,
-            volume_size_in_gb=view.volume_gib,
+            volume_size_in_gb=notebook.volume_gib,
             kms_key_id=self.encryption_key.key_arn,
             subnet_id=subnet_id,
             security_group_ids=[self.security_group.security_group_id] if self.security_group else None,
-            direct_internet_access=_ON if view.internet else _OFF,
-            root_access=_ON if root_access else _OFF,
+            direct_internet_access=_ON if notebook.internet else _OFF,
+            root_access=_ON if notebook.root_access else _OFF,
             instance_metadata_service_configuration=(
                 sagemaker.CfnNotebookInstance.InstanceMetadataServiceConfigurationProperty(
                     minimum_instance_metadata_service_version=_IMDS_V2
@@ -201,7 +281,7 @@ class TrainingNotebook(NotebookBase):
             default_code_repository=cloned[0] if cloned else None,
             additional_code_repositories=cloned[1:] or None,
         )
-        if view.internet:
+        if notebook.internet:
             acknowledge(
                 instance,
                 "who made this notebook asked for it by `internet`: it fetches code and packages without a network",

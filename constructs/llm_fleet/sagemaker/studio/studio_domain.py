@@ -16,8 +16,6 @@ from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.network.network import Network
 from llm_fleet.rules.sagemaker.studio_terms import StudioInternet, StudioSignIn
-from llm_fleet.sagemaker.cluster_reach import cluster_reach_files, grant_cluster_reach
-from llm_fleet.sagemaker.reachable_cluster import ReachableCluster
 from llm_fleet.sagemaker.studio.render_domain import render_domain, render_profile
 from llm_fleet.sagemaker.studio.studio_checks import check_domain
 from llm_fleet.sagemaker.studio.studio_grants import StudioGrants
@@ -26,6 +24,7 @@ from llm_fleet.sagemaker.studio.studio_scripts import StudioScripts
 from llm_fleet.sagemaker.studio.studio_security_group import StudioSecurityGroup
 from llm_fleet.sagemaker.studio.studio_settings import StudioSettings
 from llm_fleet.sagemaker.studio.studio_user import StudioUser
+from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
 from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.mountable import MountableLustre

@@ -15,14 +15,14 @@ from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.statements import reasons_of, statement_of
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.sagemaker import workbench_permissions as work
+from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.studio.studio_permissions import (
     cluster_list_permissions,
     lustre_permissions,
     studio_permissions,
 )
 from llm_fleet.sagemaker.studio.studio_settings import StudioSettings
-from llm_fleet.sagemaker.workbench_role import WorkbenchRole, place_of
+from llm_fleet.sagemaker.workbench import WorkbenchRole, place_of
 
 _IDENTITY = "sts:SetSourceIdentity"
 

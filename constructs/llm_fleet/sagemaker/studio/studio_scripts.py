@@ -13,7 +13,7 @@ from llm_fleet.lifecycle.packed_files import packed
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.notebook_script import check_script_size
+from llm_fleet.rules.sagemaker.notebook import check_script_size
 
 _SCRIPT = "studio/on_start.sh"
 _SHARED = ("__init__", "places", "prepare")

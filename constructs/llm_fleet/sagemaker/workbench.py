@@ -1,15 +1,22 @@
-"""What people who train and serve from a notebook may do. Each statement has its reason; none is AWS's full access.
+"""What people act with on a notebook instance or in Studio: the role, its permissions, and the clusters in reach."""
 
-The actions are those of the developer guide's pages on execution roles (CreateTrainingJob, CreateModel,
-CreateNotebookInstance), narrowed to names, buckets, registries and keys; what they let a role do beyond is left out.
-"""
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Protocol, cast
 
-from collections.abc import Sequence
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
 
+from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
 from llm_fleet.iam.access import BucketAccess
 from llm_fleet.iam.bucket_permissions import change_bucket
 from llm_fleet.iam.image_permissions import pull_images
 from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import characters_of, reasons_of, statement_of
+from llm_fleet.lifecycle.script_folder import default_folder
+from llm_fleet.rules.node_policy import policy_size
+from llm_fleet.rules.problem import raise_problems
 
 _ENDPOINT_PARTS = ("endpoint", "endpoint-config", "model")
 
@@ -203,3 +210,122 @@ def _as_in_arns(prefixes: Sequence[str]) -> tuple[str, ...]:
     returned, since that is shown for endpoints and models alone.
     """
     return tuple(dict.fromkeys(one for prefix in prefixes for one in (prefix, prefix.lower())))
+
+
+_PRINCIPAL = "sagemaker.amazonaws.com"
+
+
+class WorkbenchRole(Construct):
+    """A role that SageMaker takes, with these permissions, and with that to hand itself to what it makes.
+
+    Its policies are managed ones. What uses the role must depend on this construct, so that none starts without them.
+    The trust has no `aws:SourceAccount`: that SageMaker sends it for notebook instances is not documented, and a
+    condition on a key that is not sent would keep every instance from starting.
+    assumption: sagemaker-sends-no-source-account
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, description: str, permissions: Mapping[str, Sequence[Permission]]
+    ) -> None:
+        """Make the role. `permissions`: by the ids of the policies that they stand in.
+
+        Raises `FleetError` when some make a longer policy than IAM takes.
+        """
+        super().__init__(scope, id)
+        for group in permissions.values():
+            raise_problems(policy_size(characters_of(group)), subject=self.node.path)
+        self.role: iam.Role = iam.Role(
+            self,
+            "Resource",
+            description=description,
+            assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_PRINCIPAL)),
+        )
+        """The role itself."""
+        itself = pass_itself(self.role.role_arn)
+        self.permissions: tuple[Permission, ...] = (*chain.from_iterable(permissions.values()), *itself)
+        """The statements, each with its reason."""
+        for name, group in permissions.items():
+            self._add(name, group, description)
+        # Apart, since it names the role, which is there before it.
+        self._add("PassItself", itself, description)
+        acknowledge(
+            self.role,
+            "only what other constructs grant stands in a policy within the role: the CDK's grants know no other way",
+            "NIST.800.53.R5-IAMNoInlinePolicy",
+        )
+
+    def _add(self, id: str, permissions: Sequence[Permission], description: str) -> None:
+        policy = iam.ManagedPolicy(
+            self,
+            id,
+            description=description,
+            statements=[statement_of(permission) for permission in permissions],
+            roles=[cast(iam.IRole, self.role)],
+        )
+        acknowledge_wildcards(policy, lambda: reasons_of(permissions))
+
+
+def place_of(scope: Construct) -> Place:
+    """Return where the ARNs of a policy in the stack around `scope` point."""
+    stack = cdk.Stack.of(scope)
+    return Place(partition=stack.partition, region=stack.region, account=stack.account)
+
+
+class ReachGrants(Protocol):
+    """What of a cluster's grants the reach is made of."""
+
+    def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
+        """Let `grantee` open a shell on the cluster's nodes."""
+        ...
+
+    def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` do what `llm-fleet jobs submit` and `logs` do."""
+        ...
+
+
+class ReachableCluster(Protocol):
+    """A `HyperPodCluster` or `ParallelCluster`, made here or elsewhere (their `from_…`)."""
+
+    @property
+    def grants(self) -> ReachGrants:
+        """What others may do with it."""
+        ...
+
+
+_INSTALLED = "/usr/local/bin/cluster-shell"
+_SCRIPT = "workbench/cluster_shell.py"
+
+
+def grant_cluster_reach(grantee: iam.IGrantable, clusters: Sequence[ReachableCluster]) -> None:
+    """Let `grantee` open shells on the nodes of `clusters`, and run `llm-fleet jobs` against them.
+
+    Whoever has a shell on a node is root there, and can do all that a node can: the grant is for nothing less.
+    """
+    for cluster in clusters:
+        cluster.grants.ssm_session(grantee)
+        cluster.grants.submit_jobs(grantee)
+    principal = grantee.grant_principal
+    if clusters and isinstance(principal, Construct):
+        acknowledge_wildcards(principal, lambda: _reasons(cdk.Stack.of(principal)))
+
+
+def cluster_reach_files(clusters: Sequence[ReachableCluster]) -> Mapping[str, str]:
+    """Return the files that the reach wants where people work, by their absolute paths; none without clusters.
+
+    The program `cluster-shell <cluster>` finds the node to log in to and opens a session there. It needs Python 3, the
+    AWS CLI and its Session Manager plugin; of the last it tells where AWS has it, for nothing is downloaded unasked.
+    """
+    if not clusters:
+        return {}
+    return {_INSTALLED: (default_folder() / _SCRIPT).read_text(encoding="utf-8")}
+
+
+def _reasons(stack: cdk.Stack) -> dict[str, str]:
+    # cdk-nag writes a policy variable `${x}` as it does references: `<x>`.
+    sessions = stack.format_arn(service="ssm", resource="session", resource_name="<aws:userid>-*")
+    instances = stack.format_arn(service="ec2", resource="instance", resource_name="*")
+    return {
+        sessions: "sessions of one's own, to resume and end them; their ids do not exist before",
+        instances: "ParallelCluster's nodes come and go; the tag of the cluster is a condition",
+        "*": "EC2 lets nobody look a head node up but among all instances",
+    }
