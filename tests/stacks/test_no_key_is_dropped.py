@@ -49,6 +49,9 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/hyperpod/*.py",
     "constructs/llm_fleet/config/sagemaker/*.py",
     "constructs/llm_fleet/spec/*.py",
+    # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
+    "constructs/llm_fleet/rules/sagemaker/endpoint_choice.py",
+    "constructs/llm_fleet/rules/sagemaker/endpoint_image.py",
 )
 
 
