@@ -2,24 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet.accounting.accounting import Accounting
-from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.accounting import AccountingConfig
 from llm_fleet.config.parallelcluster.accounting import SlurmAccountingConfig
+
+if TYPE_CHECKING:
+    from llm_fleet.accounting.accounting import Accounting
+    from llm_fleet.accounting.accounting_database import AccountingDatabase
+    from llm_fleet.accounting.slurm_database import SlurmDatabase
 
 _SECRET = "AccountingSecret"  # noqa: S105 - a construct's id
 _Group = Callable[[str], ec2.ISecurityGroup]
 
 
 def hyperpod_accounting(
-    scope: Construct, config: AccountingConfig | None, *, database: SlurmDatabase | None, group: _Group
-) -> AccountingDatabase | None:
+    scope: Construct, config: AccountingConfig | None, *, database: "SlurmDatabase | None", group: _Group
+) -> "AccountingDatabase | None":
     """Return the database of a HyperPod cluster, `database` where it is the fleet's; `None` for the controller's.
 
     `group` returns the security group of an id, the same one for every cluster.
@@ -28,6 +31,8 @@ def hyperpod_accounting(
         return None
     if config.of_fleet:
         return _made(database).for_hyperpod()
+    from llm_fleet.accounting.accounting_database import AccountingDatabase
+
     return AccountingDatabase(
         endpoint=config.endpoint,
         secret=secretsmanager.Secret.from_secret_complete_arn(scope, _SECRET, config.secret_arn),
@@ -38,14 +43,17 @@ def hyperpod_accounting(
 
 
 def parallelcluster_accounting(
-    scope: Construct, config: SlurmAccountingConfig | None, *, database: SlurmDatabase | None, group: _Group
-) -> Accounting | None:
+    scope: Construct, config: SlurmAccountingConfig | None, *, database: "SlurmDatabase | None", group: _Group
+) -> "Accounting | None":
     """Return the accounting of a ParallelCluster, in `database` where it is the fleet's; `None` for none.
 
     `group`: as for HyperPod.
     """
     if config is None:
         return None
+    from llm_fleet.accounting.accounting import Accounting
+    from llm_fleet.accounting.slurm_database import SlurmDatabase
+
     if config.of_fleet:
         return Accounting.database(_made(database))
     guard = group(config.security_group_id) if config.security_group_id else None
@@ -67,7 +75,7 @@ def parallelcluster_accounting(
     return replace(made, munge_key_secret=munge_key)
 
 
-def _made(database: SlurmDatabase | None) -> SlurmDatabase:
+def _made(database: "SlurmDatabase | None") -> "SlurmDatabase":
     if database is None:
         raise TypeError("no database was made; the fleet file has been refused without one")
     return database

@@ -40,6 +40,9 @@ class FleetStack(cdk.Stack):
         )
         cdk.CrossStackReferences.of(self).consume(cdk.ReferenceStrength.STRONG)
 
+    def offer_values(self) -> None:
+        """Export what other stacks may take; nothing, where a stack does not say otherwise."""
+
     def offer(self, *values: str | None) -> None:
         """Export `values`, attributes of this stack's own resources, whether another stack uses them now or not.
 

@@ -1,31 +1,36 @@
-"""All stacks of one fleet file."""
+"""All stacks of one fleet file.
+
+What only some fleets ask for is imported when a fleet asks for it: importing all of it took half of a synth's time.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.check_stack_names import EXPORT
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.services.view import service_name
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
-from llm_fleet_stacks.database_stack import DatabaseStack
-from llm_fleet_stacks.export_stack import ExportStack
-from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.inference_stack import InferenceStack
-from llm_fleet_stacks.metrics_stack import MetricsStack, metrics_of
-from llm_fleet_stacks.monitoring_stack import MonitoringStack
 from llm_fleet_stacks.network_stack import NetworkStack
-from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks
 from llm_fleet_stacks.storage_stack import StorageStack
+
+if TYPE_CHECKING:
+    from llm_fleet.accounting.slurm_database import SlurmDatabase
+    from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
+    from llm_fleet_stacks.database_stack import DatabaseStack
+    from llm_fleet_stacks.export_stack import ExportStack
+    from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+    from llm_fleet_stacks.inference_stack import InferenceStack
+    from llm_fleet_stacks.metrics_stack import MetricsStack
+    from llm_fleet_stacks.monitoring_stack import MonitoringStack
+    from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +43,17 @@ class FleetStacks:
     network: NetworkStack | None
     """`None` when the fleet stands in an existing network, or in SageMaker's."""
     storage: StorageStack
-    database: DatabaseStack | None
+    database: "DatabaseStack | None"
     """`None` when the fleet has no database for Slurm's accounting."""
-    clusters: Mapping[str, HyperPodStack | ParallelClusterStack]
+    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]"
     """By their keys in the fleet file."""
-    metrics: MetricsStack | None
+    metrics: "MetricsStack | None"
     """`None` unless a workspace is made for what nodes measure."""
-    monitoring: MonitoringStack | None
+    monitoring: "MonitoringStack | None"
     """`None` when nothing is watched."""
-    exports: Mapping[str, ExportStack]
+    exports: "Mapping[str, ExportStack]"
     """By the keys of the services whose models they compile."""
-    services: Mapping[str, InferenceStack]
+    services: "Mapping[str, InferenceStack]"
     """By their keys in the fleet file."""
     sagemaker: SageMakerStacks
     """Those of the SageMaker pieces around clusters."""
@@ -77,7 +82,7 @@ class FleetStacks:
         )
         database_stack = _database(scope, fleet, network, env)
         database = database_stack.database if database_stack is not None else None
-        metrics_stack, metrics = metrics_of(scope, fleet, env)
+        metrics_stack, metrics = _metrics(scope, fleet, env)
         clusters = {
             name: _cluster(
                 scope,
@@ -92,17 +97,7 @@ class FleetStacks:
             )
             for name, cluster in fleet.clusters.items()
         }
-        monitoring = fleet.monitoring and MonitoringStack(
-            scope,
-            f"{fleet.name}-monitoring",
-            config=fleet.monitoring,
-            fleet=fleet,
-            storage=storage,
-            database=database,
-            clusters=clusters,
-            env=env,
-            tags=fleet.tags,
-        )
+        monitoring = _monitoring(scope, fleet, storage=storage, database=database, clusters=clusters, env=env)
         exports, services = _services(scope, fleet, storage=storage, network=network, env=env)
         made = cls(
             network=network_stack,
@@ -123,8 +118,7 @@ class FleetStacks:
     def _offer_values(self) -> None:
         """Export what stacks offer to one another. It comes last: some is made only when another stack asks for it."""
         offering = (self.network, self.storage, self.database, self.metrics, self.monitoring, self.sagemaker.watch)
-        clusters = [stack for stack in self.clusters.values() if isinstance(stack, HyperPodStack)]
-        for stack in (*offering, *clusters):
+        for stack in (*offering, *self.clusters.values()):
             if stack is not None:
                 stack.offer_values()
 
@@ -137,10 +131,12 @@ def _is_without_nodes(fleet: Fleet) -> bool:
 
 def _database(
     scope: Construct, fleet: Fleet, network: Network | NetworkConfig | None, env: cdk.Environment
-) -> DatabaseStack | None:
+) -> "DatabaseStack | None":
     config = fleet.storage.slurm_database
     if config is None or network is None:  # the fleet file has been refused if there is one without the other
         return None
+    from llm_fleet_stacks.database_stack import DatabaseStack
+
     return DatabaseStack(
         scope,
         f"{fleet.name}-database",
@@ -152,6 +148,42 @@ def _database(
     )
 
 
+def _metrics(
+    scope: Construct, fleet: Fleet, env: cdk.Environment
+) -> "tuple[MetricsStack | None, Mapping[str, ClusterMetrics]]":
+    if fleet.monitoring is None:
+        return None, {}
+    from llm_fleet_stacks.metrics_stack import metrics_of
+
+    return metrics_of(scope, fleet, env)
+
+
+def _monitoring(
+    scope: Construct,
+    fleet: Fleet,
+    *,
+    storage: StorageStack,
+    database: "SlurmDatabase | None",
+    clusters: "Mapping[str, HyperPodStack | ParallelClusterStack]",
+    env: cdk.Environment,
+) -> "MonitoringStack | None":
+    if fleet.monitoring is None:
+        return None
+    from llm_fleet_stacks.monitoring_stack import MonitoringStack
+
+    return MonitoringStack(
+        scope,
+        f"{fleet.name}-monitoring",
+        config=fleet.monitoring,
+        fleet=fleet,
+        storage=storage,
+        database=database,
+        clusters=clusters,
+        env=env,
+        tags=fleet.tags,
+    )
+
+
 def _cluster(
     scope: Construct,
     name: str,
@@ -160,12 +192,14 @@ def _cluster(
     *,
     storage: StorageStack,
     network: Network | NetworkConfig | None,
-    database: SlurmDatabase | None,
-    metrics: ClusterMetrics | None,
+    database: "SlurmDatabase | None",
+    metrics: "ClusterMetrics | None",
     env: cdk.Environment,
-) -> HyperPodStack | ParallelClusterStack:
+) -> "HyperPodStack | ParallelClusterStack":
     id = f"{fleet.name}-{name}"
     if isinstance(config, HyperPodConfig):
+        from llm_fleet_stacks.hyperpod_stack import HyperPodStack
+
         return HyperPodStack(
             scope,
             id,
@@ -181,6 +215,8 @@ def _cluster(
         )
     if network is None:
         raise TypeError("a ParallelCluster stands in a network; the fleet file has been refused without one")
+    from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
+
     return ParallelClusterStack(
         scope,
         id,
@@ -203,14 +239,19 @@ def _services(
     storage: StorageStack,
     network: Network | NetworkConfig | None,
     env: cdk.Environment,
-) -> tuple[dict[str, ExportStack], dict[str, InferenceStack]]:
+) -> "tuple[dict[str, ExportStack], dict[str, InferenceStack]]":
     """Return the stacks of exports and services. A model is compiled by hand: neither waits for the other."""
+    if not fleet.services:
+        return {}, {}
+    if network is None:
+        raise TypeError("a service stands in a network; the fleet file has been refused without one")
+    from llm_fleet.config.services.view import service_name
+    from llm_fleet_stacks.export_stack import ExportStack
+    from llm_fleet_stacks.inference_stack import InferenceStack
+
     exports: dict[str, ExportStack] = {}
     services: dict[str, InferenceStack] = {}
-    if fleet.services and network is None:
-        raise TypeError("a service stands in a network; the fleet file has been refused without one")
     for name, config in fleet.services.items():
-        assert network is not None
         id = service_name(fleet.name, config)
         if config.export is not None:
             exports[name] = ExportStack(

@@ -1,11 +1,11 @@
 """The stack of one HyperPod cluster. It comes and goes; network and storage stay."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
@@ -23,6 +23,9 @@ from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training import training_from
 
+if TYPE_CHECKING:
+    from llm_fleet.accounting.slurm_database import SlurmDatabase
+
 
 class HyperPodStack(FleetStack):
     """A HyperPod cluster on the network and the storage of its fleet."""
@@ -37,7 +40,7 @@ class HyperPodStack(FleetStack):
         mounts: StorageConfig,
         storage: StorageStack,
         network: Network | NetworkConfig | None,
-        database: SlurmDatabase | None = None,
+        database: "SlurmDatabase | None" = None,
         metrics: ClusterMetrics | None = None,
         env: cdk.Environment | None = None,
         tags: Mapping[str, str] | None = None,
