@@ -29,11 +29,17 @@ class Samples:
 
     seconds: list[float] = field(default_factory=list[float])
     peak_mib: list[float] = field(default_factory=list[float])
+    processor_seconds: list[float] = field(default_factory=list[float])
 
     @property
     def wall(self) -> float:
         """The median wall time in seconds."""
         return median(self.seconds)
+
+    @property
+    def processor(self) -> float:
+        """The least processor time in seconds, user and system, of Python and the Node that it has waited for."""
+        return min(self.processor_seconds)
 
     @property
     def memory(self) -> float:
@@ -50,15 +56,16 @@ def interleaved(cases: Mapping[str, Case], *, rounds: int, progress: Callable[[i
     for number in range(rounds + 1):
         progress(number)
         for name, case in cases.items():
-            seconds, peak = _run(case)
+            seconds, usage = _run(case)
             if number:
                 samples[name].seconds.append(seconds)
-                samples[name].peak_mib.append(peak)
+                samples[name].peak_mib.append(_mib(usage))
+                samples[name].processor_seconds.append(usage.ru_utime + usage.ru_stime)
     return samples
 
 
-def _run(case: Case) -> tuple[float, float]:
-    """Run `case` once; return its wall time and its peak memory. Raises CalledProcessError when it fails."""
+def _run(case: Case) -> tuple[float, resource.struct_rusage]:
+    """Run `case` once; return its wall time and what it used. Raises CalledProcessError when it fails."""
     with tempfile.TemporaryDirectory() as out:
         environment = {**os.environ, "CDK_OUTDIR": out, **case.environment}
         # Else our own modules would be compiled anew in every run, and the CDK's would not.
@@ -78,7 +85,7 @@ def _run(case: Case) -> tuple[float, float]:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, process.args, stderr=complaint)
-    return seconds, _mib(usage)
+    return seconds, usage
 
 
 def _mib(usage: resource.struct_rusage) -> float:

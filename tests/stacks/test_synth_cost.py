@@ -1,0 +1,53 @@
+"""What a synth costs: what the fleet file does not name is not imported, and the ratio to an empty app is bounded.
+
+Both are counted in what a loaded machine does not change much: modules, and processor seconds of Python and its Node.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.bench.__main__ import EXAMPLE, OFF
+from tools.bench.runs import Case, interleaved
+from tools.synth_environment import ROOT
+
+MOST_MODULES = 720
+"""Of llm-fleet in a synth of the README's example, which imports 680; 1,004 before kinds were imported by name."""
+MOST_RATIO = 4.2
+"""Of its processor seconds to those of an empty app: 3.7 when this was set, 4.3 before kinds were imported by name."""
+NOT_NAMED = {"parallelcluster", "inference", "sagemaker", "monitoring", "notifications", "jobs", "needs", "cli"}
+"""Folders of llm-fleet that a fleet of one HyperPod cluster has no use for."""
+PROGRAM = """
+import atexit, json, runpy, sys
+atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
+runpy.run_path("app.py", run_name="__main__")
+"""
+
+
+def imported(example: str, folder: Path) -> list[str]:
+    """Return the modules of llm-fleet that a process of its own has imported after a synth of `example`."""
+    environment = {**os.environ, **OFF, "CDK_OUTDIR": str(folder), "LLM_FLEET_FILE": f"examples/{example}.yaml"}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [name for name in json.loads(done.stderr.splitlines()[-1]) if name.startswith("llm_fleet")]
+
+
+def test_a_fleet_of_one_hyperpod_cluster_imports_no_other_kind(tmp_path: Path) -> None:
+    found = imported("hyperpod-trn1", tmp_path)
+    assert [name for name in found if name.split(".")[1:2] in [[folder] for folder in NOT_NAMED]] == []
+    stacks = {name.split(".")[1] for name in found if name.endswith("_stack")}
+    assert stacks == {"fleet_stack", "hyperpod_stack", "network_stack", "storage_stack"}
+    assert len(found) <= MOST_MODULES
+
+
+def test_the_ratio_to_an_empty_app_does_not_grow() -> None:
+    """The least of some interleaved runs: what else the machine does can only add to a run."""
+    cases = {
+        "empty": Case(arguments=("tools/bench/empty_app.py",), environment=OFF),
+        "example": Case(arguments=("app.py",), environment={**OFF, "LLM_FLEET_FILE": EXAMPLE}),
+    }
+    samples = interleaved(cases, rounds=2, progress=lambda number: None)
+    assert samples["example"].processor / samples["empty"].processor < MOST_RATIO
