@@ -54,9 +54,10 @@ class SageMakerStacks:
         watch = _watch(
             scope, fleet, storage=storage, network=network, clusters=clusters, monitoring=monitoring, env=env
         )
+        studio = _studio(scope, fleet, storage=storage, network=network, clusters=clusters, env=env)
         return cls(
             notebooks=_notebooks(scope, fleet, storage=storage, network=network, clusters=clusters, env=env),
-            studio=_studio(scope, fleet, storage=storage, network=network, clusters=clusters, env=env),
+            studio=studio,
             endpoints=_endpoints(scope, fleet, storage=storage, network=network, env=env),
             training_jobs=_training_jobs(scope, fleet, storage=storage, network=network, watch=watch, env=env),
             watch=watch,
