@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from llm_fleet.jobs.batch_file import BatchFile
+from llm_fleet.jobs.batch_file import ORDER, RUN, SUFFIX, BatchFile, template
 from llm_fleet.jobs.check_batch_file import node_count
-from llm_fleet.jobs.templates import ORDER, RUN, SUFFIX, template
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "constructs" / "llm_fleet" / "catalog" / "data" / "job_settings.json"

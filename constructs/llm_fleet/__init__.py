@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
     from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts as LifecycleScripts
-    from llm_fleet.iam.features import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
+    from llm_fleet.iam.permissions import NodeFeatures as NodeFeatures
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
     from llm_fleet.inference.alarm_thresholds import AlarmThresholds as AlarmThresholds
     from llm_fleet.inference.ec2_hosts import Ec2Hosts as Ec2Hosts
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
     from llm_fleet.inference.model_shape import ModelShape as ModelShape
     from llm_fleet.inference.scaling import Scaling as Scaling
     from llm_fleet.inference.sidecar_images import SidecarImages as SidecarImages
-    from llm_fleet.jobs.checkpoint import Checkpoint as Checkpoint
-    from llm_fleet.jobs.served_export import ServedExport as ServedExport
-    from llm_fleet.jobs.trained_shape import TrainedShape as TrainedShape
-    from llm_fleet.jobs.training_data import TrainingData as TrainingData
+    from llm_fleet.jobs.training_run import Checkpoint as Checkpoint
+    from llm_fleet.jobs.training_run import ServedExport as ServedExport
+    from llm_fleet.jobs.training_run import TrainedShape as TrainedShape
+    from llm_fleet.jobs.training_run import TrainingData as TrainingData
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
     from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics as ClusterMetrics
-    from llm_fleet.lifecycle.cluster_user import ClusterUser as ClusterUser
-    from llm_fleet.lifecycle.compile_cache import CompileCache as CompileCache
-    from llm_fleet.lifecycle.directory.directory import Directory as Directory
     from llm_fleet.lifecycle.downloads import Downloads as Downloads
-    from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket as LifecycleBucket
+    from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket as LifecycleBucket
     from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle as LifecycleBundle
-    from llm_fleet.lifecycle.neuron_host import NeuronHost as NeuronHost
     from llm_fleet.lifecycle.node_manifest import NodeManifest as NodeManifest
-    from llm_fleet.lifecycle.own_step import OwnStep as OwnStep
-    from llm_fleet.lifecycle.s3_mount import S3Mount as S3Mount
-    from llm_fleet.lifecycle.slurm_account import SlurmAccount as SlurmAccount
-    from llm_fleet.lifecycle.training_environment import TrainingEnvironment as TrainingEnvironment
+    from llm_fleet.lifecycle.node_setup import NeuronHost as NeuronHost
+    from llm_fleet.lifecycle.node_setup import OwnStep as OwnStep
+    from llm_fleet.lifecycle.node_setup import S3Mount as S3Mount
+    from llm_fleet.lifecycle.people import ClusterUser as ClusterUser
+    from llm_fleet.lifecycle.people import Directory as Directory
+    from llm_fleet.lifecycle.people import SlurmAccount as SlurmAccount
+    from llm_fleet.lifecycle.training_runtime import CompileCache as CompileCache
+    from llm_fleet.lifecycle.training_runtime import TrainingEnvironment as TrainingEnvironment
     from llm_fleet.lifecycle.training_runtime import TrainingRuntime as TrainingRuntime
     from llm_fleet.monitoring.chat_channel import SlackChannel as SlackChannel
     from llm_fleet.monitoring.chat_channel import TeamsChannel as TeamsChannel
-    from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds as ClusterAlarmThresholds
     from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring as ClusterMonitoring
     from llm_fleet.monitoring.fleet_budget import FleetBudget as FleetBudget
-    from llm_fleet.monitoring.grafana_workspace import GrafanaWorkspace as GrafanaWorkspace
+    from llm_fleet.monitoring.grafana import GrafanaWorkspace as GrafanaWorkspace
+    from llm_fleet.monitoring.grafana import PrometheusWorkspace as PrometheusWorkspace
+    from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds as ClusterAlarmThresholds
     from llm_fleet.monitoring.monitored_cluster import MonitoredCluster as MonitoredCluster
-    from llm_fleet.monitoring.prometheus_workspace import PrometheusWorkspace as PrometheusWorkspace
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
@@ -170,8 +170,8 @@ _HOMES = {
     "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
     "hyperpod.lifecycle_scripts": ("LifecycleScripts",),
-    "iam.features": ("NodeFeatures",),
     "iam.node_role": ("NodeRole",),
+    "iam.permissions": ("NodeFeatures",),
     "iam.session_document": ("SessionDocument",),
     "inference.alarm_thresholds": ("AlarmThresholds",),
     "inference.ec2_hosts": ("Ec2Hosts",),
@@ -186,32 +186,19 @@ _HOMES = {
     "inference.model_shape": ("ModelShape",),
     "inference.scaling": ("Scaling",),
     "inference.sidecar_images": ("SidecarImages",),
-    "jobs.checkpoint": ("Checkpoint",),
-    "jobs.served_export": ("ServedExport",),
-    "jobs.trained_shape": ("TrainedShape",),
-    "jobs.training_data": ("TrainingData",),
-    "jobs.training_run": ("TrainingRun",),
+    "jobs.training_run": ("Checkpoint", "ServedExport", "TrainedShape", "TrainingData", "TrainingRun"),
     "lifecycle.cluster_metrics": ("ClusterMetrics",),
-    "lifecycle.cluster_user": ("ClusterUser",),
-    "lifecycle.compile_cache": ("CompileCache",),
-    "lifecycle.directory.directory": ("Directory",),
     "lifecycle.downloads": ("Downloads",),
-    "lifecycle.lifecycle_bucket": ("LifecycleBucket",),
-    "lifecycle.lifecycle_bundle": ("LifecycleBundle",),
-    "lifecycle.neuron_host": ("NeuronHost",),
+    "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
     "lifecycle.node_manifest": ("NodeManifest",),
-    "lifecycle.own_step": ("OwnStep",),
-    "lifecycle.s3_mount": ("S3Mount",),
-    "lifecycle.slurm_account": ("SlurmAccount",),
-    "lifecycle.training_environment": ("TrainingEnvironment",),
-    "lifecycle.training_runtime": ("TrainingRuntime",),
+    "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
+    "lifecycle.people": ("ClusterUser", "Directory", "SlurmAccount"),
+    "lifecycle.training_runtime": ("CompileCache", "TrainingEnvironment", "TrainingRuntime"),
     "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
-    "monitoring.cluster_alarm_thresholds": ("ClusterAlarmThresholds",),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),
     "monitoring.fleet_budget": ("FleetBudget",),
-    "monitoring.grafana_workspace": ("GrafanaWorkspace",),
-    "monitoring.monitored_cluster": ("MonitoredCluster",),
-    "monitoring.prometheus_workspace": ("PrometheusWorkspace",),
+    "monitoring.grafana": ("GrafanaWorkspace", "PrometheusWorkspace"),
+    "monitoring.monitored_cluster": ("ClusterAlarmThresholds", "MonitoredCluster"),
     "named_files.deployed_configuration": ("DeployedConfiguration",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
@@ -270,15 +257,6 @@ _HOMES = {
     "sagemaker.watch.throughput_drop": ("ThroughputDrop",),
     "sagemaker.watch.training_watch": ("TrainingWatch",),
     "sagemaker.watch.watched_jobs": ("WatchedJobs",),
-    "spec.instance_group": (
-        "AutoPatch",
-        "BatchSize",
-        "InstanceGroup",
-        "Lifecycle",
-        "NetworkInterfaceType",
-        "RollingUpdate",
-        "ScheduledUpdate",
-    ),
     "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
     "spec.endpoint_operations": (
         "DataCapture",
@@ -287,6 +265,15 @@ _HOMES = {
         "EndpointRollout",
         "EndpointScaling",
         "RolloutKind",
+    ),
+    "spec.instance_group": (
+        "AutoPatch",
+        "BatchSize",
+        "InstanceGroup",
+        "Lifecycle",
+        "NetworkInterfaceType",
+        "RollingUpdate",
+        "ScheduledUpdate",
     ),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.smp": ("SmpConfiguration",),

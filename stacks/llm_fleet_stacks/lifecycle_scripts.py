@@ -8,7 +8,7 @@ from constructs import Construct
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.own_step import OwnStepConfig
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
-from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.lifecycle.node_setup import OwnStep
 from llm_fleet.rules.terms import LifecycleHook
 
 _S3 = "s3://"

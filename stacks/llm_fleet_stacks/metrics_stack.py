@@ -8,8 +8,7 @@ from constructs import Construct
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.monitoring.metrics import MetricsConfig
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
-from llm_fleet.monitoring.grafana_workspace import GrafanaWorkspace
-from llm_fleet.monitoring.prometheus_workspace import PrometheusWorkspace
+from llm_fleet.monitoring.grafana import GrafanaWorkspace, PrometheusWorkspace
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 from llm_fleet_stacks.fleet_stack import FleetStack
 

@@ -10,11 +10,10 @@ from llm_fleet.config.monitoring.monitoring import MonitoringConfig
 from llm_fleet.config.monitoring.thresholds import ClusterThresholdsConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.monitoring.chat_channel import Chat, SlackChannel, TeamsChannel
-from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
 from llm_fleet.monitoring.fleet_budget import FleetBudget
-from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
-from llm_fleet.needs.machine_facts import facts_of_machines
-from llm_fleet.needs.machines import machines_of
+from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds, MonitoredCluster
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import facts_of_machines
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 
 

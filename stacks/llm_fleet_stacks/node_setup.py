@@ -9,10 +9,9 @@ from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.config.user import UserConfig
-from llm_fleet.lifecycle.cluster_user import ClusterUser
 from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.neuron_host import NeuronHost
-from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.node_setup import NeuronHost, S3Mount
+from llm_fleet.lifecycle.people import ClusterUser
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, existing_bucket
 
 

@@ -6,8 +6,7 @@ from constructs import Construct
 
 from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.people.slurm_account import SlurmAccountConfig
-from llm_fleet.lifecycle.directory.directory import Directory
-from llm_fleet.lifecycle.slurm_account import SlurmAccount
+from llm_fleet.lifecycle.people import Directory, SlurmAccount
 
 
 def slurm_account_from(config: SlurmAccountConfig) -> SlurmAccount:

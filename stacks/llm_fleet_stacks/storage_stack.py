@@ -10,7 +10,7 @@ from constructs import Construct
 
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.network import Network
 from llm_fleet.storage.access_log_bucket import AccessLogBucket
 from llm_fleet.storage.data_bucket import DataBucket

@@ -5,9 +5,7 @@ from constructs import Construct
 
 from llm_fleet.config.training.training import TrainingConfig
 from llm_fleet.config.training.view import EnvironmentView, TrainingView
-from llm_fleet.lifecycle.compile_cache import CompileCache
-from llm_fleet.lifecycle.training_environment import TrainingEnvironment
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.lifecycle.training_runtime import CompileCache, TrainingEnvironment, TrainingRuntime
 
 
 def training_from(scope: Construct, config: TrainingConfig | None) -> TrainingRuntime | None:

@@ -10,7 +10,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet import Accounting, FleetKey, FleetNetwork, SlurmDatabase
-from llm_fleet.accounting.schema_name import parallelcluster_schema
+from llm_fleet.accounting.database_server import parallelcluster_schema
 from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.problem import FleetError
 from tests.accounting.conftest import Find

@@ -6,7 +6,7 @@ import re
 import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
-from llm_fleet.accounting.database_parameters import database_parameters
+from llm_fleet.accounting.database_server import database_parameters
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.slurm_database import SlurmDatabaseSettings

@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.checkpoint import Checkpoint
-from llm_fleet.jobs.served_export import ServedExport
-from llm_fleet.jobs.training_data import TrainingData
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.run.partition import TrainingPartition
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision

@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.jobs.from_fleet import training_runs
+from llm_fleet.jobs.render_run import training_runs
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config.good_fleet import edited_text

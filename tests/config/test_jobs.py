@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.config.load import load_fleet
-from llm_fleet.jobs.from_fleet import training_runs
+from llm_fleet.jobs.render_run import training_runs
 from tests.config.good_job import DATA, GOOD, SECRET, TRAINING, problems, run, with_keys
 
 TALK = """\

@@ -17,7 +17,7 @@ from llm_fleet import (
     InstanceGroup,
     LustreFileSystem,
 )
-from llm_fleet.network.naming import rule_description
+from llm_fleet.network.network import rule_description
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import rules_twice
 

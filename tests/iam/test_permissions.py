@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.iam.access import BucketAccess, SecretAccess
-from llm_fleet.iam.describe import describe
-from llm_fleet.iam.features import NodeFeatures
-from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.permissions import permissions
-from llm_fleet.iam.session_permissions import keep_sessions, use_sessions
+from llm_fleet.iam.permissions import NodeFeatures, permissions
+from llm_fleet.iam.session_document import keep_sessions, use_sessions
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, SecretAccess, describe
 from llm_fleet.rules.node_policy import policy_size
 
 HERE = Path(__file__).parent

@@ -3,9 +3,8 @@
 import pytest
 
 from llm_fleet.catalog.job_settings import job_stages
-from llm_fleet.jobs.batch_file import BatchFile
+from llm_fleet.jobs.batch_file import BatchFile, template
 from llm_fleet.jobs.check_batch_file import check_batch_file, check_nodes
-from llm_fleet.jobs.templates import template
 
 TRAIN = template("train")
 KNOWN = job_stages()["train"].settings

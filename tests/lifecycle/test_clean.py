@@ -6,8 +6,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_kms as kms
 
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
-from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest
 from llm_fleet.rules.terms import NodeType
 from tests.clean import Finder, every_checker

@@ -5,8 +5,7 @@ from pathlib import Path
 import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
-from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest
 from llm_fleet.rules.terms import NodeType
 from local.aws.client import LocalAws

@@ -13,8 +13,7 @@ import pytest
 from aws_cdk.assertions import Template
 from moto import mock_aws
 
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
-from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
 from llm_fleet.lifecycle.publisher.bundle import Request, publish
 from llm_fleet.rules.terms import NodeType

@@ -9,7 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.problem import FleetError
 

@@ -19,13 +19,11 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 
-from llm_fleet.lifecycle.cluster_user import ClusterUser
-from llm_fleet.lifecycle.content import checksums, sha256
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
-from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
-from llm_fleet.lifecycle.own_step import OwnStep
-from llm_fleet.lifecycle.script_folder import default_folder, read_scripts
+from llm_fleet.lifecycle.node_setup import OwnStep
+from llm_fleet.lifecycle.people import ClusterUser
+from llm_fleet.lifecycle.script_folder import checksums, default_folder, read_scripts, sha256
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 

@@ -1,4 +1,4 @@
-"""The manifest: checked when made, rendered in one shape, and understood alike by both sides."""
+"""The file from which a node learns what it is."""
 
 import json
 from dataclasses import replace
@@ -11,15 +11,18 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from llm_fleet.catalog.instances import InstanceType
-from llm_fleet.lifecycle.cluster_user import ClusterUser
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, ReportPlace
 from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.neuron_host import NeuronHost
-from llm_fleet.lifecycle.node_accounting import NodeAccounting
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount, render
-from llm_fleet.lifecycle.own_step import OwnStep
-from llm_fleet.lifecycle.render_parts import render_instance_type
-from llm_fleet.lifecycle.report_place import ReportPlace
-from llm_fleet.lifecycle.s3_mount import S3Mount
+from llm_fleet.lifecycle.node_manifest import (
+    NodeAccounting,
+    NodeGroup,
+    NodeManifest,
+    NodeMount,
+    render,
+    render_instance_type,
+)
+from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
+from llm_fleet.lifecycle.people import ClusterUser
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 from llm_fleet_node.failures import Failure
@@ -256,3 +259,63 @@ def _keywords(schema: dict[str, Any]) -> set[str]:
         for nested in schema.get(name, {}).values():
             found |= _keywords(nested)
     return found | (_keywords(schema["items"]) if "items" in schema else set())
+
+
+ARN = "arn:aws:aps:us-west-2:111122223333:workspace/ws-1"
+URL = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1/api/v1/remote_write"
+
+
+def rendered(metrics: ClusterMetrics | None, *, platform: NodePlatform = NodePlatform.HYPERPOD) -> dict[str, Any]:
+    hyperpod = platform is NodePlatform.HYPERPOD
+    group = NodeGroup(
+        name="head", role=NodeType.CONTROLLER, instance_types=["ml.m5.xlarge" if hyperpod else "m5.xlarge"]
+    )
+    if not hyperpod:
+        group = NodeGroup(name="head", role=NodeType.CONTROLLER, instance_types=["m5.xlarge"],
+                          hook=ParallelClusterHook.ON_NODE_CONFIGURED)  # fmt: skip
+    manifest = NodeManifest(
+        fleet_name="demo",
+        region="us-west-2",
+        cluster_name="train-0a1b2c3d",
+        platform=platform,
+        groups=[group],
+        metrics=metrics,
+        metrics_cluster=None if hyperpod else "train",
+    )
+    return render(manifest, content_hash="a" * 64, scripts_sha256="b" * 64)
+
+
+def test_nodes_of_a_fleet_without_metrics_are_told_what_they_always_were() -> None:
+    assert "metrics" not in rendered(None)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        (ClusterMetrics.cloudwatch(), {"log_group": "/llm-fleet/metrics/train-0a1b2c3d", "remote_write_url": None}),
+        (ClusterMetrics.prometheus(workspace_arn=ARN), {"log_group": None, "remote_write_url": URL}),
+    ],
+)
+def test_both_sides_understand_what_nodes_are_told(metrics: ClusterMetrics, told: dict[str, Any]) -> None:
+    document = rendered(metrics)
+    jsonschema.validate(document, SCHEMA)
+    check(document, SCHEMA)
+    assert document["metrics"].items() >= {**told, "namespace": "LlmFleet/Nodes", "seconds": 60}.items()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"destination": "datadog"}, {"remote_write_url": "http://x"}, {"seconds": 1}, {"extra": 1}, {"cluster": ""}],
+)
+def test_both_sides_refuse_alike(change: dict[str, Any]) -> None:
+    document = rendered(ClusterMetrics.cloudwatch())
+    document["metrics"] |= change
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, SCHEMA)
+    with pytest.raises(Failure):
+        check(document, SCHEMA)
+
+
+def test_metrics_of_a_parallelcluster_keep_their_name_when_its_hash_changes() -> None:
+    document = rendered(ClusterMetrics.cloudwatch(), platform=NodePlatform.PARALLELCLUSTER)
+    assert (document["metrics"]["cluster"], document["metrics"]["log_group"]) == ("train", "/llm-fleet/metrics/train")

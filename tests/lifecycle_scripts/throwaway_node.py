@@ -14,9 +14,8 @@ from pathlib import Path
 from py_compile import PycInvalidationMode, compile
 from typing import Any
 
-from llm_fleet.lifecycle.content import checksums, content_hash, sha256
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, render
-from llm_fleet.lifecycle.script_folder import ScriptFile, default_folder, read_scripts
+from llm_fleet.lifecycle.script_folder import ScriptFile, checksums, content_hash, default_folder, read_scripts, sha256
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 
 OWN_ADDRESSES = ("10.1.0.12", "10.1.0.77")

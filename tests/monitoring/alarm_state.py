@@ -6,8 +6,7 @@ docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html; of
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llm_fleet.notifications.alarm_plan import AlarmPlan
-from llm_fleet.notifications.metric import ServiceMetric
+from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
 
 Values = Sequence[float | None]
 

@@ -8,10 +8,9 @@ import pytest
 from aws_cdk import aws_sns as sns
 
 from llm_fleet.monitoring.chat_channel import SlackChannel, TeamsChannel
-from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
 from llm_fleet.monitoring.cluster_monitoring import ClusterMonitoring
 from llm_fleet.monitoring.fleet_budget import FleetBudget
-from llm_fleet.monitoring.monitored_cluster import MonitoredCluster
+from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds, MonitoredCluster
 from llm_fleet.rules.problem import FleetError
 from tests.clean import nag_findings
 

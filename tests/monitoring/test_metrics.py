@@ -13,7 +13,7 @@ from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
-from llm_fleet.monitoring.grafana_dashboard import grafana_dashboard
+from llm_fleet.monitoring.grafana import grafana_dashboard
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import EndpointFeature
 from llm_fleet.spec.instance_group import InstanceGroup

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_fleet.named_files.cloudformation_yaml import parse
-from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
+from llm_fleet.named_files.deployed_configuration import DeployedConfiguration, parse
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.update.script_digests import with_digests
 from llm_fleet.rules.problem import FleetError

@@ -17,7 +17,7 @@ from llm_fleet import (
     SharedStorage,
     SlurmSettings,
 )
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.parallelcluster.provider_permissions import provider_permissions
 from tests.parallelcluster.conftest import Make
 

@@ -29,7 +29,7 @@ from llm_fleet import (
     SlurmAccount,
 )
 from llm_fleet.lifecycle.node_manifest import NodeGroup, render
-from llm_fleet.lifecycle.render_people import render_people
+from llm_fleet.lifecycle.people import render_people
 from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.rules.people.kinds import check_directory_kinds

@@ -9,7 +9,7 @@ import pytest
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey

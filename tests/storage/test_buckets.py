@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Match, Template
 
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.storage.access_log_bucket import AccessLogBucket

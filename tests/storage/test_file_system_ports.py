@@ -8,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.network.naming import rule_description
+from llm_fleet.network.network import rule_description
 from llm_fleet.storage.lustre_file_system import LustreFileSystem
 from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
 

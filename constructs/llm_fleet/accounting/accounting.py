@@ -1,4 +1,4 @@
-"""Where a ParallelCluster keeps Slurm's accounting."""
+"""Slurm's accounting of clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,27 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IDependable
 
-from llm_fleet.accounting.let_in import let_in
-from llm_fleet.accounting.reachable_database import ReachableSlurmDatabase
-from llm_fleet.accounting.schema_name import parallelcluster_schema
+from llm_fleet.accounting.accounting_database import AccountingDatabase, ReachableSlurmDatabase, let_in
+from llm_fleet.accounting.database_server import parallelcluster_schema
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.catalog.slurm import slurm_database_facts
-from llm_fleet.rules.accounting import check_has_password_secret
+from llm_fleet.rules.accounting import check_has_credentials_secret, check_has_password_secret
 from llm_fleet.rules.problem import raise_problems
+
+
+def for_hyperpod(database: ReachableSlurmDatabase, *, database_name: str | None) -> AccountingDatabase:
+    """Return `database` as a HyperPod cluster takes it; raise `FleetError` (LF693) without its JSON secret."""
+    secret = database.credentials_secret
+    raise_problems(check_has_credentials_secret(told=secret is not None), subject="AccountingDatabase")
+    assert secret is not None
+    return AccountingDatabase(
+        endpoint=database.endpoint,
+        secret=secret,
+        port=None if database.port == hyperpod_facts().accounting_port else database.port,
+        database_name=database_name,
+        connections=database.guard,
+        servers=database.servers,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

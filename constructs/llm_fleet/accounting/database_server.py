@@ -1,12 +1,101 @@
-"""What the makers of database servers are told, and what they return."""
+"""The server of the accounting database: RDS or Aurora, its parameters and findings.
 
-from collections.abc import Mapping
+The name of a cluster's own schema in a database for Slurm's accounting.
+
+slurmdbd refuses a schema that holds another cluster's id ("CLUSTER ID MISMATCH"), also that of a forerunner of the
+same name, so each cluster has a schema of its own, and one made anew another than its forerunner.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_rds as rds
+from constructs import Construct
 
+from llm_fleet.accounting.accounting_database import AccountingDatabase
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.rules.accounting import SCHEMA_PREFIX
 from llm_fleet.rules.slurm_database import SlurmDatabaseSettings
+from llm_fleet.rules.tokens import is_unresolved
+
+_PORT = (
+    "3306 is what HyperPod and ParallelCluster assume, and `port` changes it; the security group lets in groups of "
+    "clusters only"
+)
+_GENERAL_LOG = (
+    "the general log would hold every statement, and with them names of jobs and people; errors and slow queries go to "
+    "CloudWatch"
+)
+_MONITORING = "accounting is a small load: CloudWatch has capacity or CPU, connections and latency without it"
+_BACKUP_PLAN = (
+    "RDS backs it up by itself, every second of `backup_retention_days`; a plan of AWS Backup for what must outlive "
+    "that is the account's to make, and finds the database by its tags"
+)
+
+
+def explain_cluster(cluster: rds.CfnDBCluster, servers: Sequence[rds.CfnDBInstance]) -> None:
+    """Acknowledge what is asked about an Aurora cluster and its servers."""
+    acknowledge(cluster, _PORT, "AwsSolutions-RDS11")
+    acknowledge(cluster, "slurmdbd signs in with a password and knows no IAM authentication", "AwsSolutions-RDS6")
+    acknowledge(
+        cluster, "Aurora MySQL 3 cannot backtrack; backups restore any second of their time", "AwsSolutions-RDS14"
+    )
+    acknowledge(cluster, _GENERAL_LOG, "NIST.800.53.R5-RDSLoggingEnabled[LogExport::general]")
+    for server in servers:
+        acknowledge(server, _MONITORING, "NIST.800.53.R5-RDSEnhancedMonitoringEnabled")
+        acknowledge(server, _BACKUP_PLAN, "NIST.800.53.R5-RDSInBackupPlan")
+
+
+def explain_instance(instance: rds.CfnDBInstance) -> None:
+    """Acknowledge what is asked about an RDS instance."""
+    acknowledge(instance, _PORT, "AwsSolutions-RDS11")
+    acknowledge(instance, _GENERAL_LOG, "NIST.800.53.R5-RDSLoggingEnabled[LogExport::general]")
+    acknowledge(
+        instance,
+        "RDS writes an audit log only with an option group's plugin; who signs in is told by VPC flow logs, and the "
+        "security group knows clusters only",
+        "NIST.800.53.R5-RDSLoggingEnabled[LogExport::audit]",
+    )
+    acknowledge(instance, _MONITORING, "NIST.800.53.R5-RDSEnhancedMonitoringEnabled")
+    acknowledge(instance, _BACKUP_PLAN, "NIST.800.53.R5-RDSInBackupPlan")
+    if not instance.multi_az:
+        acknowledge(
+            instance,
+            "slurmctld keeps records back while slurmdbd has no database, and RDS starts a failed server anew; "
+            "`standby=True` pays for a second one",
+            "AwsSolutions-RDS3",
+            "NIST.800.53.R5-RDSMultiAZSupport",
+        )
+
+
+def database_parameters(settings: SlurmDatabaseSettings, *, require_tls: bool) -> dict[str, str]:
+    """Return the server parameters of `settings`.
+
+    The lock wait is Slurm's own demand: at the end of a month slurmdbd rolls records up for minutes, and shorter waits
+    lose records. The buffer pool is RDS's default, most of the memory, and on Aurora Serverless v2 it follows the
+    capacity; a number of ours would only be smaller.
+    """
+    facts = slurm_database_facts()
+    # ParallelCluster's slurmdbd connects with TLS. HyperPod's: assumption: hyperpod-slurmdbd-connects-with-tls
+    parameters = {
+        "innodb_lock_wait_timeout": str(facts.lock_wait_seconds),
+        "max_allowed_packet": str(facts.max_allowed_packet_bytes),
+        "require_secure_transport": _switch(settings, on=require_tls),
+        "slow_query_log": "1",
+    }
+    if settings.serverless:
+        # Who signed in; statements would hold names of jobs and people.
+        return parameters | {"server_audit_logging": "1", "server_audit_events": "CONNECT"}
+    return parameters | {"log_output": "FILE"}  # only files reach CloudWatch
+
+
+def _switch(settings: SlurmDatabaseSettings, *, on: bool) -> str:
+    if settings.serverless:
+        return "ON" if on else "OFF"
+    return "1" if on else "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +124,161 @@ class DatabaseServer:
     """Of its CloudWatch metrics."""
     servers: tuple[cdk.CfnResource, ...] = ()
     """What must run beside `resource` before anybody can sign in."""
+
+
+_CLASS = "db.t4g.medium"
+_STORAGE_GIB = 20
+_GROWTH = 5
+"""How many times its first size the storage may grow to by itself."""
+
+
+def rds_instance(scope: Construct, options: ServerOptions) -> DatabaseServer:
+    """Make the instance in `scope`."""
+    settings = options.settings
+    parameters = rds.CfnDBParameterGroup(
+        scope,
+        "Parameters",
+        description=options.description,
+        family=settings.effective_family,
+        parameters=options.parameters,
+    )
+    storage = settings.storage_gib or _STORAGE_GIB
+    instance = rds.CfnDBInstance(
+        scope,
+        "Resource",
+        engine=settings.engine,
+        engine_version=settings.effective_version,
+        db_instance_class=settings.instance_class or _CLASS,
+        allocated_storage=str(storage),
+        max_allocated_storage=storage * _GROWTH,
+        storage_type="gp3",
+        multi_az=settings.standby,
+        db_parameter_group_name=parameters.ref,
+        db_subnet_group_name=options.subnet_group_name,
+        vpc_security_groups=[options.security_group_id],
+        port=str(settings.port),
+        master_username=settings.user_name,
+        master_user_password=options.master_password,
+        storage_encrypted=True,
+        kms_key_id=options.key_arn,
+        backup_retention_period=settings.backup_retention_days,
+        preferred_backup_window=settings.backup_window,
+        preferred_maintenance_window=settings.maintenance_window,
+        copy_tags_to_snapshot=True,
+        auto_minor_version_upgrade=True,
+        publicly_accessible=False,
+        deletion_protection=options.deletion_protection,
+        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[settings.engine].logs),
+    )
+    explain_instance(instance)
+    instance.apply_removal_policy(options.removal_policy)
+    snapshot = options.removal_policy == cdk.RemovalPolicy.SNAPSHOT
+    parameters.apply_removal_policy(cdk.RemovalPolicy.DESTROY if snapshot else options.removal_policy)
+    return DatabaseServer(
+        resource=instance,
+        endpoint=instance.attr_endpoint_address,
+        dimensions={"DBInstanceIdentifier": instance.ref},
+    )
+
+
+_SERVERLESS = "db.serverless"
+
+
+def aurora(scope: Construct, options: ServerOptions) -> DatabaseServer:
+    """Make the cluster and its servers in `scope`."""
+    settings = options.settings
+    parameters = rds.CfnDBClusterParameterGroup(
+        scope,
+        "Parameters",
+        description=options.description,
+        family=settings.effective_family,
+        parameters=options.parameters,
+    )
+    least, most = settings.effective_capacity
+    cluster = rds.CfnDBCluster(
+        scope,
+        "Resource",
+        engine=settings.engine,
+        engine_version=settings.effective_version,
+        db_cluster_parameter_group_name=parameters.ref,
+        db_subnet_group_name=options.subnet_group_name,
+        vpc_security_group_ids=[options.security_group_id],
+        port=settings.port,
+        master_username=settings.user_name,
+        master_user_password=options.master_password,
+        serverless_v2_scaling_configuration=rds.CfnDBCluster.ServerlessV2ScalingConfigurationProperty(
+            min_capacity=least, max_capacity=most
+        ),
+        storage_encrypted=True,
+        kms_key_id=options.key_arn,
+        backup_retention_period=settings.backup_retention_days,
+        preferred_backup_window=settings.backup_window,
+        preferred_maintenance_window=settings.maintenance_window,
+        copy_tags_to_snapshot=True,
+        deletion_protection=options.deletion_protection,
+        enable_cloudwatch_logs_exports=list(slurm_database_facts().engines[settings.engine].logs),
+    )
+    servers = [
+        rds.CfnDBInstance(
+            scope,
+            "Writer" if index == 0 else "Standby",
+            db_cluster_identifier=cluster.ref,
+            db_instance_class=_SERVERLESS,
+            engine=settings.engine,
+            auto_minor_version_upgrade=True,
+            preferred_maintenance_window=settings.maintenance_window,
+            publicly_accessible=False,
+            promotion_tier=index,
+        )
+        for index in range(2 if settings.standby else 1)
+    ]
+    explain_cluster(cluster, servers)
+    _keep(options.removal_policy, parameters, cluster, servers)
+    return DatabaseServer(
+        resource=cluster,
+        endpoint=cluster.attr_endpoint_address,
+        dimensions={"DBClusterIdentifier": cluster.ref},
+        # The cluster and its address are there minutes before the first server is.
+        servers=tuple(servers),
+    )
+
+
+def _keep(
+    policy: cdk.RemovalPolicy,
+    parameters: rds.CfnDBClusterParameterGroup,
+    cluster: rds.CfnDBCluster,
+    servers: list[rds.CfnDBInstance],
+) -> None:
+    cluster.apply_removal_policy(policy)
+    # A snapshot is of the whole cluster; what stands around it has none.
+    beside = cdk.RemovalPolicy.DESTROY if policy == cdk.RemovalPolicy.SNAPSHOT else policy
+    for resource in (parameters, *servers):
+        resource.apply_removal_policy(beside)
+
+
+_ADDRESS = 8
+"""Characters of a construct's address, enough to tell clusters of one stack apart."""
+
+
+def schema_of(scope: Construct, database: AccountingDatabase) -> str:
+    """Return the schema in `database` of the HyperPod cluster at `scope`; unless told, one named by its stack's GUID.
+
+    CloudFormation's default is one name for all clusters.
+    """
+    return database.database_name or f"{SCHEMA_PREFIX}{_stack_guid(scope)}"
+
+
+def parallelcluster_schema(scope: Construct, cluster_name: str) -> str:
+    """Return a schema for the ParallelCluster of that name, the one with the hash, made in the stack of `scope`.
+
+    A cluster whose immutable settings change has another name, and one whose stack is made anew another GUID. Only
+    one that is taken out of its stack and put back unchanged meets its own records.
+    """
+    name = scope.node.addr[-_ADDRESS:] if is_unresolved(cluster_name) else cluster_name.lower()
+    return f"{SCHEMA_PREFIX}{re.sub('[^0-9a-z_]', '_', name)}_{_stack_guid(scope)}"
+
+
+def _stack_guid(scope: Construct) -> str:
+    """Return the first block of the GUID that the stack's ARN ends with: eight hexadecimal digits."""
+    guid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Stack.of(scope).stack_id))
+    return cdk.Fn.select(0, cdk.Fn.split("-", guid))

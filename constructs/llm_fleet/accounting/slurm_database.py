@@ -1,4 +1,4 @@
-"""A database for Slurm's accounting that outlives its clusters."""
+"""A database for Slurm's accounting: made, or imported."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,9 @@ from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IDependable
 
-from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.accounting.aurora import aurora
-from llm_fleet.accounting.database_parameters import database_parameters
-from llm_fleet.accounting.database_place import DatabasePlace
-from llm_fleet.accounting.database_secrets import DatabaseSecrets
-from llm_fleet.accounting.database_server import ServerOptions
-from llm_fleet.accounting.for_hyperpod import for_hyperpod
-from llm_fleet.accounting.imported_slurm_database import ImportedSlurmDatabase
-from llm_fleet.accounting.rds_instance import rds_instance
+from llm_fleet.accounting.accounting import for_hyperpod
+from llm_fleet.accounting.accounting_database import AccountingDatabase, DatabasePlace, DatabaseSecrets
+from llm_fleet.accounting.database_server import ServerOptions, aurora, database_parameters, rds_instance
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.held import hold
 from llm_fleet.network.network import Network
@@ -31,6 +25,33 @@ from llm_fleet.rules.slurm_database import (
     check_slurm_database,
     check_subnets,
 )
+
+
+class ImportedSlurmDatabase:
+    """What `SlurmDatabase.from_attributes` returns: as much of a database as was told. Nothing is looked up or made."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: str,
+        port: int,
+        user_name: str,
+        password_secret: secretsmanager.ISecret | None,
+        credentials_secret: secretsmanager.ISecret | None,
+        guard: ec2.IConnectable | None,
+    ) -> None:
+        """Take what is known."""
+        self.endpoint = endpoint
+        self.port = port
+        self.user_name = user_name
+        self.password_secret = password_secret
+        self.credentials_secret = credentials_secret
+        self.guard = guard
+        self.servers: Sequence[IDependable] = ()
+
+    def for_hyperpod(self, *, database_name: str | None = None) -> AccountingDatabase:
+        """Return it as a HyperPod cluster takes it; raise `FleetError` (LF693) without `credentials_secret`."""
+        return for_hyperpod(self, database_name=database_name)
 
 
 @jsii.implements(ec2.IConnectable)

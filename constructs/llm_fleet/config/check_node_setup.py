@@ -7,8 +7,7 @@ from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.own_steps import OwnStepsConfig
 from llm_fleet.config.steps import StepsModel
-from llm_fleet.named_files.lock_file import lock_problems, locked_files
-from llm_fleet.named_files.own_scripts import own_scripts
+from llm_fleet.named_files.named_file import lock_problems, locked_files, own_scripts
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.key_prefix import check_key_prefix

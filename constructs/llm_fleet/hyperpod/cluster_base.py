@@ -8,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from llm_fleet.hyperpod.cluster_grants import ClusterGrants
-from llm_fleet.network.node_connections import node_connections
+from llm_fleet.network.security_group import node_connections
 
 _REMEDY = "give HyperPodCluster a network, or from_cluster_attributes the security_groups"
 

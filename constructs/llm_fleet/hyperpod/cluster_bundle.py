@@ -7,9 +7,8 @@ from constructs import Construct
 
 from llm_fleet.hyperpod.cluster_manifest import manifest_of, reports_prefix
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.lifecycle.lifecycle_bucket import LifecycleBucket
-from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBundle
+from llm_fleet.iam.statements import BucketAccess
+from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 

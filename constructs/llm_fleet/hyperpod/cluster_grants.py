@@ -7,9 +7,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from llm_fleet.iam.granted import tell_reasons
-from llm_fleet.iam.session_document import SessionDocument, check_is_document
-from llm_fleet.iam.session_user import tag_session_user, tell_session_reasons
+from llm_fleet.iam.session_document import SessionDocument, check_is_document, tag_session_user, tell_session_reasons
+from llm_fleet.iam.statements import tell_reasons
 
 _DESCRIBE = (
     "sagemaker:DescribeCluster",

@@ -5,15 +5,14 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.accounting.schema_name import schema_of
+from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_shape import MountShape
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
-from llm_fleet.lifecycle.node_accounting import NodeAccounting
-from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
-from llm_fleet.lifecycle.report_place import ReportPlace
+from llm_fleet.lifecycle.cluster_metrics import ReportPlace
+from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeGroup, NodeManifest, NodeMount
 from llm_fleet.rules.lustre_efa import EfaClients
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved

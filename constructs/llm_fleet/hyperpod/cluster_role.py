@@ -11,14 +11,13 @@ from constructs import Construct
 
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.iam.access import BucketAccess, SecretAccess
-from llm_fleet.iam.features import NodeFeatures
 from llm_fleet.iam.node_role import NodeRole
-from llm_fleet.lifecycle.directory.directory import Directory
+from llm_fleet.iam.permissions import NodeFeatures
+from llm_fleet.iam.statements import BucketAccess, SecretAccess
+from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.render_metrics import metrics_rights
-from llm_fleet.lifecycle.training_rights import image_repositories
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.lifecycle.people import Directory
+from llm_fleet.lifecycle.training_runtime import TrainingRuntime, image_repositories
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.spec.references import KEY

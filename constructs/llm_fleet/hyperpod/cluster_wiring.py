@@ -8,10 +8,10 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct, IConstruct, IDependable
 
-from llm_fleet.accounting.let_in import let_in
+from llm_fleet.accounting.accounting_database import let_in
 from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.network.node_ports import let_through
+from llm_fleet.network.security_group import let_through
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.references import SECURITY_GROUP
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
-from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.setup_checks import (
+from llm_fleet.lifecycle.node_setup import (
+    NodeSetup,
     check_downloads,
     check_node_metrics,
     check_own_step_files,
     check_people_of,
     given_for_nodes,
 )
-from llm_fleet.lifecycle.training_place import files_of
+from llm_fleet.lifecycle.training_runtime import files_of
 from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.people.enforcement import check_hyperpod_enforces

@@ -8,7 +8,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.accounting.schema_name import schema_of
+from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.cluster_shape import ClusterShape

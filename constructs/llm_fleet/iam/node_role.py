@@ -7,10 +7,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.features import NodeFeatures
-from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.permissions import permissions
-from llm_fleet.iam.statements import characters_of, reasons_of, statement_of
+from llm_fleet.iam.permissions import NodeFeatures, permissions
+from llm_fleet.iam.statements import Permission, Place, characters_of, reasons_of, statement_of
 from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
 

@@ -1,18 +1,63 @@
-"""From features to statements: one small function a feature, each statement with its reason.
+"""What the roles of nodes may do, by the features that a cluster has.
+
+From features to statements: one small function a feature, each statement with its reason.
 
 We do not attach AmazonSageMakerClusterInstanceRolePolicy: it lets every node read every bucket of the account whose
 name begins with `sagemaker-` (arn:aws:iam::aws:policy/AmazonSageMakerClusterInstanceRolePolicy, v1). Its other
 statements are here, narrowed to the account and region. Which actions know resources is from AWS's service
 authorization reference; a test compares it with the copy in cfn-lint.
+
+What the nodes of a ParallelCluster may do besides what ParallelCluster itself allows them.
+
+ParallelCluster makes the roles, with what Slurm, scaling and its logs need. Session Manager comes with AWS's policy
+AmazonSSMManagedInstanceCore.
 """
 
+from dataclasses import dataclass
+
 from llm_fleet.catalog.data_file import load
-from llm_fleet.iam.access import BucketAccess, SecretAccess
-from llm_fleet.iam.bucket_permissions import change_bucket, read_bucket, write_only
-from llm_fleet.iam.features import NodeFeatures
-from llm_fleet.iam.image_permissions import pull_images
-from llm_fleet.iam.network_permissions import network
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.resource_permissions import change_bucket, network, pull_images, read_bucket, write_only
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, SecretAccess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFeatures:
+    """The features from which a node's policy is made. What is left out grants nothing."""
+
+    cluster_name: str | None = None
+    """Narrows the log group to this cluster's. `None`: the log groups of all HyperPod clusters of the account."""
+    bundle: BucketAccess | None = None
+    """The lifecycle bundle, read at node start."""
+    vpc: bool = False
+    """The cluster has a `VpcConfig`: HyperPod makes network interfaces in the customer's subnets with this role."""
+    existing_subnets: bool = False
+    """Some of the subnets exist already, so that they may belong to another account, which shares them by AWS RAM."""
+    efa_file_system: bool = False
+    """A Lustre file system that should be reached over EFA: nodes ask FSx whether it can be."""
+    read_buckets: tuple[BucketAccess, ...] = ()
+    """Data that jobs read."""
+    write_buckets: tuple[BucketAccess, ...] = ()
+    """Data that jobs read, write and delete, e.g. checkpoints."""
+    reports: BucketAccess | None = None
+    """Where nodes put the report of their start; write only."""
+    report_events: bool = False
+    """Nodes count failed starts in a metric of llm-fleet's own namespace, and tell each by an event."""
+    mirror: BucketAccess | None = None
+    """The mirror of what nodes fetch when they start."""
+    accounting_secret: SecretAccess | None = None
+    """Password of the external accounting database."""
+    directory_secret: SecretAccess | None = None
+    """Password of the reader of an LDAP directory."""
+    hub_token_secret: SecretAccess | None = None
+    """Token of the Hugging Face Hub, which jobs read."""
+    rollback_alarms: tuple[str, ...] = ()
+    """Names of the CloudWatch alarms that end a rolling update."""
+    image_repositories: tuple[str, ...] = ()
+    """ARNs of private ECR repositories that jobs pull from."""
+    metrics_workspaces: tuple[str, ...] = ()
+    """ARNs of Amazon Managed Prometheus workspaces that nodes write metrics to."""
+    metrics_log_group: str | None = None
+    """Name of the log group of whose lines CloudWatch makes metrics."""
 
 
 def permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
@@ -255,4 +300,19 @@ def _numbered(word: str, buckets: tuple[BucketAccess, ...], reason: str) -> tupl
         permission
         for number, access in enumerate(buckets, start=1)
         for permission in make(f"{word}{number}", access, reason=reason)
+    )
+
+
+def parallelcluster_permissions(features: NodeFeatures, place: Place) -> tuple[Permission, ...]:
+    """Return every statement that nodes with `features` need at `place`, in a stable order."""
+    return (
+        *bundle(features),
+        *data_buckets(features),
+        *mirror(features),
+        *reports(features),
+        *failures(features, place),
+        *hub_token(features),
+        *private_images(features),
+        *metrics(features),
+        *metrics_log(features, place),
     )

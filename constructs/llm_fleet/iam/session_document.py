@@ -1,6 +1,7 @@
-"""Sessions on nodes that run as whoever the role's tag names, with an end and a log."""
+"""Sessions of Session Manager: the document, who may start one, and as which user."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -11,12 +12,140 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from llm_fleet.catalog.nodes import session_facts
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.granted import grant
-from llm_fleet.iam.session_permissions import keep_sessions, use_sessions
+from llm_fleet.iam.statements import BucketAccess, Permission, grant, tell_reasons
 from llm_fleet.rules.people.kinds import check_session_kinds, no_document
-from llm_fleet.rules.people.sessions import check_session_times
-from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.people.sessions import cannot_tag, check_run_as, check_session_times
+from llm_fleet.rules.problem import Problem, raise_problems
+
+_TAGGABLE = ("AWS::IAM::Role", "AWS::IAM::User")
+
+
+def tag_session_user(
+    role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, known: Sequence[str] | None
+) -> None:
+    """Give `role` the tag that has its sessions run as `user`; `known`: the cluster's users, `None` if nobody knows.
+
+    Raises `FleetError` (LF1219) for a user whom the nodes have not, and for a role that cannot have the tag: one that
+    is made elsewhere, or has it already with another user.
+    """
+    problems = check_run_as(user, known)
+    # jsii's answer for a role that is made elsewhere is no Construct in Python, and has a node all the same.
+    if not hasattr(role, "node"):
+        raise_problems([*problems, cannot_tag("this is no role and no user of IAM", "give an iam.Role or iam.User")])
+    resource = role.node.default_child
+    kind = resource.cfn_resource_type if isinstance(resource, cdk.CfnResource) else None
+    if kind not in _TAGGABLE:
+        problems.append(_elsewhere(user))
+        raise_problems(problems, subject=role.node.path)
+    tags = cast(iam.CfnRole, resource).tags
+    there = tags.tag_values().get(session_facts().tag)
+    if there is not None and there != user:
+        problems.append(
+            cannot_tag(
+                f"the sessions of this role run as {there} already, and a role has one user",
+                f"make a role of their own for {user}",
+            )
+        )
+    raise_problems(problems, subject=role.node.path)
+    tags.set_tag(session_facts().tag, user)
+
+
+def tell_session_reasons(role: iam.IRole | iam.Role | iam.IUser | iam.User) -> None:
+    """Tell cdk-nag why what `role` may do with sessions has wildcards."""
+    stack = cdk.Stack.of(role)
+    tell_reasons(
+        cast(iam.IGrantable, role),
+        {
+            # cdk-nag writes a policy variable `${x}` as it does references: `<x>`.
+            stack.format_arn(
+                service="ssm", resource="session", resource_name="<aws:userid>-*"
+            ): "sessions of one's own, to resume and end them; their ids do not exist before",
+            stack.format_arn(
+                service="ec2", resource="instance", resource_name="*"
+            ): "ParallelCluster's nodes come and go; the tag of the cluster is a condition",
+        },
+    )
+
+
+def _elsewhere(user: str) -> Problem:
+    tag = session_facts().tag
+    return cannot_tag(
+        "this role is made elsewhere, and nothing here can give it a tag",
+        f"tag it there with {tag}={user} (`aws iam tag-role --role-name NAME --tags Key={tag},Value={user}`), and use "
+        "`grants.ssm_session` with `documents`",
+    )
+
+
+def use_sessions(key_arn: str) -> tuple[Permission, ...]:
+    """Return what people need whose sessions are encrypted with the key."""
+    return (
+        Permission(
+            sid="SessionKey",
+            actions=("kms:GenerateDataKey",),
+            resources=(key_arn,),
+            reason="whoever starts a session makes the key of its encryption",
+        ),
+    )
+
+
+def keep_sessions(
+    *, key_arn: str | None, log_group_arn: str | None, bucket: BucketAccess | None
+) -> tuple[Permission, ...]:
+    """Return what nodes need for sessions that are encrypted with a key, or leave a log; nothing without all three."""
+    return (*_decrypt(key_arn), *_into_log_group(log_group_arn), *_into_bucket(bucket))
+
+
+def _decrypt(key_arn: str | None) -> tuple[Permission, ...]:
+    if key_arn is None:
+        return ()
+    reason = "the node's end of a session reads what the person's end has encrypted"
+    return (Permission(sid="SessionKey", actions=("kms:Decrypt",), resources=(key_arn,), reason=reason),)
+
+
+def _into_log_group(arn: str | None) -> tuple[Permission, ...]:
+    if arn is None:
+        return ()
+    return (
+        Permission(
+            sid="SessionLog",
+            actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+            resources=(arn,),
+            reason="the node writes what is typed and seen into a stream for each session",
+        ),
+        Permission(
+            sid="SessionLogLook",
+            actions=("logs:DescribeLogGroups",),
+            resources=("*",),
+            reason="the agent looks whether the group is there and encrypted; the action knows no resource",
+        ),
+    )
+
+
+def _into_bucket(bucket: BucketAccess | None) -> tuple[Permission, ...]:
+    if bucket is None:
+        return ()
+    look = Permission(
+        sid="SessionBucketLook",
+        actions=("s3:GetEncryptionConfiguration",),
+        resources=(bucket.bucket_arn,),
+        reason="the agent writes into a bucket that encrypts, and asks it first",
+    )
+    write = Permission(
+        sid="SessionBucket",
+        actions=("s3:PutObject",),
+        resources=(bucket.objects_arn,),
+        reason="the node puts the log of each session there when it ends, under an id that does not exist before",
+    )
+    if bucket.key_arn is None:
+        return (look, write)
+    # A long log goes in parts, which S3 reads again with the key to put them together.
+    key = Permission(
+        sid="SessionBucketKey",
+        actions=("kms:Decrypt", "kms:GenerateDataKey"),
+        resources=(bucket.key_arn,),
+        reason="the bucket is encrypted with a key of its own",
+    )
+    return (look, write, key)
 
 
 class SessionDocument(Construct):

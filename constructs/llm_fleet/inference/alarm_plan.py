@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from llm_fleet.catalog.service import alarm_facts, neuron_health_facts
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.notifications.alarm_plan import AlarmPlan
+from llm_fleet.notifications.metric_alarms import AlarmPlan
 from llm_fleet.rules.tokens import is_unresolved
 
 _FIVE_MINUTES = 300

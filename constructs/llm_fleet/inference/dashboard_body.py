@@ -8,8 +8,8 @@ from typing import Any
 
 from llm_fleet.inference.alarm_plan import HOST_REFUSED, NEURON_ERROR, TASK_STOPPED
 from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.dashboard_page import alarm_lines, alarm_widget, graph, page, text_widget
+from llm_fleet.notifications.metric_alarms import AlarmPlan
 
 
 def dashboard_body(

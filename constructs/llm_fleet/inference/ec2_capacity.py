@@ -10,7 +10,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.catalog.neuron import default_root_gib, host_facts
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.inference.capacity_provider_name import capacity_provider_name
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_group import HostGroup

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.iam.bucket_permissions import read_bucket
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.resource_permissions import read_bucket
+from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_permissions import model_access
 from llm_fleet.lifecycle.model_checker.check import MARKER

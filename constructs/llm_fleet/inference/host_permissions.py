@@ -6,8 +6,8 @@ every image and join every cluster. Which actions know resources is from AWS's s
 
 from collections.abc import Sequence
 
-from llm_fleet.iam.permission import Permission, Place
 from llm_fleet.iam.permissions import sessions
+from llm_fleet.iam.statements import Permission, Place
 
 
 def agent_permissions(place: Place, *, cluster_name: str) -> tuple[Permission, ...]:

@@ -7,8 +7,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.permission import Permission
-from llm_fleet.iam.statements import characters_of, reasons_of, statement_of
+from llm_fleet.iam.statements import Permission, characters_of, reasons_of, statement_of
 from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems
 

@@ -7,8 +7,7 @@ from typing import Any
 import aws_cdk as cdk
 from constructs import Construct
 
-from llm_fleet.lifecycle.packed_files import packed
-from llm_fleet.lifecycle.script_folder import default_folder, read_folder
+from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
 
 _FOLDER = "inference_host"
 _SCRIPT = "user_data.sh"

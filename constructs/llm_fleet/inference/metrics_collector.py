@@ -5,7 +5,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from llm_fleet.catalog.service import collector_facts
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.collector_configuration import LOG_STREAM, collector_configuration
 
 COLLECTOR = "collector"

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from llm_fleet.iam.bucket_permissions import read_bucket
+from llm_fleet.iam.resource_permissions import read_bucket
 from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_checker import ModelChecker
 from llm_fleet.inference.model_permissions import model_access

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llm_fleet import lifecycle
-from llm_fleet.iam.permission import Permission
-from llm_fleet.iam.statements import statement_of
-from llm_fleet.lifecycle.deployment_function import DeploymentCode, DeploymentFunction
+from llm_fleet.iam.statements import Permission, statement_of
+from llm_fleet.lifecycle.python_function import DeploymentCode, DeploymentFunction
 from llm_fleet.lifecycle.script_folder import ScriptFile, read_scripts
 
 _PACKAGES = ("model_checker", "publisher")

@@ -9,7 +9,7 @@ from constructs import Construct
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.model_server import tools_image as default_tools_image
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.export_capacity import ExportCapacity, fargate_capacity, host_capacity

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.bucket_permissions import read_bucket
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.resource_permissions import read_bucket
+from llm_fleet.iam.statements import BucketAccess, Permission
 from llm_fleet.inference.model import Model
 from llm_fleet.rules.inference.model import bucket_and_prefix
 from llm_fleet.rules.inference.terms import ModelSource

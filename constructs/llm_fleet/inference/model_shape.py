@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_fleet.named_files.hugging_face_config import read_shape
+from llm_fleet.named_files.named_file import read_shape
 from llm_fleet.rules.inference.model_shape import ModelNumbers, check_shape
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.problem import raise_problems

@@ -6,7 +6,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import neuron_health_facts, neuron_health_memory_mib
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.neuron_health_containers import detector_container, recovery_container
 

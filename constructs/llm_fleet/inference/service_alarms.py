@@ -11,8 +11,7 @@ from constructs import Construct
 from llm_fleet.inference.alarm_plan import LOG_COUNTS, LogCount, alarm_plans, neuron_error_count
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.notifications.alarm_plan import AlarmPlan
-from llm_fleet.notifications.metric_alarms import acknowledge_silence, metric_alarm
+from llm_fleet.notifications.metric_alarms import AlarmPlan, acknowledge_silence, metric_alarm
 
 
 class ServiceAlarms(Construct):

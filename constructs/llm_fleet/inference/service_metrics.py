@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from llm_fleet.catalog.model_server import ServerMetric, server_metrics
 from llm_fleet.catalog.service import namespace
-from llm_fleet.notifications.metric import Measure, MetricMath, ServiceMetric, average_sum
+from llm_fleet.notifications.metric_alarms import Measure, MetricMath, ServiceMetric, average_sum
 
 _LOAD_BALANCER = "AWS/ApplicationELB"
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from llm_fleet.iam.image_permissions import pull_images
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.resource_permissions import pull_images
+from llm_fleet.iam.statements import Permission
 
 
 def execution_permissions(

@@ -7,7 +7,7 @@ from constructs import Construct
 from llm_fleet.catalog.service import scaling_facts
 from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.notifications.metric import MetricMath, ServiceMetric
+from llm_fleet.notifications.metric_alarms import MetricMath, ServiceMetric
 from llm_fleet.rules.inference.scaling import maximum_of, minimum_of, queue_target_of, scales
 
 _DIMENSION = "ecs:service:DesiredCount"

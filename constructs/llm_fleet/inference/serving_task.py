@@ -7,7 +7,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.check_container import check_container
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.image_repository import repository_arn, server_repository_arn

@@ -1,19 +1,116 @@
-"""The batch files of a run, with its values in them."""
+"""The folder of a job: its batch file with settings filled in, from a training run or the fleet file."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from llm_fleet.catalog.job_settings import job_stages, shared_settings
-from llm_fleet.jobs.render_batch_file import render_batch_file
-from llm_fleet.jobs.settings import directives, run_settings, stage_settings
-from llm_fleet.jobs.stages import check_stages, stages_of
-from llm_fleet.jobs.templates import RUN, template
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.jobs.find import find_partition
+from llm_fleet.config.jobs.job import JobConfig
+from llm_fleet.config.jobs.served import served
+from llm_fleet.jobs.batch_file import RUN, BatchFile, template
+from llm_fleet.jobs.check_batch_file import check_directive, unknown_setting
+from llm_fleet.jobs.settings import (
+    Setting,
+    check_stages,
+    check_value,
+    directives,
+    quoted,
+    run_settings,
+    stage_settings,
+    stages_of,
+)
+from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.training.smp_run import SmpRunLike, check_smp_run, run_values
 from llm_fleet.spec.smp import SmpConfiguration
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=\[\]~*-]+")
+"""What a value in a line #SBATCH may be without quotes, and so at all: sbatch's quoting differs by version."""
+
+
+def render_batch_file(
+    text: str,
+    *,
+    settings: Mapping[str, str | int | float | bool] | None = None,
+    directives: Mapping[str, str | int | None] | None = None,
+    subject: str = "",
+) -> str:
+    """Return the batch file `text` with other `settings` and `directives` (options of sbatch by their long names).
+
+    A value is text: bash on the node reads it as it stands here, and never runs anything in it. A directive of value
+    `None` is an option without one, e.g. `{"exclusive": None}`; one that the file has not yet is added. What is not
+    told stays. Raises `FleetError` (LF881 to LF883) with everything that the file does not have or cannot carry.
+    """
+    file = BatchFile.parse(text)
+    wanted = {name: _text(value) for name, value in (settings or {}).items()}
+    options = {name: None if value is None else str(value) for name, value in (directives or {}).items()}
+    raise_problems([*_check_settings(file, wanted), *_check_directives(options)], subject=subject)
+    lines = _with_settings(file, wanted)
+    return "\n".join(_with_directives(file, lines, options))
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_settings(file: BatchFile, wanted: Mapping[str, str]) -> Iterable[Problem]:
+    if wanted and (file.begin is None or file.end is None):
+        yield Problem(
+            code=Code.BATCH_SETTINGS,
+            message="the batch file has no block of settings to write into",
+            remedy="render from the batch files of llm-fleet, or mend the lines around its settings",
+        )
+        return
+    names = [one.name for one in file.settings]
+    for name, value in wanted.items():
+        if name not in names:
+            yield unknown_setting(name, names)
+        yield from check_value(name, value)
+
+
+def _check_directives(options: Mapping[str, str | None]) -> Iterable[Problem]:
+    for name, value in options.items():
+        yield from check_directive(name)
+        if value is not None and not _PLAIN.fullmatch(value):
+            yield Problem(
+                code=Code.BATCH_DIRECTIVE,
+                message="this value cannot stand in a line #SBATCH",
+                value=value,
+                allowed="letters, digits and _ . / : , @ % + = [ ] ~ * -",
+                remedy="give it to sbatch on the command line instead",
+                path=(name,),
+            )
+
+
+def _with_settings(file: BatchFile, wanted: Mapping[str, str]) -> list[str]:
+    lines = list(file.lines)
+    if not wanted:
+        return lines
+    told = {one.name: quoted(wanted[one.name]) if one.name in wanted else one.text for one in file.settings}
+    width = max((len(one.name) + 1 + len(told[one.name]) for one in file.settings if one.comment), default=0)
+    for one in file.settings:
+        lines[one.line - 1] = _line(one, told[one.name], width)
+    return lines
+
+
+def _line(setting: Setting, text: str, width: int) -> str:
+    assignment = f"{setting.name}={text}"
+    return f"{assignment:<{width}} # {setting.comment}" if setting.comment else assignment
+
+
+def _with_directives(file: BatchFile, lines: list[str], options: Mapping[str, str | None]) -> list[str]:
+    rest = {name: f"#SBATCH --{name}" + ("" if value is None else f"={value}") for name, value in options.items()}
+    last = 0
+    for one in file.directives:
+        last = max(last, one.line)
+        if one.name in rest:
+            lines[one.line - 1] = rest.pop(one.name)
+    return [*lines[: last or 1], *rest.values(), *lines[last or 1 :]]
+
 
 SMP = "smp_config.json"
 """What the SageMaker model parallel library reads."""
@@ -118,3 +215,42 @@ def _render(
 
 def _of(own: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     return {name: own[name] for name in names if name in own}
+
+
+_AS_WRITTEN = (
+    *("model", "nodes", "backend", "shape", "revision", "from_weights", "folder", "sequence_length", "global_batch"),
+    *("micro_batch", "tensor_parallel", "pipeline_parallel", "context_parallel", "shard_degree"),
+    *("activation_checkpointing", "precision", "steps", "learning_rate", "warmup_steps", "weight_decay", "seed"),
+    *("max_restarts", "smp"),
+)
+
+
+def training_runs(fleet: Fleet) -> Mapping[str, TrainingRun]:
+    """Return the jobs of `fleet`, which was loaded and so is right, as runs by name."""
+    return {name: training_run(job, fleet) for name, job in fleet.jobs.items()}
+
+
+def training_run(job: JobConfig, fleet: Fleet) -> TrainingRun:
+    """Return `job` of `fleet` as a run. Raises `FleetError` for one of a fleet that no loader has judged."""
+    found = find_partition(job, fleet)
+    if isinstance(found, Problem):
+        raise FleetError([found.under("jobs", job.name)])
+    export = served(job, fleet)
+    return TrainingRun(
+        name=job.name,
+        partition=found.partition,
+        data=TrainingData(place=job.data.place, text_field=job.data.text_field),
+        checkpoint=Checkpoint(every=job.checkpoint.every, keep=job.checkpoint.keep, mirror=job.checkpoint.mirror),
+        export=None
+        if export is None
+        else ServedExport(
+            to=export.to,
+            server=export.server,
+            instance_type=export.instance_type,
+            tensor_parallel=export.tensor_parallel,
+            batch_size=export.batch_size,
+            sequence_length=export.sequence_length,
+            environment=export.environment,
+        ),
+        **{name: getattr(job, name) for name in _AS_WRITTEN},
+    )

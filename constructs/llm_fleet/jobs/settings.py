@@ -1,11 +1,84 @@
-"""What a run sets in its batch files, by the names of their settings."""
+"""The settings of batch files, and the stages that they are for."""
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from llm_fleet.catalog.job_settings import job_stages
 from llm_fleet.catalog.training_environments import backends
 from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run.sources import source_of
+from llm_fleet.rules.training.run.terms import Backend
+
+_LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<rest>.*)")
+_VALUE = re.compile(
+    r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\#;&|<>()`])(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;&|<>()`])*"""
+)
+"""A word as bash reads it, quoted or not, without what would end it and begin a command."""
+_EXPANDS = re.compile(r"[$`]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """`NAME=value  # what it is`."""
+
+    name: str
+    """Upper case."""
+    text: str
+    """The value as bash reads it, with its quotes; empty for none."""
+    comment: str
+    """What it is, without the `#`."""
+    line: int
+    """Which line of the file, from 1."""
+
+    @property
+    def value(self) -> str | None:
+        """The value that the job gets, or `None` when only bash on the node knows it, e.g. `"${RUN}/x"`."""
+        single = self.text.startswith("'") and self.text.count("'") == 2 and self.text.endswith("'")
+        if _EXPANDS.search(self.text) and not single:
+            return None
+        return "".join(shlex.split(self.text))
+
+    @classmethod
+    def parse(cls, line: str, number: int) -> "Setting | None":
+        """Return the setting that `line` is, or `None` when it is something else."""
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            return None
+        rest = match["rest"]
+        word = _VALUE.match(rest)
+        text = word[0] if word else ""
+        after = rest[len(text) :]
+        comment = after.strip()
+        if comment and not (after[0].isspace() and comment.startswith("#")):
+            return None
+        return cls(name=match["name"], text=text, comment=comment.lstrip("#").strip(), line=number)
+
+
+def quoted(value: str) -> str:
+    """Return `value` as one word of bash that expands to nothing else, whatever is in it; nothing for nothing."""
+    return shlex.quote(value) if value else ""
+
+
+def check_value(name: str, value: str) -> list[Problem]:
+    """Check that a line of bash can carry `value`."""
+    if all(character.isprintable() for character in value):
+        return []
+    return [
+        Problem(
+            code=Code.BATCH_SETTING,
+            message="a setting is one line of text: this has a line end or another character that does not print",
+            value=value,
+            remedy="leave it out",
+            path=(name,),
+        )
+    ]
+
 
 TRAIN = ("train", "train-nemo-megatron")
 """The stages that train; of a run, one of them."""
@@ -71,3 +144,40 @@ def directives(run: TrainingRun, stage: str) -> Mapping[str, str]:
     """Return what `stage` of `run` asks of Slurm: the values of its `#SBATCH --<key>=` lines."""
     nodes = run.plan.nodes if stage in _ON_ALL_NODES else 1
     return {"job-name": f"{run.name}-{stage}", "partition": run.partition.name, "nodes": str(nodes)}
+
+
+_OF_NEURON = frozenset({"test-nccom", "compile"})
+_OF_GPU = frozenset({"test-nccl"})
+_OF_NEMO = frozenset({"train-nemo-megatron"})
+_NOT_OF_NEMO = frozenset({"tokenize", "train", "convert", "export"})
+"""neuronx-nemo-megatron has its own form of tokens and checkpoints."""
+
+
+def stages_of(run: TrainingRun) -> tuple[str, ...]:
+    """Return the stages that `run` has, in the order in which they are run."""
+    left_out: set[str] = set()
+    backend = run.plan.backend
+    if backend not in (Backend.NEURON, Backend.NEMO_MEGATRON):
+        left_out |= _OF_NEURON
+    if backend not in (Backend.FSDP, Backend.SMP):
+        left_out |= _OF_GPU
+    left_out |= _NOT_OF_NEMO if backend is Backend.NEMO_MEGATRON else _OF_NEMO
+    if run.export is None:
+        left_out |= {"export"}
+    return tuple(name for name in job_stages() if name not in left_out)
+
+
+def check_stages(stages: Iterable[str], allowed: Iterable[str], *, why: str = "") -> list[Problem]:
+    """Check that each of `stages` is one of `allowed`; `why` says why others are not."""
+    names = list(allowed)
+    return [
+        Problem(
+            code=Code.BATCH_STAGE,
+            message=why if stage in job_stages() and why else "there is no such stage",
+            value=stage,
+            allowed=", ".join(names),
+            remedy=did_you_mean(stage, names, otherwise="name one of these"),
+        )
+        for stage in stages
+        if stage not in names
+    ]

@@ -1,10 +1,8 @@
-"""One model, trained once."""
+"""A training run: its model, data, checkpoints and export."""
 
 from dataclasses import dataclass, field
 
-from llm_fleet.jobs.checkpoint import Checkpoint
-from llm_fleet.jobs.served_export import ServedExport
-from llm_fleet.jobs.training_data import TrainingData
+from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.training.run.check import check_run
 from llm_fleet.rules.training.run.memory import MemoryEstimate, estimate
@@ -15,6 +13,78 @@ from llm_fleet.rules.training.run.protocols import TrainedShapeLike
 from llm_fleet.rules.training.run.shape import known_trained_shape
 from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
 from llm_fleet.spec.smp import SmpConfiguration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """When a run saves itself, and where else. `TrainingRun` judges it."""
+
+    every: int = 100
+    """Steps from one checkpoint to the next: what a lost node costs at most. Default: 100."""
+    keep: int = 2
+    """How many complete ones are kept. Default: 2."""
+    mirror: str | None = None
+    """Where in S3 they are copied to, `s3://bucket/prefix`. Default: nowhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedExport:
+    """The trained model as an inference service reads it: compiled for its server, on its instances, in its sizes."""
+
+    to: str
+    """Where in S3 the service reads it, `s3://bucket/prefix`."""
+    server: ServerKind = ServerKind.TGI
+    """Which server it is compiled for. Default: `tgi`."""
+    instance_type: str = "inf2.xlarge"
+    """On what it is served, by EC2's name. Default: `inf2.xlarge`."""
+    tensor_parallel: int | None = None
+    """Over how many NeuronCores it is spread there. Default: all of the instance."""
+    batch_size: int = 4
+    """How many sequences are generated side by side. Default: 4."""
+    sequence_length: int = 4096
+    """Tokens of prompt and answer together, at most. Default: 4096."""
+    environment: str | None = None
+    """Which of the partition's environments it is compiled in, by its name: one with optimum-neuron and the compiler of
+    the server's image. Default: the nodes' own for exports (`TrainingEnvironment.server`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedShape:
+    """How large a model is, so that it can be told whether it fits. `TrainingRun` judges it.
+
+    The numbers are those of the model's `config.json`, under the names in parentheses.
+    """
+
+    parameters: int
+    """How many weights it has."""
+    layers: int
+    """Decoder layers (`num_hidden_layers`)."""
+    attention_heads: int
+    """Heads of queries in a layer (`num_attention_heads`)."""
+    kv_heads: int
+    """Heads of keys and values in a layer (`num_key_value_heads`); as many as `attention_heads` where it has none."""
+    head_dim: int
+    """Numbers in a head (`head_dim`, else `hidden_size` / `num_attention_heads`)."""
+    hidden: int
+    """Numbers of a token between layers (`hidden_size`)."""
+    intermediate: int
+    """Inner width of the gated feed-forward block (`intermediate_size`)."""
+    vocabulary: int
+    """How many tokens there are (`vocab_size`)."""
+    max_sequence: int | None = None
+    """The longest sequence that it was made for (`max_position_embeddings`). Default: not checked."""
+    bytes_per_parameter: int = 2
+    """Bytes of a weight as it is served. Default: 2, for bf16."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingData:
+    """Documents that are tokenized once. `TrainingRun` judges it."""
+
+    place: str
+    """An id of a data set on the Hub (`owner/name`), `s3://bucket/prefix`, or a folder on shared storage."""
+    text_field: str = "text"
+    """Which field of a document is the text. Default: `text`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,14 @@
-"""Where what nodes measure of themselves goes."""
+"""Metrics, logs and reports of nodes, and how nodes read of them."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import aws_cdk as cdk
+from aws_cdk import aws_logs as logs
+from constructs import Construct
 
-from llm_fleet.catalog.monitoring import metrics_retention_days
+from llm_fleet.acknowledge import acknowledge
+from llm_fleet.catalog.monitoring import metrics_log_group, metrics_namespace, metrics_retention_days, metrics_seconds
 from llm_fleet.rules.monitoring.metrics_terms import MetricsDestination
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -57,3 +60,75 @@ def _parts(arn: str) -> tuple[str, str]:
     if is_unresolved(arn):
         return cdk.Fn.select(3, cdk.Fn.split(":", arn)), cdk.Fn.select(1, cdk.Fn.split("/", arn))
     return arn.split(":")[3], arn.rpartition("/")[2]
+
+
+class MetricsLog(Construct):
+    """The log group `/llm-fleet/metrics/<cluster>`, of whose lines CloudWatch makes metrics.
+
+    It goes with its cluster: the metrics stay, for the 15 months that CloudWatch keeps any.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, cluster_name: str, retention_days: int) -> None:
+        """Make the group; a line is kept for `retention_days`."""
+        super().__init__(scope, id)
+        self.log_group = logs.CfnLogGroup(
+            self, "Resource", log_group_name=metrics_log_group(cluster_name), retention_in_days=retention_days
+        )
+        """The L1 beneath."""
+        self.log_group.apply_removal_policy(cdk.RemovalPolicy.DESTROY)
+        acknowledge(
+            self,
+            "CloudWatch Logs encrypts every log group with a key of its own; the lines hold numbers, names of nodes "
+            "and the reasons that Slurm has for drained ones",
+            "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
+        )
+
+    @classmethod
+    def of(cls, scope: Construct, metrics: ClusterMetrics | None, *, cluster_name: str) -> "MetricsLog | None":
+        """Return the log that `metrics` ask for; `None` where they go elsewhere, or nowhere."""
+        if metrics is None or metrics.destination is not MetricsDestination.CLOUDWATCH:
+            return None
+        return cls(scope, "MetricsLog", cluster_name=cluster_name, retention_days=metrics.log_days)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPlace:
+    """Where a node leaves the report of its start, and tells that it failed."""
+
+    s3_uri: str
+    """`s3://…` with a slash at its end; may be a token. Nodes write below it and never read."""
+    metric_namespace: str | None = None
+    """CloudWatch namespace of the metrics. `None` for no metric."""
+    event_bus: str | None = None
+    """EventBridge bus of the events. `None` for no event."""
+
+
+def render_metrics(metrics: ClusterMetrics | None, *, cluster_name: str | None) -> dict[str, Any]:
+    """Return the part of the manifest with its key; nothing at all where nothing is measured.
+
+    `cluster_name`: as its owner gave it, which on ParallelCluster is without the hash; may be a token.
+    """
+    if metrics is None or metrics.destination is MetricsDestination.NONE:
+        return {}
+    name = cluster_name or "unnamed"
+    to_logs = metrics.destination is MetricsDestination.CLOUDWATCH
+    return {
+        "metrics": {
+            "destination": metrics.destination.value,
+            "cluster": name,
+            "namespace": metrics_namespace(),
+            "log_group": metrics_log_group(name) if to_logs else None,
+            "remote_write_url": metrics.remote_write_url,
+            "seconds": metrics_seconds(),
+        }
+    }
+
+
+def metrics_rights(metrics: ClusterMetrics | None, *, cluster_name: str) -> dict[str, Any]:
+    """Return the features of nodes (`NodeFeatures`) that `metrics` ask for."""
+    if metrics is None:
+        return {}
+    if metrics.workspace_arn is not None:
+        return {"metrics_workspaces": (metrics.workspace_arn,)}
+    to_logs = metrics.destination is MetricsDestination.CLOUDWATCH
+    return {"metrics_log_group": metrics_log_group(cluster_name)} if to_logs else {}

@@ -1,5 +1,6 @@
-"""The lifecycle scripts and the node manifest, complete in S3 before a cluster is created."""
+"""The node scripts and their settings in S3: the bundle, the bucket that holds it, and what puts it there."""
 
+import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,18 +13,170 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from llm_fleet.access_logging import log_access
+from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.data_file import load
-from llm_fleet.lifecycle.bundle_publisher import BundlePublisher
-from llm_fleet.lifecycle.content import checksums, content_hash, sha256, write_zip
+from llm_fleet.held import hold
 from llm_fleet.lifecycle.node_manifest import NodeManifest, render
-from llm_fleet.lifecycle.script_folder import ScriptFile, bundle_files, default_folder
-from llm_fleet.named_files.own_scripts import own_scripts as read_own_scripts
+from llm_fleet.lifecycle.python_function import DeploymentCode, DeploymentFunction
+from llm_fleet.lifecycle.script_folder import (
+    ScriptFile,
+    bundle_files,
+    checksums,
+    content_hash,
+    default_folder,
+    read_scripts,
+    sha256,
+    write_zip,
+)
+from llm_fleet.named_files.named_file import own_scripts as read_own_scripts
 from llm_fleet.rules.bundle import bucket_name, manifest_size
 from llm_fleet.rules.bundle import scripts as script_rules
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import NodePlatform, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+
+_SOURCES = Path(__file__).parent / "publisher"
+
+
+class BundlePublisher(DeploymentFunction):
+    """A small Lambda function of our own: it copies, verifies and fills in, and needs no layer.
+
+    The CDK's BucketDeployment would cost a 22 MB layer and cannot verify what it wrote.
+    """
+
+    code = DeploymentCode(
+        id="LlmFleetBundlePublisher",
+        archive="publisher.zip",
+        files=lambda: read_scripts(_SOURCES),
+        below="publisher/",
+        handler="publisher.handler.handler",
+        timeout=180,
+        runs_once="once a bundle",
+        description="Puts a lifecycle bundle in its bucket before the cluster is created",
+        policy_description="What the publisher of lifecycle bundles may do",
+        role_description="Role of the function that publishes lifecycle bundles",
+        unencrypted_log="its log holds object keys and errors, encrypted by CloudWatch; `log_encryption_key` takes "
+        "another key",
+    )
+
+    def allow(self, number: str, *, asset: s3_assets.Asset, bucket: s3.IBucket, root: str) -> None:
+        """Let it read the archive `asset` and write below `root` in `bucket`; `number` makes statement ids unique."""
+        archive = asset.bucket.arn_for_objects(asset.s3_object_key)
+        objects = bucket.arn_for_objects(f"{root}/*")
+        statements = [
+            iam.PolicyStatement(sid=f"Read{number}", actions=["s3:GetObject"], resources=[archive]),
+            iam.PolicyStatement(sid=f"Write{number}", actions=["s3:PutObject"], resources=[objects]),
+        ]
+        if bucket.encryption_key:
+            statements.append(
+                iam.PolicyStatement(
+                    sid=f"Key{number}",
+                    actions=["kms:GenerateDataKey"],
+                    resources=[bucket.encryption_key.key_arn],
+                )
+            )
+        reason = "the rest of the key is the bundle's hash, worked out when it is published"
+        self.allow_statements(statements, wildcards={objects: reason})
+
+
+_CUT_HASH = 6
+
+
+class LifecycleBucket(Construct):
+    """A private, versioned bucket for lifecycle bundles, named `sagemaker-<name_part>-<8 characters>`.
+
+    The last part is of the stack's own id, so that a new stack does not clash with the bucket that an earlier one
+    left behind. Retained when the stack goes: nodes of a running cluster may still start from it.
+
+    It is retained even when the stack's first deployment fails, unless `removal_policy` says otherwise: by then a
+    bundle may lie in it, and CloudFormation, which cannot delete a bucket with objects, would be stuck half way back.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name_part: str,
+        encryption_key: kms.IKey | None = None,
+        access_log_bucket: s3.IBucket | None = None,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+    ) -> None:
+        """Make the bucket.
+
+        `name_part`: what it is for, e.g. the fleet's name; a long one is cut and ends with a hash.
+        `encryption_key`: default, S3's own keys. `access_log_bucket`: default, no server access logs; the bundle
+        holds no secret and CloudTrail records who changes it. `removal_policy`: `RETAIN_ON_UPDATE_OR_DELETE` suits a
+        stack that publishes no bundle itself.
+        Raises `FleetError` when S3 would refuse the name.
+        """
+        super().__init__(scope, id)
+        facts = load("lifecycle")
+        name = f"{facts['bucket_prefix']}{_fit(name_part)}-"
+        problems = bucket_name(name + "0" * facts["bucket_name_unique_part"])
+        raise_problems((problem.under("name_part") for problem in problems), subject=self.node.path)
+        bucket = s3.Bucket(
+            self,
+            "Resource",
+            bucket_name=name + _stack_part(cdk.Stack.of(self)),
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            bucket_key_enabled=encryption_key is not None or None,
+            encryption=s3.BucketEncryption.KMS if encryption_key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=encryption_key,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            removal_policy=removal_policy,
+            versioned=True,
+        )
+        hold(bucket)
+        if access_log_bucket is not None:
+            log_access(bucket, to=access_log_bucket, prefix="lifecycle-bucket/")
+        self.bucket = cast(s3.IBucket, bucket)
+        """The bucket itself."""
+        self._acknowledge(logged=access_log_bucket is not None, encrypted=encryption_key is not None)
+
+    @property
+    def bucket_name(self) -> str:
+        """The name, a token."""
+        return self.bucket.bucket_name
+
+    def _acknowledge(self, *, logged: bool, encrypted: bool) -> None:
+        acknowledge(
+            self,
+            "every deployment writes the bundle anew from the scripts in the package",
+            "NIST.800.53.R5-S3BucketReplicationEnabled",
+        )
+        if not logged:
+            acknowledge(
+                self,
+                "the bundle holds no secret and CloudTrail records who changes it; `access_log_bucket` turns logs on",
+                "AwsSolutions-S1",
+                "NIST.800.53.R5-S3BucketLoggingEnabled",
+            )
+        if not encrypted:
+            acknowledge(
+                self,
+                "the bundle holds no secret and is encrypted with S3's own keys; `encryption_key` takes another",
+                "NIST.800.53.R5-S3DefaultEncryptionKMS",
+            )
+
+
+def _fit(name_part: str) -> str:
+    """Return `name_part`, cut with a hash at its end where the bucket name would be too long."""
+    facts = load("lifecycle")
+    room = facts["bucket_name_max"] - len(facts["bucket_prefix"]) - facts["bucket_name_unique_part"] - len("-")
+    if is_unresolved(name_part) or len(name_part) <= room:
+        return name_part
+    digest = hashlib.sha256(name_part.encode()).hexdigest()[:_CUT_HASH]
+    return f"{name_part[: room - _CUT_HASH - 1].rstrip('-.')}-{digest}"
+
+
+def _stack_part(stack: cdk.Stack) -> str:
+    """Return the first block of the GUID in the stack's ARN (`arn:…:stack/<name>/<guid>`): 8 characters."""
+    guid = cdk.Fn.select(2, cdk.Fn.split("/", stack.stack_id))
+    return cdk.Fn.select(0, cdk.Fn.split("-", guid))
 
 
 class LifecycleBundle(Construct):

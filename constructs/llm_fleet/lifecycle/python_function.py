@@ -1,22 +1,57 @@
-"""A Lambda function whose code is a package of this project: its log group, policy, role and archive."""
+"""Lambda functions of our own: their code, their role, and those that run while a stack is deployed."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
+from typing import ClassVar, Self, cast
 
+import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.lifecycle.content import write_zip
-from llm_fleet.lifecycle.script_folder import ScriptFile
+from llm_fleet.lifecycle.people import ClusterUser
+from llm_fleet.lifecycle.script_folder import ScriptFile, write_zip
+from llm_fleet.rules.people.fleet_users import check_ids_elsewhere
+from llm_fleet.rules.problem import Problem, raise_problems
+
+_MARK = "Users of "
+_CONTEXT = "llm-fleet:users"
+
+
+def claim_ids(cluster: Construct, users: Sequence[ClusterUser], file_systems: Sequence[object | None]) -> None:
+    """Note `users` on each of `file_systems`; raise `FleetError` (LF1200, LF1201) where another cluster contradicts.
+
+    Two clusters that share no file system may give one id to two people, though a fleet file allows no one two ids.
+    """
+    if not users:
+        return
+    shared = [each for each in file_systems if isinstance(each, Construct)]
+    problems: dict[tuple[str, tuple[str | int, ...]], Problem] = {}
+    for file_system in shared:
+        elsewhere = {
+            child.node.id.removeprefix(_MARK): _users_of(child)
+            for child in file_system.node.children
+            if child.node.id.startswith(_MARK)
+        }
+        for problem in check_ids_elsewhere(users, elsewhere, shares_files=True):
+            problems[problem.code.value, problem.path] = problem.under("users")
+    raise_problems(problems.values(), subject=cluster.node.path)
+    for file_system in shared:
+        claim = Construct(file_system, f"{_MARK}{cluster.node.path.replace('/', '.')}")
+        claim.node.set_context(_CONTEXT, [[user.name, user.uid, user.gid] for user in users])
+
+
+def _users_of(claim: IConstruct) -> list[ClusterUser]:
+    listed = cast("list[tuple[str, float, float | None]]", claim.node.try_get_context(_CONTEXT) or [])
+    # jsii hands every number over as a float.
+    return [ClusterUser(name=name, uid=int(uid), gid=None if gid is None else int(gid)) for name, uid, gid in listed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,3 +188,41 @@ class PythonFunction(Construct):
         )
         if not encrypted:
             acknowledge(self, self._code.unencrypted_log, "NIST.800.53.R5-CloudWatchLogGroupEncrypted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentCode(FunctionCode):
+    """What tells one such function from another."""
+
+    id: str
+    """Id of the construct in its stack."""
+    runs_once: str
+    """How often it runs while a stack is deployed, e.g. `once a model`."""
+
+
+class DeploymentFunction(PythonFunction):
+    """A function that answers CloudFormation itself. Subclasses say which code it runs, and what it may do."""
+
+    code: ClassVar[DeploymentCode]
+
+    def __init__(self, scope: Construct, id: str, *, log_encryption_key: kms.IKey | None = None) -> None:
+        """Make the function, its role and its log group.
+
+        `log_encryption_key`: default, CloudWatch's own encryption; a key must let CloudWatch Logs use it.
+        """
+        super().__init__(scope, id, code=self.code, log_encryption_key=log_encryption_key)
+        acknowledge(
+            self,
+            f"runs only while the stack is deployed, {self.code.runs_once}, and answers CloudFormation itself",
+            "NIST.800.53.R5-LambdaConcurrency",
+            "NIST.800.53.R5-LambdaDLQ",
+        )
+
+    @classmethod
+    def of(cls, scope: Construct, *, log_encryption_key: kms.IKey | None = None) -> Self:
+        """Return the one of the stack that holds `scope`; the first caller makes it, with its own settings."""
+        stack = cdk.Stack.of(scope)
+        found = stack.node.try_find_child(cls.code.id)
+        if isinstance(found, cls):
+            return found
+        return cls(stack, cls.code.id, log_encryption_key=log_encryption_key)

@@ -1,8 +1,9 @@
-"""The function that looks at clusters, its clock, and what it hears at once."""
+"""The function that looks at clusters: its role, its metrics and their alarms."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import aws_cdk as cdk
 from aws_cdk import aws_events as events
@@ -14,13 +15,111 @@ from constructs import Construct
 import llm_fleet.functions
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.monitoring import account_metrics, cluster_log_group
-from llm_fleet.iam.permission import Place
-from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.iam.statements import Permission, Place, reasons_of, statement_of
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
 from llm_fleet.lifecycle.script_folder import read_folder
-from llm_fleet.monitoring.monitored_cluster import ClusterKind
-from llm_fleet.monitoring.observer_permissions import observer_permissions
+from llm_fleet.monitoring.monitored_cluster import PERIOD, ClusterKind
+from llm_fleet.notifications.metric_alarms import AlarmPlan, ServiceMetric
 from llm_fleet.sagemaker.watch.watch_rules import CLUSTER_EVENTS
+
+
+def observer_permissions(
+    place: Place, clusters: Mapping[str, ClusterKind], *, key_arn: str | None
+) -> tuple[Permission, ...]:
+    """Return what it may do for `clusters`, by name; `key_arn` encrypts their log groups."""
+    kinds = set(clusters.values())
+    return (
+        Permission(
+            sid="PublishMetrics",
+            actions=("cloudwatch:PutMetricData",),
+            resources=("*",),
+            conditions={"StringEquals": {"cloudwatch:namespace": account_metrics().namespace}},
+            reason="what it finds becomes metrics; CloudWatch knows no resource here, but the namespace",
+        ),
+        *(_hyperpod(place, clusters, key_arn) if ClusterKind.HYPERPOD in kinds else ()),
+        *(_parallelcluster() if ClusterKind.PARALLELCLUSTER in kinds else ()),
+    )
+
+
+def _hyperpod(place: Place, clusters: Mapping[str, ClusterKind], key_arn: str | None) -> tuple[Permission, ...]:
+    names = sorted(name for name, kind in clusters.items() if kind == ClusterKind.HYPERPOD)
+    groups = tuple(place.arn("logs", f"log-group:{cluster_log_group()}/{name}/*") for name in names)
+    encrypt = ("logs:AssociateKmsKey",) if key_arn else ()
+    return (
+        Permission(
+            sid="AskClusters",
+            actions=("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"),
+            resources=(place.arn("sagemaker", "cluster/*"),),
+            reason="a cluster's ARN ends with an id that is known only once it is there, and this comes before it",
+        ),
+        Permission(
+            sid="FindLogGroups",
+            actions=("logs:DescribeLogGroups",),
+            resources=(place.arn("logs", "log-group:*"),),
+            reason="log groups are found by the beginning of their names, for which IAM has no narrower form",
+        ),
+        Permission(
+            sid="KeepLogGroups",
+            actions=("logs:CreateLogGroup", "logs:PutRetentionPolicy", *encrypt),
+            resources=groups,
+            reason="a cluster's log group has a retention before its first node writes; its name ends with an id",
+        ),
+    )
+
+
+def _parallelcluster() -> tuple[Permission, ...]:
+    return (
+        Permission(
+            sid="LookAtHeadNodes",
+            actions=("ec2:DescribeInstances", "ec2:DescribeInstanceStatus"),
+            resources=("*",),
+            reason="a head node is found by its tags; EC2 knows no resource for looking",
+        ),
+    )
+
+
+_HALF_HOUR = 6
+"""In periods of five minutes: as many runs."""
+
+
+def observer_plans(function_name: str) -> tuple[AlarmPlan, ...]:
+    """Return when somebody must look at the function itself."""
+
+    def metric(name: str) -> ServiceMetric:
+        return ServiceMetric(
+            namespace="AWS/Lambda",
+            name=name,
+            dimensions=MappingProxyType({"FunctionName": function_name}),
+            statistic="Sum",
+            period_seconds=PERIOD,
+            label=name,
+        )
+
+    return (
+        AlarmPlan(
+            id="ObserverFails",
+            measure=metric("Errors"),
+            threshold=1,
+            periods=_HALF_HOUR,
+            ringing=3,
+            missing="notBreaching",
+            meaning="The function that counts nodes has failed in three of its last six runs: alarms on nodes may be "
+            "blind. Its log says which cluster it could not look at, and why; a right that is missing is named there.",
+        ),
+        AlarmPlan(
+            id="ObserverAsleep",
+            measure=metric("Invocations"),
+            threshold=1,
+            below=True,
+            periods=_HALF_HOUR,
+            ringing=_HALF_HOUR,
+            missing="missing",
+            tells_silence=True,
+            meaning="The function that counts nodes has not run for half an hour: alarms on nodes are blind. Look "
+            "whether its rule is enabled, and whether the account's Lambda functions are throttled.",
+        ),
+    )
+
 
 _NAME = "cluster_observer"
 _STATE = CLUSTER_EVENTS[0]

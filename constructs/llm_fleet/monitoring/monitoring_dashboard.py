@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from llm_fleet.catalog.monitoring import parallelcluster_metrics
-from llm_fleet.monitoring.cluster_measures import (
+from llm_fleet.monitoring.monitored_cluster import (
+    ClusterKind,
+    MonitoredCluster,
     account_metric,
     degraded_starts,
     failed_starts,
     node_metric,
     parallelcluster_metric,
 )
-from llm_fleet.monitoring.monitored_cluster import ClusterKind, MonitoredCluster
-from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.dashboard_page import alarm_lines, alarm_widget, graph, page, text_widget
+from llm_fleet.notifications.metric_alarms import AlarmPlan
 
 _MOST_ALARMS = 100
 """A widget shows no more (CloudWatch-Dashboard-Body-Structure)."""

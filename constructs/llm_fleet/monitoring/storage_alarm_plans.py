@@ -1,13 +1,54 @@
-"""Which alarms file systems and the accounting database have."""
+"""The alarms of file systems and databases."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
 
 from llm_fleet.catalog.monitoring import alarm_thresholds, storage_facts
-from llm_fleet.monitoring.account_alarm_plans import steady
-from llm_fleet.monitoring.cluster_alarm_thresholds import ClusterAlarmThresholds
-from llm_fleet.notifications.alarm_plan import AlarmPlan
-from llm_fleet.notifications.metric import MetricMath, ServiceMetric
+from llm_fleet.monitoring.alarm_plans import steady
+from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds
+from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricMath, ServiceMetric
+from llm_fleet.rules.tokens import is_unresolved
+
+_ELASTIC = "INTELLIGENT_TIERING"
+
+
+@runtime_checkable
+class WatchedFileSystem(Protocol):
+    """A file system of FSx, made here or elsewhere."""
+
+    @property
+    def file_system_id(self) -> str:
+        """The id, `fs-…`."""
+        ...
+
+
+@runtime_checkable
+class WatchedDatabase(Protocol):
+    """A database for accounting that was made here: `SlurmDatabase`. Of one that was imported, nobody told the id."""
+
+    def metric(self, name: str) -> Any:
+        """Return a metric of RDS."""
+        ...
+
+
+def capacity_of(file_system: Any) -> tuple[bool, float | None]:
+    """Return whether a Lustre file system grows by itself, and its GiB; `None` where nobody tells, as of one imported.
+
+    Only a file system that was made here has an L1 that says so.
+    """
+    resource = getattr(file_system, "resource", None)
+    if resource is None:
+        return False, None
+    capacity = getattr(resource, "storage_capacity", None)
+    known = capacity if capacity is not None and not is_unresolved(capacity) else None
+    return getattr(resource, "storage_type", None) == _ELASTIC, known
+
+
+def dimensions_of(database: WatchedDatabase) -> Mapping[str, str]:
+    """Return the dimensions of the metrics of a database."""
+    return dict(database.metric("DatabaseConnections").dimensions or {})
+
 
 _GIB = 1024**3
 _MINUTES = 15

@@ -1,15 +1,135 @@
-"""The configuration of ParallelCluster that was deployed last, read from what is at hand of it."""
+"""A cluster's configuration as it is deployed, from the template of its stack."""
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from llm_fleet.named_files.cloudformation_yaml import parse
-from llm_fleet.named_files.cluster_template import clusters_of, template_of
-from llm_fleet.named_files.regular_file import read_regular_file
+import yaml
+
+from llm_fleet.named_files.named_file import read_regular_file
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
+from llm_fleet.rules.parallelcluster.update.script_digests import digests_of
+from llm_fleet.rules.parallelcluster.update.values import section_at
 from llm_fleet.rules.problem import FleetError, Problem
+
+_WITHOUT_PREFIX = ("Ref", "Condition")
+
+
+def parse(text: str) -> Any:
+    """Return what JSON or YAML `text` holds, `!GetAtt A.B` as `{"Fn::GetAtt": ["A", "B"]}`.
+
+    Dates stay text, as CloudFormation has them. Raises `ValueError` with a reason in one line.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass  # YAML's flow style begins like that, too.
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, with the short forms added
+    except (yaml.YAMLError, RecursionError) as error:
+        problem = getattr(error, "problem", None) or type(error).__name__
+        mark = getattr(error, "problem_mark", None)
+        raise ValueError(f"{problem} in line {mark.line + 1}" if mark else str(problem)) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without anything but plain values and CloudFormation's tags."""
+
+
+def _function(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    value = _value(loader, node)
+    if suffix == "GetAtt" and isinstance(value, str):
+        value = value.split(".", 1)
+    return {suffix if suffix in _WITHOUT_PREFIX else f"Fn::{suffix}": value}
+
+
+def _value(loader: _Loader, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    return loader.construct_scalar(node)  # pyright: ignore[reportArgumentType]
+
+
+def _text(loader: _Loader, node: yaml.Node) -> Any:
+    return loader.construct_scalar(node)  # pyright: ignore[reportArgumentType]
+
+
+_Loader.add_multi_constructor("!", _function)  # pyright: ignore[reportUnknownMemberType] - the stubs are vague
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _text)
+
+
+_TYPE = "Custom::PclusterCluster"
+_VERSION = re.compile(r"/parallelcluster/(\d+\.\d+\.\d+)/")
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterInTemplate:
+    """One cluster of a template."""
+
+    logical_id: str
+    cluster_name: str | None
+    """`None` where CloudFormation works it out."""
+    version: str | None
+    configuration: Document
+    script_digests: Mapping[str, str]
+
+    def is_called(self, name: str) -> bool:
+        """Return whether `name` means it: its name, with or without the hash, or its logical id."""
+        own = self.cluster_name or ""
+        return name in (own, own[:-HASH_SUFFIX_LENGTH], self.logical_id)
+
+
+def template_of(document: Any) -> Document | None:
+    """Return the template in `document`: itself, or what `aws cloudformation get-template` wraps around it."""
+    if not isinstance(document, Mapping):
+        return None
+    found = cast("Document", document)
+    body = found.get("TemplateBody", found)
+    if isinstance(body, str):
+        body = parse(body)
+    is_template = isinstance(body, Mapping) and isinstance(cast("Document", body).get("Resources"), Mapping)
+    return cast("Document", body) if is_template else None
+
+
+def clusters_of(template: Document) -> list[ClusterInTemplate]:
+    """Return the clusters of ParallelCluster that AWS's provider makes for the template."""
+    resources = cast("Document", template["Resources"])
+    return [
+        _cluster(logical_id, _properties(resource), resources)
+        for logical_id, resource in resources.items()
+        if resource.get("Type") == _TYPE and section_at(_properties(resource), "ClusterConfiguration")
+    ]
+
+
+def _cluster(logical_id: str, properties: Document, resources: Document) -> ClusterInTemplate:
+    name = properties.get("ClusterName")
+    return ClusterInTemplate(
+        logical_id=logical_id,
+        cluster_name=name if isinstance(name, str) else None,
+        version=_version(properties, resources),
+        configuration=properties["ClusterConfiguration"],
+        script_digests=digests_of(resources),
+    )
+
+
+def _version(properties: Document, resources: Document) -> str | None:
+    """The version in the address of the provider's own template."""
+    token = properties.get("ServiceToken")
+    provider = cast("Document", token).get("Fn::GetAtt", [""])[0] if isinstance(token, Mapping) else ""
+    found = _VERSION.search(json.dumps(_properties(resources.get(str(provider), {})).get("TemplateURL", "")))
+    return found[1] if found else None
+
+
+def _properties(resource: Any) -> Document:
+    return section_at(cast("Document", resource), "Properties") if isinstance(resource, Mapping) else {}
+
 
 _SIZE_LIMIT = 8 * 1024 * 1024
 """Bytes; CloudFormation takes a template of one eighth of it."""

@@ -1,15 +1,251 @@
-"""What a fleet costs."""
+"""What a fleet costs: machines, storage, network."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from llm_fleet.catalog.prices import PriceTable
+from llm_fleet.catalog.prices import Price, PriceTable, hours_of_a_month
+from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.cost_line import CostLine
-from llm_fleet.needs.machine_costs import machine_costs
-from llm_fleet.needs.network_costs import network_costs
-from llm_fleet.needs.storage_costs import storage_costs
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import CapacitySource, Machines, MachineService
+from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints, nat_gateways
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostLine:
+    """So many like things, at one price."""
+
+    owner: str
+    """Whose they are, e.g. `train/trn1` or `storage.fsx`."""
+    what: str
+    """What is paid for, for people, e.g. `ml.trn1.32xlarge` or `Lustre PERSISTENT_2 SSD, 250 MB/s/TiB`."""
+    services: tuple[str, ...]
+    """Whose prices count in the price table, the fitting one first."""
+    item: str
+    """Its name in the price table."""
+    minimum: Decimal
+    """How many there always are; GB of storage."""
+    maximum: Decimal
+    """How many there are at most."""
+    price: Price | None
+    """`None` where no price is known."""
+    paid_before: bool = False
+    """Whether it was paid when it was bought, so that it costs nothing more."""
+    note: str = ""
+    """What else is to be known of the price."""
+
+    @property
+    def hourly_minimum(self) -> Decimal | None:
+        """USD an hour of what always runs; `None` where no price is known."""
+        return self._hourly(self.minimum)
+
+    @property
+    def hourly_maximum(self) -> Decimal | None:
+        """USD an hour when all of them run; `None` where no price is known."""
+        return self._hourly(self.maximum)
+
+    def _hourly(self, quantity: Decimal) -> Decimal | None:
+        if self.paid_before or not quantity:
+            return Decimal(0)
+        if self.price is None:
+            return None
+        hourly = self.price.usd if self.price.unit == "hour" else self.price.usd / hours_of_a_month()
+        return quantity * hourly
+
+
+_ANY_SAGEMAKER = "sagemaker"
+"""A price of an `ml.` type of which nobody told for which use."""
+
+_MACHINE_COST_SERVICES = {
+    MachineService.HYPERPOD: "sagemaker-cluster",
+    MachineService.PARALLELCLUSTER: "ec2",
+    MachineService.ECS: "ec2",
+    MachineService.ENDPOINT: "sagemaker-hosting",
+    MachineService.TRAINING_JOB: "sagemaker-training",
+    MachineService.NOTEBOOK: "sagemaker-notebook",
+    MachineService.STUDIO: "sagemaker-studio",
+}
+
+_NOTES = {
+    CapacitySource.SPOT: "at most: this is the price on demand, and spot costs less",
+    CapacitySource.TRAINING_PLAN: "paid when the training plan was bought",
+    CapacitySource.CAPACITY_BLOCK: "paid when the capacity block was bought",
+    CapacitySource.RESERVATION: "the reservation costs as much while nothing runs in it",
+}
+
+
+def machine_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
+    """Return a line for each kind of machines of each owner, and for the second volumes of HyperPod's."""
+    for machines in machines_of(fleet):
+        if machines.count:
+            yield _machine_cost_line(machines, fleet.region, table)
+    yield from _volumes(fleet, table)
+
+
+def services_of(service: MachineService) -> tuple[str, ...]:
+    """Return whose prices count for machines of `service`, the fitting one first."""
+    own = _MACHINE_COST_SERVICES[service]
+    return (own,) if service.on_ec2 else (own, _ANY_SAGEMAKER)
+
+
+def _machine_cost_line(machines: Machines, region: str, table: PriceTable) -> CostLine:
+    services = services_of(machines.service)
+    return CostLine(
+        owner=machines.owner,
+        what=" or ".join(machines.instance_types) or "instances of the capacity block",
+        services=services,
+        item=machines.instance_type,
+        minimum=Decimal(machines.minimum),
+        maximum=Decimal(machines.count),
+        price=None if machines.capacity.paid_before else table.find(services, machines.instance_type, region),
+        paid_before=machines.capacity.paid_before,
+        note=_note(machines),
+    )
+
+
+def _note(machines: Machines) -> str:
+    notes = [_NOTES.get(machines.capacity, "")]
+    if machines.at_first > machines.minimum:
+        notes.append(f"{machines.at_first} run at first: ECS starts no fewer, and the idle one goes after 15 minutes")
+    if machines.other_types and not machines.capacity.paid_before:
+        notes.append(f"the price is that of {machines.instance_type}, the most wanted")
+    return "; ".join(note for note in notes if note)
+
+
+def _volumes(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
+    services = (_MACHINE_COST_SERVICES[MachineService.HYPERPOD],)
+    for name, cluster in fleet.hyperpod_clusters.items():
+        for group in cluster.groups.values():
+            if group.ebs_volume_gib is not None and group.count:
+                size = Decimal(group.ebs_volume_gib * group.count)
+                yield CostLine(
+                    owner=f"{name}/{group.name}",
+                    what="second volumes",
+                    services=services,
+                    item="volume",
+                    minimum=size,
+                    maximum=size,
+                    price=table.find(services, "volume", fleet.region),
+                )
+
+
+_NETWORK_COST_SERVICES = ("network",)
+
+
+def network_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
+    """Return a line for NAT gateways, one for interface endpoints in all AZs, and one for load balancers."""
+    counts = {
+        ("network", "NAT gateways", "nat-gateway"): _gateways(fleet),
+        ("network", "interface endpoints, one an AZ", "interface-endpoint"): _endpoints(fleet),
+        ("services", "load balancers", "load-balancer"): len(fleet.services),
+        ("clusters", "load balancers of login pools", "load-balancer"): sum(
+            len(cluster.login_pools) for cluster in fleet.parallelclusters.values()
+        ),
+    }
+    for (owner, what, item), count in counts.items():
+        if count:
+            yield CostLine(
+                owner=owner,
+                what=what,
+                services=_NETWORK_COST_SERVICES,
+                item=item,
+                minimum=Decimal(count),
+                maximum=Decimal(count),
+                price=table.find(_NETWORK_COST_SERVICES, item, fleet.region),
+            )
+
+
+def _gateways(fleet: Fleet) -> int:
+    network = fleet.network
+    if network is None or network.vpc is not None:
+        return 0
+    return nat_gateways(network.internet, len(network.availability_zone_ids))
+
+
+def _endpoints(fleet: Fleet) -> int:
+    network = fleet.network
+    if network is None or network.vpc is not None:
+        return 0
+    names = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
+    placed = endpoint_zones(names, network.availability_zone_ids, network.without_endpoints)
+    return sum(map(len, placed.values()))
+
+
+_INSTANCE_CLASS = "db.t4g.medium"
+"""The construct's default, as `SlurmDatabaseSettings` tells."""
+
+
+def storage_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
+    """Return a line for each kind of storage that is made; what exists already is paid for elsewhere."""
+    storage = fleet.storage
+    if storage.fsx is not None and storage.fsx.existing is None:
+        yield _lustre(storage.fsx.settings, fleet.region, table)
+    if storage.home is not None and storage.home.existing is None:
+        home = storage.home.settings
+        kind = home.deployment_type
+        yield _storage_cost_line(
+            "storage.home", f"OpenZFS {kind}, storage", f"{kind}/storage", home.storage_capacity_gib, table, fleet
+        )
+        throughput = home.effective_throughput_capacity
+        yield _storage_cost_line(
+            "storage.home", f"OpenZFS {kind}, MB/s", f"{kind}/throughput", throughput, table, fleet
+        )
+    yield from _database(fleet, table)
+
+
+def _lustre(settings: LustreSettings, region: str, table: PriceTable) -> CostLine:
+    throughput = settings.effective_throughput
+    kind, storage = settings.deployment_type, settings.storage_type
+    item = f"{kind}/{storage}" + (f"/{throughput}" if throughput is not None else "")
+    size = settings.effective_capacity_gib
+    elastic = "" if size is not None else "elastic: paid by what lies in it, and by the throughput"
+    return CostLine(
+        owner="storage.fsx",
+        what=f"Lustre {kind} {storage}" + (f", {throughput} MB/s/TiB" if throughput is not None else ""),
+        services=("lustre",),
+        item=item,
+        minimum=Decimal(size or 1),
+        maximum=Decimal(size or 1),
+        price=None if size is None else table.find(("lustre",), item, region),
+        note=elastic,
+    )
+
+
+def _storage_cost_line(owner: str, what: str, item: str, quantity: int, table: PriceTable, fleet: Fleet) -> CostLine:
+    return CostLine(
+        owner=owner,
+        what=what,
+        services=("openzfs",),
+        item=item,
+        minimum=Decimal(quantity),
+        maximum=Decimal(quantity),
+        price=table.find(("openzfs",), item, fleet.region),
+    )
+
+
+def _database(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
+    if fleet.storage.slurm_database is None:
+        return
+    database = fleet.storage.slurm_database.settings
+    servers = 2 if database.standby else 1
+    if database.serverless:
+        low, high = database.effective_capacity
+        what, item = "Aurora capacity units", "acu"
+    else:
+        low = high = 1.0
+        what = item = f"{database.engine} on {database.instance_class or _INSTANCE_CLASS}"
+    yield CostLine(
+        owner="storage.slurm_database",
+        what=what,
+        services=("rds",),
+        item=item,
+        minimum=Decimal(str(low)) * servers,
+        maximum=Decimal(str(high)) * servers,
+        price=table.find(("rds",), item, fleet.region),
+    )
+
 
 NOT_IN_THE_PRICE = (
     "data transfer, and what NAT gateways, endpoints and load balancers take for each GB",

@@ -1,11 +1,230 @@
-"""Every machine that a fleet file asks for."""
+"""The machines that clusters run: how many of each type, for how long, and what is known of them."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
+from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.cluster_machines import machines_of_clusters
-from llm_fleet.needs.machine import Machines
-from llm_fleet.needs.service_machines import machines_of_sagemaker, machines_of_services
+from llm_fleet.config.parallelcluster.choices import Capacity
+from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
+from llm_fleet.config.parallelcluster.queue import QueueConfig
+from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.rules.hyperpod_network import zone_of
+from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def machines_of(fleet: Fleet) -> tuple[Machines, ...]:
-    """Return the machines of `fleet`, by owner: clusters, services, then what SageMaker runs beside them."""
-    return (*machines_of_clusters(fleet), *machines_of_services(fleet), *machines_of_sagemaker(fleet))
+class MachineService(StrEnum):
+    """Who rents the machines out: price and quota depend on it."""
+
+    HYPERPOD = "hyperpod"
+    PARALLELCLUSTER = "parallelcluster"
+    ECS = "ecs"
+    ENDPOINT = "endpoint"
+    TRAINING_JOB = "training-job"
+    NOTEBOOK = "notebook"
+    STUDIO = "studio"
+
+    @property
+    def on_ec2(self) -> bool:
+        """Whether they are instances of the account's own EC2, without `ml.` in their type."""
+        return self in (MachineService.PARALLELCLUSTER, MachineService.ECS)
+
+
+class CapacitySource(StrEnum):
+    """By what right they run."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    TRAINING_PLAN = "training-plan"
+    RESERVATION = "reservation"
+    """A capacity reservation of EC2, paid at the on-demand price, used or not."""
+    CAPACITY_BLOCK = "capacity-block"
+    """Paid when it was bought."""
+
+    @property
+    def paid_before(self) -> bool:
+        """Whether it was paid when it was bought, so that running costs nothing more."""
+        return self in (CapacitySource.TRAINING_PLAN, CapacitySource.CAPACITY_BLOCK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machines:
+    """Like machines that one part of a fleet file asks for."""
+
+    owner: str
+    """Whose they are, in words, e.g. `train/trn1` or `service chat`."""
+    path: tuple[str, ...]
+    """Where in the fleet file, by its own words, e.g. `("clusters", "train", "groups", "trn1")`."""
+    service: MachineService
+    instance_type: str
+    """With `ml.` where SageMaker rents it out; the most wanted where there are several. Empty where a capacity block
+    decides."""
+    other_types: tuple[str, ...] = ()
+    """What is taken where there is none of `instance_type`."""
+    count: int
+    """At most."""
+    minimum: int
+    """How many always run."""
+    at_first: int = 0
+    """How many are started at least where none runs, if that is more than `minimum`; they go when nothing needs them.
+    """
+    availability_zone_ids: tuple[str, ...] = ()
+    """Where they may stand; empty where nobody told, or in subnets of their own."""
+    capacity: CapacitySource = CapacitySource.ON_DEMAND
+    capacity_id: str | None = None
+    """ARN of the training plan, or the id or ARN of the reservation or the capacity block."""
+
+    @property
+    def instance_types(self) -> tuple[str, ...]:
+        """All types, the most wanted first."""
+        return (self.instance_type, *self.other_types) if self.instance_type else self.other_types
+
+    @property
+    def ec2_type(self) -> str:
+        """The most wanted type by EC2's name, without `ml.`."""
+        return self.instance_type.removeprefix("ml.")
+
+
+_MIB_OF_GIB = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFacts:
+    """What one machine has. `None` stands for what no source tells."""
+
+    vcpus: int | None
+    memory_gib: float | None
+    accelerator: Literal["gpu", "neuron"] | None
+    accelerators: int
+    """GPUs or Neuron devices."""
+    accelerator_mib: int | None
+    """Memory of one of them."""
+    efa_interfaces: int | None
+    efa_gbps: float | None
+    """Gbit/s of all its network cards over EFA, at most; `None` without EFA."""
+
+    @property
+    def accelerator_gib(self) -> int | None:
+        """Memory of all its accelerators together, in whole GiB; `None` without any."""
+        if self.accelerator_mib is None:
+            return None
+        return self.accelerators * self.accelerator_mib // _MIB_OF_GIB
+
+
+def facts_of_machines(machines: Machines) -> MachineFacts | None:
+    """Return the facts of the most wanted type of `machines`; `None` for one that the catalog does not have."""
+    known = instances().get(machines.instance_type) or ec2_instance(machines.ec2_type)
+    if known is None:
+        return None
+    return MachineFacts(
+        vcpus=known.vcpus,
+        memory_gib=known.memory_gib,
+        accelerator=known.accelerator,
+        accelerators=known.accelerators,
+        accelerator_mib=_memory_mib(machines.ec2_type) if known.accelerators else None,
+        efa_interfaces=known.efa_interfaces,
+        efa_gbps=efa_gbps(machines.ec2_type) if known.efa_interfaces else None,
+    )
+
+
+def _memory_mib(ec2_type: str) -> int | None:
+    neuron = neuron_instance(ec2_type)
+    return neuron.hbm_gib_per_device * _MIB_OF_GIB if neuron else gpu_memory_mib(ec2_type.partition(".")[0])
+
+
+def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
+    """Return those of HyperPod clusters and of ParallelClusters, in the order of the file."""
+    for name in fleet.clusters:
+        if name in fleet.hyperpod_clusters:
+            yield from _of_hyperpod(name, ClusterView(fleet=fleet, config=fleet.hyperpod_clusters[name]))
+        else:
+            yield from _of_parallelcluster(name, ParallelClusterView(fleet=fleet, config=fleet.parallelclusters[name]))
+
+
+def _of_hyperpod(name: str, cluster: ClusterView) -> Iterator[Machines]:
+    """HyperPod keeps as many as were asked for: none comes and goes with the jobs."""
+    for group in cluster.groups:
+        first, *others = group.types
+        source, bought = _capacity_of_group(group)
+        yield Machines(
+            owner=f"{name}/{group.name}",
+            path=("clusters", name, "groups", group.name),
+            service=MachineService.HYPERPOD,
+            instance_type=first,
+            other_types=tuple(others),
+            count=group.count,
+            minimum=group.count,
+            availability_zone_ids=_zones(zone_of(cluster, group)),
+            capacity=source,
+            capacity_id=bought,
+        )
+
+
+def _capacity_of_group(group: InstanceGroup) -> tuple[CapacitySource, str | None]:
+    if group.training_plan_arn is not None:
+        return CapacitySource.TRAINING_PLAN, group.training_plan_arn
+    return (CapacitySource.SPOT if group.spot else CapacitySource.ON_DEMAND), None
+
+
+def _of_parallelcluster(name: str, cluster: ParallelClusterView) -> Iterator[Machines]:
+    zones = _zones(cluster.availability_zone_id)
+    head = cluster.head_node
+    yield Machines(
+        owner=f"{name}/head",
+        path=("clusters", name, "head"),
+        service=MachineService.PARALLELCLUSTER,
+        instance_type=head.instance_type,
+        count=1,
+        minimum=1,
+        availability_zone_ids=() if head.subnet_id else zones,
+    )
+    for pool in cluster.login_pools:
+        yield Machines(
+            owner=f"{name}/{pool.name}",
+            path=("clusters", name, "login", pool.name),
+            service=MachineService.PARALLELCLUSTER,
+            instance_type=pool.instance_type,
+            count=pool.count,
+            minimum=pool.count,
+            availability_zone_ids=() if pool.subnet_id else zones,
+        )
+    for queue in cluster.queues:
+        for resource in queue.compute_resources:
+            yield _of_resource(name, queue, resource)
+
+
+def _of_resource(cluster: str, queue: QueueConfig, resource: ComputeResourceConfig) -> Machines:
+    first, *others = resource.instance_types or ("",)
+    nested = ("resources", resource.name) if queue.resources else ()
+    reservation = resource.capacity_reservation or queue.capacity_reservation
+    source = _SOURCES[queue.capacity]
+    if source is CapacitySource.ON_DEMAND and reservation is not None:
+        source = CapacitySource.RESERVATION
+    return Machines(
+        owner="/".join((cluster, queue.name, *nested[1:])),
+        path=("clusters", cluster, "queues", queue.name, *nested),
+        service=MachineService.PARALLELCLUSTER,
+        instance_type=first,
+        other_types=tuple(others),
+        count=resource.max_count,
+        minimum=resource.min_count,
+        availability_zone_ids=_zones(queue.availability_zone_id),
+        capacity=source,
+        capacity_id=reservation and (reservation.reservation_id or reservation.resource_group_arn),
+    )
+
+
+_SOURCES = {
+    Capacity.ON_DEMAND: CapacitySource.ON_DEMAND,
+    Capacity.SPOT: CapacitySource.SPOT,
+    Capacity.CAPACITY_BLOCK: CapacitySource.CAPACITY_BLOCK,
+}
+
+
+def _zones(zone: str | None) -> tuple[str, ...]:
+    return () if zone is None else (zone,)

@@ -8,10 +8,9 @@ import jsii
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
-from llm_fleet.network.address_book import AddressBook
-from llm_fleet.network.naming import zone_construct_id
+from llm_fleet.network.network import AddressBook, zone_construct_id
 from llm_fleet.network.security_group import EfaSecurityGroup
-from llm_fleet.network.subnet_choice import subnet_of
+from llm_fleet.network.zones import subnet_of
 from llm_fleet.rules.network import check_existing_network
 from llm_fleet.rules.network_cidrs import check_subnet_cidrs
 from llm_fleet.rules.network_claim import AddressClaim

@@ -10,19 +10,14 @@ from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.held import hold
-from llm_fleet.network.address_book import AddressBook
-from llm_fleet.network.cluster_vpc import make_vpc
-from llm_fleet.network.database_subnets import DatabaseSubnets
 from llm_fleet.network.endpoints import Endpoints
 from llm_fleet.network.existing_network import ExistingNetwork
 from llm_fleet.network.flow_logs import FlowLogs
-from llm_fleet.network.gateways import InternetExit
-from llm_fleet.network.load_balancer_subnets import LoadBalancerSubnets
-from llm_fleet.network.network import Network
+from llm_fleet.network.network import AddressBook, InternetExit, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
-from llm_fleet.network.subnet_choice import subnet_of
-from llm_fleet.network.vpc_of_zones import vpc_of_zones
-from llm_fleet.network.zones import lead_out, make_zones
+from llm_fleet.network.subnets import DatabaseSubnets, LoadBalancerSubnets
+from llm_fleet.network.vpc import make_vpc, vpc_of_zones
+from llm_fleet.network.zones import lead_out, make_zones, subnet_of
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.network import check_network
 from llm_fleet.rules.network_claim import AddressClaim

@@ -1,14 +1,122 @@
-"""What storage and clusters need to know of a network, made here or elsewhere."""
+"""What every network has, the addresses that are taken in it, and its gateways."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_ec2 as ec2
-from constructs import IDependable
+from constructs import Construct, IDependable, IValidation
 
+from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.rules.tokens import is_unresolved
+
+
+@jsii.implements(IValidation)
+class AddressBook:
+    """All claims on a network, and whether they fit together. Also the network's validation at synth."""
+
+    def __init__(
+        self,
+        *,
+        subnet_cidrs: Mapping[str, str | None],
+        other_interfaces: Mapping[str, int] | None = None,
+        interface_quota: int | None = None,
+        region: str | None = None,
+        existing: bool = False,
+    ) -> None:
+        """Open an empty book; the parameters are those of `plan_addresses` and `check_addresses`."""
+        self._subnet_cidrs = subnet_cidrs
+        self._other_interfaces = other_interfaces
+        self._interface_quota = None if is_unresolved(interface_quota) else interface_quota
+        self._region = None if is_unresolved(region) else region
+        self._existing = existing
+        self._claims: list[AddressClaim] = []
+
+    @property
+    def plan(self) -> AddressPlan:
+        """What all claims so far need."""
+        return plan_addresses(
+            self._claims,
+            subnet_cidrs=self._subnet_cidrs,
+            other_interfaces=self._other_interfaces,
+            interface_quota=self._interface_quota,
+            existing=self._existing,
+        )
+
+    def reserve(self, claims: Iterable[AddressClaim]) -> list[Problem]:
+        """Enter `claims` and return what does not fit now."""
+        self._claims += claims
+        return self.problems()
+
+    def problems(self) -> list[Problem]:
+        """Return what does not fit, each with a path that begins with `network`."""
+        return [problem.under("network") for problem in check_addresses(self.plan, region=self._region)]
+
+    def validate(self) -> list[str]:
+        """Return the problems as text, for the CDK."""
+        return [str(problem) for problem in self.problems()]
+
+
+_ANYWHERE = "0.0.0.0/0"
+
+
+class InternetExit(Construct):
+    """An internet gateway attached to a VPC, and a route table for public subnets.
+
+    NAT gateways, their addresses and the default route name the attachment as a dependency: nothing in their
+    properties refers to it, and without it CloudFormation makes them, and fails, before the gateway is attached.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, vpc_id: str, name: str) -> None:
+        """Make it in the VPC `vpc_id`; `name` is what Name tags begin with."""
+        super().__init__(scope, id)
+        gateway = ec2.CfnInternetGateway(self, "Resource", tags=[cdk.CfnTag(key="Name", value=name)])
+        self.attachment = ec2.CfnVPCGatewayAttachment(
+            self, "Attachment", vpc_id=vpc_id, internet_gateway_id=gateway.ref
+        )
+        self.route_table = ec2.CfnRouteTable(
+            self, "RouteTable", vpc_id=vpc_id, tags=[cdk.CfnTag(key="Name", value=f"{name}/public")]
+        )
+        self.route = ec2.CfnRoute(
+            self,
+            "DefaultRoute",
+            route_table_id=self.route_table.ref,
+            destination_cidr_block=_ANYWHERE,
+            gateway_id=gateway.ref,
+        )
+        self.route.add_resource_dependency(self.attachment)
+        cdk.Validations.of(self.route).acknowledge(
+            cdk.Acknowledgment(
+                id="NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
+                reason="Only the public subnets use this table. Nothing but NAT gateways and load balancers that are "
+                "asked to be public stands in them, and they give out no public addresses: nodes reach package mirrors "
+                "and registries through NAT alone.",
+            )
+        )
+
+
+def zone_construct_id(availability_zone_id: str, index: int) -> str:
+    """Return the construct id of an AZ: its own id, so that naming another AZ first moves no resource.
+
+    An id known only at deploy time cannot name a construct; its place does.
+    """
+    return f"Az{index + 1}" if is_unresolved(availability_zone_id) else availability_zone_id
+
+
+def rule_description(text: str) -> str:
+    """Return `text` as EC2 takes it for the description of a security group or a rule of one.
+
+    Source: botocore's ec2 model, `UserIdGroupPair.Description`; a test compares.
+    """
+    return re.sub(r"[^a-zA-Z0-9 ._\-:/()#,@\[\]+=;{}!$*]", "-", text)[:_DESCRIPTION_LENGTH]
+
+
+_DESCRIPTION_LENGTH = 255
 
 
 class Network(Protocol):

@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from llm_fleet.notifications.alarm_plan import AlarmPlan
-from llm_fleet.notifications.metric import Measure, ServiceMetric
+from llm_fleet.notifications.metric_alarms import AlarmPlan, Measure, ServiceMetric
 
 _COLUMNS = 24
 _HEIGHT = 6

@@ -7,7 +7,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from llm_fleet.network.node_connections import node_connections
+from llm_fleet.network.security_group import node_connections
 from llm_fleet.parallelcluster.cluster_grants import ClusterGrants
 
 _METRICS = "ParallelCluster"

@@ -7,8 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from llm_fleet.iam.session_document import SessionDocument, check_is_document
-from llm_fleet.iam.session_user import tag_session_user, tell_session_reasons
+from llm_fleet.iam.session_document import SessionDocument, check_is_document, tag_session_user, tell_session_reasons
 
 NAME_TAG = "parallelcluster:cluster-name"
 """The tag that ParallelCluster gives every instance of a cluster (`PCLUSTER_CLUSTER_NAME_TAG`)."""

@@ -4,8 +4,8 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.catalog.data_file import load
+from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.node_manifest import NodeManifest
-from llm_fleet.lifecycle.report_place import ReportPlace
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.node_groups import node_groups
 from llm_fleet.parallelcluster.node_scripts import NodeScripts

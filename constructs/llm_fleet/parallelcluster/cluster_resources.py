@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.iam.named_policy import NamedPolicy
+from llm_fleet.iam.statements import NamedPolicy
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts, add_bundle, scripts_bucket
 from llm_fleet.parallelcluster.cluster_identity import ClusterIdentity
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan

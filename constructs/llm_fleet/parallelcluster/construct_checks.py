@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.setup_checks import (
+from llm_fleet.lifecycle.node_setup import (
+    NodeSetup,
     check_downloads,
     check_node_metrics,
     check_own_step_files,

@@ -9,13 +9,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.iam.access import BucketAccess, SecretAccess
-from llm_fleet.iam.features import NodeFeatures
-from llm_fleet.iam.named_policy import NamedPolicy
-from llm_fleet.iam.parallelcluster_permissions import parallelcluster_permissions
-from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.lifecycle.render_metrics import metrics_rights
-from llm_fleet.lifecycle.training_rights import image_repositories
+from llm_fleet.iam.permissions import NodeFeatures, parallelcluster_permissions
+from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
+from llm_fleet.lifecycle.cluster_metrics import metrics_rights
+from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.node_groups import HEAD_NODE, pool_group

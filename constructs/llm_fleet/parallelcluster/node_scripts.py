@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.lifecycle.own_step import OwnStep
+from llm_fleet.lifecycle.node_setup import OwnStep
 from llm_fleet.rules.terms import NodeReports
 
 

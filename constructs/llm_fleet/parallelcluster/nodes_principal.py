@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import jsii
 from aws_cdk import aws_iam as iam
 
-from llm_fleet.iam.named_policy import NamedPolicy
+from llm_fleet.iam.statements import NamedPolicy
 
 
 @jsii.implements(iam.IPrincipal)

@@ -12,17 +12,11 @@ from constructs import Construct
 
 from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.catalog.parallelcluster import Os, ParallelClusterVersion
-from llm_fleet.lifecycle.claimed_ids import claim_ids
-from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
-from llm_fleet.lifecycle.cluster_user import ClusterUser
-from llm_fleet.lifecycle.directory.directory import Directory
+from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.lustre_clients import count_efa_clients
-from llm_fleet.lifecycle.metrics_log import MetricsLog
-from llm_fleet.lifecycle.neuron_host import NeuronHost
-from llm_fleet.lifecycle.node_setup import NodeSetup, known_users
-from llm_fleet.lifecycle.s3_mount import S3Mount
-from llm_fleet.lifecycle.slurm_account import SlurmAccount
+from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
+from llm_fleet.lifecycle.people import ClusterUser, Directory, SlurmAccount
+from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.claimed_names import claim_name

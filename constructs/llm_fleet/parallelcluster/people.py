@@ -5,10 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
-from llm_fleet.lifecycle.directory.directory import Directory
-from llm_fleet.lifecycle.directory.sssd_options import sssd_options
-from llm_fleet.lifecycle.render_people import counted_resources
-from llm_fleet.lifecycle.slurm_account import SlurmAccount
+from llm_fleet.lifecycle.people import Directory, SlurmAccount, counted_resources, sssd_options
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.people.kinds import check_account_kinds
 

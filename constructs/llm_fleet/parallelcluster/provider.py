@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import CfnStack
 from constructs import Construct
 
-from llm_fleet.iam.named_policy import NamedPolicy
+from llm_fleet.iam.statements import NamedPolicy
 
 
 class ClusterProvider(Construct):

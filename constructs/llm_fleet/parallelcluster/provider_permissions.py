@@ -8,8 +8,7 @@ the package aws-parallelcluster. Nothing that is there is repeated here.
 from collections.abc import Mapping
 from typing import Any
 
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.parallelcluster.configuration_uses import (
     directory_password,
     has_existing_fsx,

@@ -1,7 +1,7 @@
 """What a ParallelCluster is like for a training runtime, and what is wrong with one in it."""
 
 from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.training_place import files_of
+from llm_fleet.lifecycle.training_runtime import files_of
 from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.node_groups import node_groups

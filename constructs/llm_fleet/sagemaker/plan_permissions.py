@@ -1,6 +1,6 @@
 """What whoever starts a training job on reserved capacity needs besides the right on the job."""
 
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 
 
 def plan_permissions(arn: str | None, place: Place, *, sid: str) -> tuple[Permission, ...]:

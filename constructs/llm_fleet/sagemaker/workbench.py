@@ -9,11 +9,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.bucket_permissions import change_bucket
-from llm_fleet.iam.image_permissions import pull_images
-from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.statements import characters_of, reasons_of, statement_of
+from llm_fleet.iam.resource_permissions import change_bucket, pull_images
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, characters_of, reasons_of, statement_of
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.node_policy import policy_size
 from llm_fleet.rules.problem import raise_problems

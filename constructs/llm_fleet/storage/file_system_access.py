@@ -7,8 +7,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
 from llm_fleet.held import hold
-from llm_fleet.network.naming import rule_description
-from llm_fleet.network.network import Network
+from llm_fleet.network.network import Network, rule_description
 from llm_fleet.storage.file_system_ports import FileSystemPorts, PortRange
 
 

@@ -10,8 +10,8 @@ from constructs import Construct
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
-from llm_fleet.network.naming import rule_description
-from llm_fleet.network.node_ports import takes_rules_outward
+from llm_fleet.network.network import rule_description
+from llm_fleet.network.security_group import takes_rules_outward
 from llm_fleet.rules.tokens import is_unresolved
 
 _ONE_GROUP = (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from llm_fleet.jobs.checkpoint import Checkpoint
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.training_run import Checkpoint, TrainingRun
 from local.drill.cluster import DrillCluster
 from local.drill.training.outcome import Training
 from local.drill.training.run_on_cluster import Ground, RunOnCluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from llm_fleet.config.load import load_fleet
-from llm_fleet.jobs.from_fleet import training_runs
+from llm_fleet.jobs.render_run import training_runs
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.training.run.terms import Backend
 from local.drill.cluster import DrillCluster

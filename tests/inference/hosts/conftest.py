@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.managed_capacity import ManagedCapacity

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.neuron import ami_for, host_facts
-from llm_fleet.iam.describe import describe
-from llm_fleet.iam.permission import Place
+from llm_fleet.iam.statements import Place, describe
 from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_permissions import host_permissions
 from llm_fleet.inference.managed_hosts import ManagedHosts

@@ -7,7 +7,7 @@ the metric's name, and writes a set of dimensions only for a series that has eve
 import re
 from typing import Any
 
-from llm_fleet.notifications.metric import Measure, ServiceMetric
+from llm_fleet.notifications.metric_alarms import Measure, ServiceMetric
 
 Metric = tuple[str, frozenset[tuple[str, str]]]
 """Name and dimensions."""

@@ -7,8 +7,7 @@ import pytest
 from llm_fleet.inference.alarm_plan import alarm_plans
 from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
-from llm_fleet.notifications.alarm_plan import AlarmPlan
-from llm_fleet.notifications.metric import MetricMath
+from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricMath
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet.lifecycle.packed_files import packed
+from llm_fleet.lifecycle.script_folder import packed
 from tools.synth_environment import ROOT
 
 SCRIPTS = ROOT / "lifecycle_scripts"

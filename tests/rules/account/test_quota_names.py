@@ -6,7 +6,7 @@ from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
 from llm_fleet.catalog.aws_api import machine_quota, named_quota, vcpu_quota
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.ec2_instances import ec2_instance_names
-from llm_fleet.needs.terms import CapacitySource, MachineService
+from llm_fleet.needs.machines import CapacitySource, MachineService
 
 
 @pytest.mark.parametrize(

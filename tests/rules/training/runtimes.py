@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llm_fleet.lifecycle.training_environment import TrainingEnvironment
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.lifecycle.training_runtime import TrainingEnvironment, TrainingRuntime
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace

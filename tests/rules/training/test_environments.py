@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.lifecycle.training_environment import TrainingEnvironment
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.lifecycle.training_runtime import TrainingEnvironment, TrainingRuntime
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.planned import plan

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.lifecycle.compile_cache import CompileCache
 from llm_fleet.lifecycle.node_setup import NodeSetup
-from llm_fleet.lifecycle.training_environment import TrainingEnvironment
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.lifecycle.training_runtime import CompileCache, TrainingEnvironment, TrainingRuntime
 from llm_fleet.rules.problem import FleetError
 
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/training:2026-11-20"

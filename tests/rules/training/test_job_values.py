@@ -5,9 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from llm_fleet.lifecycle.compile_cache import CompileCache
-from llm_fleet.lifecycle.training_environment import TrainingEnvironment
-from llm_fleet.lifecycle.training_runtime import TrainingRuntime
+from llm_fleet.lifecycle.training_runtime import CompileCache, TrainingEnvironment, TrainingRuntime
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.fabrics import plan_fabrics
 from llm_fleet.rules.training.folder import folder_of

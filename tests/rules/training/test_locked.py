@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.lifecycle.training_environment import TrainingEnvironment as Env
+from llm_fleet.lifecycle.training_runtime import TrainingEnvironment as Env
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.locked import Wanted, find

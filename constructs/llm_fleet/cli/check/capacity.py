@@ -9,9 +9,8 @@ from llm_fleet.cli.check.question import Account, Answer, Ask, Question
 from llm_fleet.cli.commands.check import Topic
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.machine import Machines
-from llm_fleet.needs.machines import machines_of
-from llm_fleet.needs.terms import CapacitySource, MachineService
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import CapacitySource, Machines, MachineService
 from llm_fleet.rules.account.capacity import CapacityNeed, when
 from llm_fleet.rules.account.offering import check_endpoint_zones, check_offering, check_zones_of_account
 from llm_fleet.rules.account.reservation import Reservation, check_reservation

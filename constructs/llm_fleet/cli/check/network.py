@@ -16,7 +16,7 @@ from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.machines import machines_of
+from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.rules.account.security_group import (
     NewRule,
     SecurityGroup,

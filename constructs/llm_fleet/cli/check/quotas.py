@@ -15,9 +15,8 @@ from llm_fleet.cli.commands.check import Topic
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.needs.machine import Machines
-from llm_fleet.needs.machines import machines_of
-from llm_fleet.needs.terms import CapacitySource
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import CapacitySource, Machines
 from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
 from llm_fleet.rules.lustre_settings import LustreSettings
 from llm_fleet.rules.network_endpoints import nat_gateways

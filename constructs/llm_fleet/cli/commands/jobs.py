@@ -62,7 +62,7 @@ def submit(arguments: argparse.Namespace) -> int:
     """Submit stages, each after the last."""
     from llm_fleet.cli.jobs.submission import Submission
     from llm_fleet.jobs.render_run import render_run
-    from llm_fleet.jobs.stages import stages_of
+    from llm_fleet.jobs.settings import stages_of
 
     fleet, run = _run(arguments)
     stages = tuple(dict.fromkeys(arguments.stage or (name for name in stages_of(run) if name in _IN_A_ROW)))
@@ -104,7 +104,7 @@ def _which_run(deed: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
     from llm_fleet.cli.jobs.job_folder import run_of
     from llm_fleet.config.load import load_fleet
-    from llm_fleet.jobs.from_fleet import training_runs
+    from llm_fleet.jobs.render_run import training_runs
 
     fleet = load_fleet(arguments.fleet)
     return fleet, run_of(training_runs(fleet), arguments.name)
@@ -256,6 +256,6 @@ def _of_run(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Mappi
 
 def _runs(fleet: Path) -> "Mapping[str, TrainingRun]":
     from llm_fleet.config.load import load_fleet
-    from llm_fleet.jobs.from_fleet import training_runs
+    from llm_fleet.jobs.render_run import training_runs
 
     return training_runs(load_fleet(fleet))

@@ -205,7 +205,7 @@ def _fit(run: TrainingRun) -> list[str]:
 
 
 def _facts(run: TrainingRun) -> dict[str, Any]:
-    from llm_fleet.jobs.stages import stages_of
+    from llm_fleet.jobs.settings import stages_of
     from llm_fleet.rules.training.run.memory_words import spread
     from llm_fleet.rules.training.run.smp import smp_remarks_of
 

@@ -9,12 +9,10 @@ from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
 from llm_fleet.cli.terminal.screen import Tone, Toned
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.checkpoint_need import CheckpointNeed
-from llm_fleet.needs.cost_line import CostLine
-from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, FleetCost
-from llm_fleet.needs.lustre_supply import LustreSupply, lustre_supply
-from llm_fleet.needs.machines import machines_of
-from llm_fleet.needs.terms import MachineService
+from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.lustre_supply import CheckpointNeed, LustreSupply, lustre_supply
+from llm_fleet.needs.machines import MachineService
 
 if TYPE_CHECKING:
     from llm_fleet.jobs.training_run import TrainingRun
@@ -172,7 +170,7 @@ def lustre_section(fleet: Fleet) -> Section | None:
 def _needs(fleet: Fleet, supply: LustreSupply) -> list[CheckpointNeed]:
     if not fleet.jobs:
         return []
-    from llm_fleet.jobs.from_fleet import training_runs
+    from llm_fleet.jobs.render_run import training_runs
     from llm_fleet.rules.training.run.storage import checkpoint_bytes
 
     runs: Mapping[str, TrainingRun] = training_runs(fleet)

@@ -12,9 +12,8 @@ from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_te
 from llm_fleet.cli.terminal.table import Cell, Column, Table
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.needs.machine import Machines
-from llm_fleet.needs.machine_facts import MachineFacts, facts_of_machines
-from llm_fleet.needs.machines import machines_of
+from llm_fleet.needs.fleet_machines import machines_of
+from llm_fleet.needs.machines import MachineFacts, Machines, facts_of_machines
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.network_zone_plan import ZonePlan
 

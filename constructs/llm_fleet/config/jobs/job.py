@@ -10,7 +10,7 @@ from llm_fleet.config.jobs.checkpoint import CheckpointConfig
 from llm_fleet.config.jobs.data import DataConfig
 from llm_fleet.config.jobs.export import JobExportConfig
 from llm_fleet.config.jobs.shape import TrainedShapeConfig
-from llm_fleet.named_files.hugging_face_config import read_trained_shape
+from llm_fleet.named_files.named_file import read_trained_shape
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.run.protocols import TrainedShapeLike
 from llm_fleet.rules.training.run.shape import TrainedNumbers, known_trained_shape

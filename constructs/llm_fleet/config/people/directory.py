@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
-from llm_fleet.named_files.regular_file import read_regular_file
+from llm_fleet.named_files.named_file import read_regular_file
 from llm_fleet.rules.people.directory import CERTIFICATE
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.values import KeyArn, SecretArn

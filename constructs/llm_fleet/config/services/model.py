@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field, PrivateAttr
 
 from llm_fleet.config.services.model_shape import ShapeConfig
-from llm_fleet.named_files.hugging_face_config import read_shape
+from llm_fleet.named_files.named_file import read_shape
 from llm_fleet.rules.inference.model import S3_SCHEME
 from llm_fleet.rules.inference.model_shape import ModelNumbers, known_shape
 from llm_fleet.rules.inference.protocols import ShapeLike

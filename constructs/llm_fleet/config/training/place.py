@@ -10,7 +10,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
-from llm_fleet.named_files.lock_file import lock_problems, locked_files
+from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.terms import InternetAccess, NodeType
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace

@@ -9,7 +9,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.endpoint_operations import capture_facts
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.statements import Permission
 from llm_fleet.spec.endpoint_operations import DataCapture
 from llm_fleet.storage.data_bucket import DataBucket
 

@@ -8,11 +8,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.bucket_permissions import read_bucket
-from llm_fleet.iam.image_permissions import pull_images
-from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.iam.resource_permissions import pull_images, read_bucket
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.sagemaker.endpoint.render_endpoint import EndpointPlan
 from llm_fleet.spec.endpoint import EndpointModelSource
 

@@ -17,7 +17,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.catalog.endpoint import endpoint_settings
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_is_spec

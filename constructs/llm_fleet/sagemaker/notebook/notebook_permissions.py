@@ -11,8 +11,7 @@ from constructs import Construct
 
 from llm_fleet.catalog.endpoint import deep_learning_accounts
 from llm_fleet.catalog.notebook import notebook_facts
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.sagemaker.notebook import is_code_commit
 from llm_fleet.rules.tokens import is_unresolved

@@ -14,8 +14,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.notebook import notebook_facts
-from llm_fleet.lifecycle.packed_files import packed
-from llm_fleet.lifecycle.script_folder import default_folder, read_folder
+from llm_fleet.lifecycle.script_folder import default_folder, packed, read_folder
 from llm_fleet.network.network import Network
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import Form, check_form

@@ -9,7 +9,7 @@ assumption: studio-fills-policy-variables
 from collections.abc import Sequence
 
 from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 
 _WHO = ("${sagemaker:UserProfileName}", "${aws:SourceIdentity}")
 _OWNER = "sagemaker:OwnerUserProfileArn"

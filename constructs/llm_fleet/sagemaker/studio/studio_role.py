@@ -11,9 +11,7 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
 from llm_fleet.catalog.endpoint import deep_learning_accounts
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.permission import Permission, Place
-from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.sagemaker import workbench as work
 from llm_fleet.sagemaker.studio.studio_permissions import (

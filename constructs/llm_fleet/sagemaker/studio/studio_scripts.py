@@ -9,8 +9,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.lifecycle.packed_files import packed
-from llm_fleet.lifecycle.script_folder import default_folder
+from llm_fleet.lifecycle.script_folder import default_folder, packed
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.notebook import check_script_size

@@ -3,7 +3,7 @@
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from llm_fleet.network.naming import rule_description
+from llm_fleet.network.network import rule_description
 
 _NFS = 2049
 

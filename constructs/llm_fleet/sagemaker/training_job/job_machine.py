@@ -11,7 +11,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.iam.permission import Place
+from llm_fleet.iam.statements import Place
 from llm_fleet.sagemaker.training_job.machine_permissions import MachineFeatures, machine_permissions
 from llm_fleet.sagemaker.training_job.service_role import ServiceRole
 

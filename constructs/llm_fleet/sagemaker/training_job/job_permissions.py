@@ -6,10 +6,8 @@ From the developer guide's page on roles ("CreateTrainingJob API: Execution Role
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.bucket_permissions import change_bucket, read_bucket
-from llm_fleet.iam.image_permissions import pull_images
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.resource_permissions import change_bucket, pull_images, read_bucket
+from llm_fleet.iam.statements import BucketAccess, Permission, Place
 from llm_fleet.sagemaker.training_job.run_alarms import NAMESPACE
 
 _LOG_GROUP = "log-group:/aws/sagemaker/TrainingJobs"

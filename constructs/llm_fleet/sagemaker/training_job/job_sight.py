@@ -7,10 +7,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.notifications.alarm_plan import AlarmPlan
 from llm_fleet.notifications.dashboard_page import alarm_widget, graph, page, text_widget
-from llm_fleet.notifications.metric import MetricMath, ServiceMetric
-from llm_fleet.notifications.metric_alarms import MetricAlarms
+from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricAlarms, MetricMath, ServiceMetric
 from llm_fleet.sagemaker.training_job.run_alarms import JOB_DIMENSION, NAMESPACE
 
 _HOST = ("GPUUtilization", "GPUMemoryUtilization", "CPUUtilization", "MemoryUtilization", "DiskUtilization")

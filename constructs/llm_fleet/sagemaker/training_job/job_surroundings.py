@@ -2,8 +2,7 @@
 
 from aws_cdk import aws_s3 as s3
 
-from llm_fleet.iam.access import BucketAccess
-from llm_fleet.iam.permission import Place
+from llm_fleet.iam.statements import BucketAccess, Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.sagemaker.s3_place import bucket_and_key

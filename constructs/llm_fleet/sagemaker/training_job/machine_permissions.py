@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.sagemaker.plan_permissions import plan_permissions
 
 

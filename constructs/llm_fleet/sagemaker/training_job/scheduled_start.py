@@ -5,7 +5,7 @@ import json
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from llm_fleet.iam.permission import Permission
+from llm_fleet.iam.statements import Permission
 from llm_fleet.sagemaker.training_job.service_role import ServiceRole
 from llm_fleet.spec.training_job import JobSchedule
 

@@ -8,8 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.permission import Permission
-from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.iam.statements import Permission, reasons_of, statement_of
 
 
 class ServiceRole(Construct):

@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.iam.permission import Place
+from llm_fleet.iam.statements import Place
 from llm_fleet.network.network import Network
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.inference.forms import Form, check_form

@@ -8,8 +8,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge_wildcards
-from llm_fleet.iam.permission import Place
-from llm_fleet.iam.statements import reasons_of, statement_of
+from llm_fleet.iam.statements import Place, reasons_of, statement_of
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.sagemaker.watch.watch_permissions import JobScope, job_permissions

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.iam.permission import Permission, Place
+from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.sagemaker.plan_permissions import plan_permissions
 
 _USE_KEY = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:ReEncryptTo", "kms:GenerateDataKey",

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from llm_fleet.jobs.training_data import TrainingData
-from llm_fleet.jobs.training_run import TrainingRun
+from llm_fleet.jobs.training_run import TrainingData, TrainingRun
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.training.run.partition import TrainingPartition
 

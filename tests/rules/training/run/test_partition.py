@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.served_export import ServedExport
-from llm_fleet.jobs.trained_shape import TrainedShape
+from llm_fleet.jobs.training_run import ServedExport, TrainedShape
 from tests.rules.training.run.runs import partition, problems, values
 from tests.rules.training.run.test_spread import SMALL
 

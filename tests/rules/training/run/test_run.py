@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.checkpoint import Checkpoint
-from llm_fleet.jobs.served_export import ServedExport
-from llm_fleet.jobs.trained_shape import TrainedShape
-from llm_fleet.jobs.training_data import TrainingData
+from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainedShape, TrainingData
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.run.terms import Backend
 from tests.rules.training.run.runs import partition, problems, run

@@ -1,0 +1,108 @@
+"""Files that a fleet file or a construct names: models' configurations, lock files, scripts."""
+
+import json
+import stat
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, cast
+
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.downloads_lock import check_lock
+from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.training.run.shape import TrainedNumbers, trained_shape_of_config
+
+
+def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "utf-8") -> str:
+    """Return the text of the file at `path`, of `most` bytes or fewer (default: 1 MiB).
+
+    A device or a pipe is refused before it is opened: reading `/dev/zero` or waiting at a pipe never ends.
+    Raises `OSError` and `ValueError`, of which the text is the reason.
+    """
+    state = path.stat()
+    if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):  # Opening says best what a folder is not.
+        raise ValueError("it is no regular file")
+    if state.st_size > most:
+        raise ValueError(f"it has more than {most:,} bytes")
+    return path.read_text(encoding=encoding)
+
+
+def read_shape(path: Path) -> tuple[ModelNumbers | None, list[Problem]]:
+    """Return the size that the `config.json` at `path` tells, or what is wrong with the file."""
+    document, problems = _document(path)
+    return (None, problems) if document is None else shape_of_config(document)
+
+
+def read_trained_shape(path: Path) -> tuple[TrainedNumbers | None, list[Problem]]:
+    """Return the size of a model that is trained, as its `config.json` at `path` tells it, or what is wrong with it."""
+    document, problems = _document(path)
+    return (None, problems) if document is None else trained_shape_of_config(document)
+
+
+def _document(path: Path) -> tuple[dict[str, Any] | None, list[Problem]]:
+    try:
+        return _read_hugging_face_config(path), []
+    except (OSError, ValueError, RecursionError) as error:
+        return None, [_unreadable(path, getattr(error, "strerror", None) or str(error))]
+
+
+def _read_hugging_face_config(path: Path) -> dict[str, Any]:
+    document: object = json.loads(read_regular_file(path))
+    if not isinstance(document, dict):
+        raise ValueError("it holds no JSON object")
+    return cast("dict[str, Any]", document)
+
+
+def _unreadable(path: Path, reason: str) -> Problem:
+    return Problem(
+        code=Code.MODEL_CONFIG,
+        message=f"the model's config.json cannot be read: {reason}",
+        remedy="give the path of the file that lies beside the model's weights, on this machine",
+        value=str(path),
+    )
+
+
+_SIZE_LIMIT = 8 * 1024 * 1024
+"""Bytes; room for twenty thousand files."""
+
+
+def lock_problems(path: Path) -> list[Problem]:
+    """Return what is wrong with the lock file at `path`: that it cannot be read, or what is in it."""
+    try:
+        document = _read_lock_file(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return [
+            Problem(
+                code=Code.DOWNLOADS_LOCK,
+                message=f"the lock file of downloads cannot be read: {reason}",
+                remedy="give the path of a file that `llm-fleet mirror lock` wrote",
+                value=str(path),
+            )
+        ]
+    return check_lock(document)
+
+
+def locked_files(path: Path) -> list[dict[str, Any]]:
+    """Return the files of the lock file at `path`, of which `lock_problems` has found it to be right."""
+    return list(_read_lock_file(path)["files"])
+
+
+def _read_lock_file(path: Path) -> Any:
+    return json.loads(read_regular_file(path, most=_SIZE_LIMIT))
+
+
+def own_scripts(folder: Path, named: Collection[str]) -> dict[str, bytes]:
+    """Return the files below `folder` by their paths in it, with the contents of those that are `named`.
+
+    Of the others only the names are of interest, to offer them for a misspelt one. Hidden files are none of the
+    bundle. Raises `NotADirectoryError` when there is no such folder.
+    """
+    if not folder.is_dir():
+        raise NotADirectoryError(f"no folder of own scripts at {folder}")
+    found: dict[str, bytes] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not any(part.startswith(".") or part == "__pycache__" for part in name.split("/")):
+            found[name] = path.read_bytes() if name in named else b""
+    return found

@@ -1,0 +1,141 @@
+"""Prices, and what they come to, worked out by hand."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.prices import Price, PriceTable, hours_of_a_month, prices
+from llm_fleet.config.load import load_fleet, parse_fleet
+from llm_fleet.needs.fleet_cost import CostLine, FleetCost, cost_of
+from tools.synth_environment import ROOT
+
+
+def price(item: str, usd: str, *, service: str = "ec2", region: str = "us-west-2", unit: str = "hour") -> Price:
+    return Price(
+        service=service,
+        item=item,
+        region=region,
+        unit=unit,  # type: ignore[arg-type]
+        usd=Decimal(usd),
+        source="a test",
+        read="2026-11-22",
+        verified=True,
+    )
+
+
+def lines_of(example: str, table: PriceTable) -> dict[tuple[str, str], CostLine]:
+    cost = cost_of(load_fleet(ROOT / "examples" / f"{example}.yaml"), table)
+    return {(line.owner, line.what): line for line in cost.lines}
+
+
+def test_sum_of_the_launch_post_by_hand():
+    """One controller at 1 $, four workers at 10 $, a gateway and four endpoints, 4,800 GB at 0.146 $ a month."""
+    table = PriceTable.of(
+        [
+            price("ml.m5.xlarge", "1", service="sagemaker-cluster"),
+            price("ml.trn1.32xlarge", "10", service="sagemaker-cluster"),
+            price("nat-gateway", "0.05", service="network"),
+            price("interface-endpoint", "0.01", service="network"),
+            price("PERSISTENT_2/SSD/250", "0.146", service="lustre", unit="gb-month"),
+        ]
+    )
+    cost = cost_of(load_fleet(ROOT / "examples" / "hyperpod-trn1.yaml"), table)
+    hourly = Decimal(1) + 4 * 10 + Decimal("0.05") + 4 * Decimal("0.01") + 4800 * Decimal("0.146") / 730
+    assert hourly == Decimal("42.05")
+    assert (cost.hourly_minimum, cost.hourly_maximum) == (hourly, hourly)
+    assert (cost.unpriced, cost.of_another_region, cost.unverified) == ((), (), ())
+
+
+def test_what_comes_and_goes_costs_from_nothing_to_all():
+    lines = lines_of("parallelcluster-full", PriceTable.of([price("c6i.8xlarge", "2")]))
+    cpu = lines["small/cpu", "c6i.8xlarge"]
+    assert (cpu.hourly_minimum, cpu.hourly_maximum) == (0, 40)
+    spot = lines["train/prepare", "c6i.8xlarge or c6a.8xlarge"]
+    assert spot.hourly_maximum == 40
+    assert "spot costs less" in spot.note
+
+
+@pytest.mark.parametrize(
+    ("others", "note"),
+    [
+        ("count: 1\n    max: 3", "2 run at first"),
+        ("count: 1", ""),
+        ("count: 2", ""),
+        ("count: 1\n    max: 3\n    hosts: managed-instances", ""),
+    ],
+)
+def test_a_second_host_at_first_is_named(others: str, note: str):
+    """ECS starts two from none: where one is enough and the group may have two."""
+    example = (ROOT / "examples" / "inference-inf2.yaml").read_text(encoding="utf-8")
+    example = example.replace("s3://my-models/tanuki-8b", "{image: /models/tanuki-8b}").replace(
+        "count: 2 ", f"{others} "
+    )
+    (line,) = (line for line in cost_of(parse_fleet(example), PriceTable()).lines if line.owner == "service chat")
+    assert note in line.note
+    assert bool(note) == bool(line.note)
+
+
+def test_what_was_paid_before_costs_nothing_more():
+    lines = lines_of("parallelcluster-full", PriceTable.of([price("p5.48xlarge", "55")]))
+    assert lines["train/block", "p5.48xlarge"].hourly_maximum == 0
+    assert "capacity block" in lines["train/block", "p5.48xlarge"].note
+    assert lines["train/gpu/p5", "p5.48xlarge"].hourly_maximum == 220
+
+
+def test_unknown_prices_are_told_and_never_nought():
+    cost = cost_of(load_fleet(ROOT / "examples" / "hyperpod-trn1.yaml"), PriceTable())
+    assert len(cost.unpriced) == len(cost.lines) == 5
+    assert cost.hourly_maximum == 0
+    assert all(line.hourly_maximum is None for line in cost.lines)
+
+
+def test_a_price_of_another_region_stands_in_and_says_so():
+    here, there = price("trn1.32xlarge", "20"), price("trn1.32xlarge", "10", region="us-east-1")
+    assert PriceTable.of([there]).find(("ec2",), "trn1.32xlarge", "us-west-2") == there
+    assert PriceTable.of([there, here]).find(("ec2",), "trn1.32xlarge", "us-west-2") == here
+    far = price("trn1.32xlarge", "30", region="eu-west-1")
+    assert PriceTable.of([far]).find(("ec2",), "trn1.32xlarge", "us-west-2") is None
+    line = CostLine(
+        owner="o", what="w", services=("ec2",), item="i", minimum=Decimal(1), maximum=Decimal(1), price=there
+    )
+    assert FleetCost(region="us-west-2", lines=(line,)).of_another_region == (line,)
+
+
+def test_the_fitting_use_counts_before_any_other():
+    cluster = price("ml.p4d.24xlarge", "25.9", service="sagemaker-cluster")
+    anything = price("ml.p4d.24xlarge", "25.2", service="sagemaker")
+    table = PriceTable.of([anything, cluster])
+    assert table.find(("sagemaker-cluster", "sagemaker"), "ml.p4d.24xlarge", "us-west-2") == cluster
+    assert table.find(("sagemaker-training", "sagemaker"), "ml.p4d.24xlarge", "us-west-2") == anything
+
+
+def test_shipped_prices_have_a_source_a_date_and_no_nought():
+    shipped = prices().prices.values()
+    assert len(shipped) > 300
+    assert hours_of_a_month() == 730
+    for one in shipped:
+        assert one.usd > 0
+        assert one.source
+        assert date.fromisoformat(one.read) <= date(2026, 11, 22)
+        assert not one.verified or "aws.amazon.com" in one.source
+    used = {group["source"] for group in load("prices")["groups"]}
+    assert used == set(load("prices")["sources"])
+
+
+@pytest.mark.parametrize(
+    ("item", "region", "usd"),
+    [
+        ("trn1.32xlarge", "us-east-1", "21.5"),
+        ("inf2.xlarge", "us-east-1", "0.7582"),
+        ("m5.xlarge", "us-east-1", "0.192"),
+    ],
+)
+def test_some_shipped_prices_of_ec2(item: str, region: str, usd: str):
+    assert prices().prices["ec2", item, region].usd == Decimal(usd)
+
+
+def test_storage_that_exists_already_and_a_fleet_of_nothing_cost_nothing():
+    fleet = parse_fleet("fleet: x\nregion: us-west-2\nnetwork: none\n")
+    assert cost_of(fleet, prices()).lines == ()
