@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
-from llm_fleet.cli.commands.check import Topic
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of

@@ -10,8 +10,8 @@ from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.hyperpod import ImageFeature, image_feature
 from llm_fleet.catalog.neuron import ami_parameter
 from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
-from llm_fleet.cli.commands.check import Topic
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question
-from llm_fleet.cli.commands.check import Topic
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.services.model import ServedModelConfig
 from llm_fleet.config.services.service import ServiceConfig

@@ -10,8 +10,8 @@ from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.cli.aws.clients import AwsRefusal
+from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question, own_ids
-from llm_fleet.cli.commands.check import Topic
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.existing_network import ExistingNetworkConfig

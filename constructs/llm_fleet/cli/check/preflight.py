@@ -6,9 +6,8 @@ from threading import Thread
 from typing import TypeVar
 
 from llm_fleet.cli.aws.clients import AwsRefusal
-from llm_fleet.cli.check import capacity, images, models, network, quotas, storage
+from llm_fleet.cli.check import Topic, capacity, images, models, network, quotas, storage
 from llm_fleet.cli.check.question import Account, Outcome, Question, Verdict
-from llm_fleet.cli.commands.check import Topic
 from llm_fleet.cli.terminal.screen import Step
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.rules.day_two.command_codes import CommandCode

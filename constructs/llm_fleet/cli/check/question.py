@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from llm_fleet.cli.aws.clients import AwsClients, AwsRefusal, told_of_aws
-from llm_fleet.cli.commands.check import Topic
+from llm_fleet.cli.check import Topic
 from llm_fleet.cli.place import places_in
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.rules.day_two.command_codes import CommandCode

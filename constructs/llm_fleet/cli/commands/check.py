@@ -2,22 +2,10 @@
 
 import argparse
 import sys
-from enum import StrEnum
 from pathlib import Path
 
+from llm_fleet.cli.check import Topic
 from llm_fleet.cli.commands.verb import Verbs
-
-
-class Topic(StrEnum):
-    """A part of the preflight, as `--only` names it."""
-
-    QUOTAS = "quotas"
-    OFFERINGS = "offerings"
-    CAPACITY = "capacity"
-    NETWORK = "network"
-    STORAGE = "storage"
-    IMAGES = "images"
-    MODELS = "models"
 
 
 def add_to(verbs: Verbs) -> None:
