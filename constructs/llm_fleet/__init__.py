@@ -88,8 +88,6 @@ if TYPE_CHECKING:
     from llm_fleet.rules.parallelcluster.terms import StorageKind as StorageKind
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
-    from llm_fleet.rules.sagemaker.studio_terms import StudioInternet as StudioInternet
-    from llm_fleet.rules.sagemaker.studio_terms import StudioSignIn as StudioSignIn
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
     from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
@@ -109,7 +107,6 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
-    from llm_fleet.sagemaker.studio.studio_user import StudioUser as StudioUser
     from llm_fleet.sagemaker.training_job.training_job import TrainingJob as TrainingJob
     from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
     from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
@@ -140,6 +137,9 @@ if TYPE_CHECKING:
     from llm_fleet.spec.notebook import GitRepository as GitRepository
     from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
+    from llm_fleet.spec.studio import StudioSignIn as StudioSignIn
+    from llm_fleet.spec.studio import StudioSpec as StudioSpec
+    from llm_fleet.spec.studio import StudioUser as StudioUser
     from llm_fleet.spec.training_job import CapacityRetries as CapacityRetries
     from llm_fleet.spec.training_job import JobSchedule as JobSchedule
     from llm_fleet.spec.training_job import Spot as Spot
@@ -226,7 +226,6 @@ _HOMES = {
         "StorageKind",
     ),
     "rules.problem": ("FleetError", "Problem"),
-    "rules.sagemaker.studio_terms": ("StudioInternet", "StudioSignIn"),
     "rules.terms": (
         "DeepHealthCheck",
         "InternetAccess",
@@ -246,7 +245,6 @@ _HOMES = {
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),
-    "sagemaker.studio.studio_user": ("StudioUser",),
     "sagemaker.training_job.training_job": ("TrainingJob",),
     "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
     "sagemaker.watch.job_watch": ("JobWatch",),
@@ -277,6 +275,7 @@ _HOMES = {
     ),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.smp": ("SmpConfiguration",),
+    "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),
     "spec.training_job_data": ("Channel", "Checkpoints", "InputMode", "JobMetric", "JobOutput", "Tracking"),

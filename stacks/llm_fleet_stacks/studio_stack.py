@@ -7,15 +7,13 @@ from constructs import Construct
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
+from llm_fleet.config.sagemaker.check_studio import ids_on_clusters
 from llm_fleet.config.sagemaker.studio import StudioConfig
-from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
 from llm_fleet.network.network import Network
 from llm_fleet.sagemaker.studio.studio_domain import StudioDomain
-from llm_fleet.sagemaker.studio.studio_user import StudioUser
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
-from llm_fleet_stacks.imported import imported_key, imported_role
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.reached_clusters import reached_clusters
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -44,38 +42,15 @@ class StudioStack(FleetStack):
         that the CDK CLI is called with. `tags`: default, none.
         """
         super().__init__(scope, id, description="SageMaker Studio of an LLM fleet", env=env, tags=tags)
-        view = ConfiguredStudio(config=config, fleet=fleet)
         self.studio = StudioDomain(
             self,
             "Studio",
+            config.in_fleet(fleet.name, ids_on_clusters(fleet, config)),
             network=network_for(self, network),
-            users=[
-                StudioUser(
-                    name=user.name,
-                    uid=user.uid,
-                    gid=user.gid,
-                    identity=user.identity,
-                    role=imported_role(self, f"RoleOf-{user.name}", config.users[user.name].role_arn),
-                )
-                for user in view.users
-            ],
-            sign_in=config.sign_in,
-            internet=view.internet,
-            instance_type=config.instance_type,
-            allowed_instance_types=config.allowed_instance_types,
-            idle_minutes=config.idle_minutes,
-            volume_gib=config.volume_gib,
-            maximum_volume_gib=config.maximum_volume_gib,
-            home_efs=config.home_efs,
             lustre=storage.lustre if config.mount_fsx else None,
-            lustre_directory=config.lustre_directory,
-            code_repositories=config.code_repositories,
             buckets=[storage.buckets[key] for key in config.bucket_keys] or None,
-            pins=config.pins,
-            name_prefixes=config.name_prefixes,
             clusters=reached_clusters(config.clusters, clusters),
-            encryption_key=imported_key(self, "StudioKey", config.kms_key_arn) or storage.key,
-            domain_name=view.domain_name,
+            encryption_key=storage.key,
         )
         """The domain."""
         for key, value in config.tags.items():

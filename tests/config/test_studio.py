@@ -8,10 +8,11 @@ import yaml
 from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
+from llm_fleet.config.sagemaker.check_studio import ids_on_clusters, zones_of_studio
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.sagemaker.studio_place import studio_claims
+from llm_fleet.rules.sagemaker.studio import studio_claims
 from llm_fleet.rules.terms import EndpointFeature
+from llm_fleet.spec.studio import StudioSpec
 
 GROUPS = {
     "controller": {"role": "controller", "type": "ml.c5.xlarge", "count": 1},
@@ -45,10 +46,16 @@ def parsed(studio: dict[str, Any], **more: Any) -> Fleet:
     return parse_fleet(fleet_with(studio, **more))
 
 
-def view(studio: dict[str, Any], **more: Any) -> ConfiguredStudio:
-    fleet = parsed(studio, **more)
+def view(studio: dict[str, Any]) -> StudioSpec:
+    fleet = parsed(studio)
     assert fleet.studio is not None
-    return ConfiguredStudio(config=fleet.studio, fleet=fleet)
+    return fleet.studio.in_fleet(fleet.name, ids_on_clusters(fleet, fleet.studio))
+
+
+def zones(studio: dict[str, Any]) -> tuple[str, ...]:
+    fleet = parsed(studio)
+    assert fleet.studio is not None
+    return zones_of_studio(fleet, fleet.studio)
 
 
 def told(studio: dict[str, Any], **more: Any) -> dict[str, str]:
@@ -60,16 +67,16 @@ def told(studio: dict[str, Any], **more: Any) -> dict[str, str]:
 def test_an_empty_one_has_all_defaults():
     studio = view({})
     assert (studio.domain_name, studio.idle_minutes, studio.instance_type) == ("lab-studio", 60, "ml.t3.medium")
-    assert studio.zones == ("usw2-az4",)
-    assert view({"fsx": False}).zones == ("usw2-az1", "usw2-az4")
+    assert zones({}) == ("usw2-az4",)
+    assert zones({"fsx": False}) == ("usw2-az1", "usw2-az4")
     assert view({"idle": "never"}).idle_minutes is None
 
 
 def test_people_have_the_ids_that_they_have_on_the_cluster():
     people: dict[str, Any] = {"alice": {}, "old": {}, "bob": {"uid": 10002}}
-    ids = {user.name: (user.uid, user.gid) for user in view({"users": people, "clusters": ["train"]}).users}
+    ids = {name: (user.uid, user.gid) for name, user in view({"users": people, "clusters": ["train"]}).users.items()}
     assert ids == {"alice": (10001, 10009), "old": (None, None), "bob": (10002, None)}
-    assert view({"users": people}).users[0].uid is None
+    assert view({"users": people}).users["alice"].uid is None
 
 
 @pytest.mark.parametrize(

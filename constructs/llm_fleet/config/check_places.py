@@ -11,7 +11,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
-from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
+from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import zone_of_fsx, zone_of_home
@@ -27,7 +27,7 @@ from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.sagemaker.notebook import notebook_claim
-from llm_fleet.rules.sagemaker.studio_place import studio_claims
+from llm_fleet.rules.sagemaker.studio import studio_claims
 from llm_fleet.rules.sagemaker.training_job_network import address_claim as training_job_claim
 
 
@@ -110,7 +110,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
     if fleet.studio is not None:
         yield from studio_claims(
             len(fleet.studio.users),
-            zones=ConfiguredStudio(config=fleet.studio, fleet=fleet).zones,
+            zones=zones_of_studio(fleet, fleet.studio),
             home_efs=fleet.studio.home_efs,
             owner="studio",
         )

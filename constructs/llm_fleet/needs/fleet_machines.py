@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
-from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import first_zone, zone_of_fsx
@@ -60,7 +60,7 @@ def machines_of_sagemaker(fleet: Fleet) -> Iterator[Machines]:
             instance_type=fleet.studio.instance_type,
             count=len(fleet.studio.users),
             minimum=0,
-            availability_zone_ids=ConfiguredStudio(config=fleet.studio, fleet=fleet).zones,
+            availability_zone_ids=zones_of_studio(fleet, fleet.studio),
         )
 
 

@@ -9,7 +9,15 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet import FleetNetwork, HyperPodCluster, LustreFileSystem, ParallelCluster, StudioDomain, StudioUser
+from llm_fleet import (
+    FleetNetwork,
+    HyperPodCluster,
+    LustreFileSystem,
+    ParallelCluster,
+    StudioDomain,
+    StudioSpec,
+    StudioUser,
+)
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
@@ -66,16 +74,18 @@ def everything(stack: cdk.Stack) -> StudioDomain:
     return StudioDomain(
         stack,
         "Studio",
+        StudioSpec(
+            users={"alice": StudioUser(uid=10001), "bob": StudioUser(uid=10002, gid=3000)},
+            allowed_instance_types=TYPES,
+            code_repositories=["https://github.com/huggingface/notebooks.git"],
+            home_efs=True,
+        ),
         network=network,
-        users=[StudioUser(name="alice", uid=10001), StudioUser(name="bob", uid=10002, gid=3000)],
         lustre=LustreFileSystem(stack, "Fsx", network=network, availability_zone_id=ZONES[1]),
         clusters=[
             HyperPodCluster.from_cluster_arn(stack, "Train", CLUSTER),
             ParallelCluster.from_cluster_name(stack, "Parallel", "parallel"),
         ],
-        allowed_instance_types=TYPES,
-        code_repositories=["https://github.com/huggingface/notebooks.git"],
-        home_efs=True,
     )
 
 
@@ -90,7 +100,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
     def make(stack: cdk.Stack) -> StudioDomain:
         network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
-        return StudioDomain(stack, "Studio", network=network, users=[StudioUser(name="alice")])
+        return StudioDomain(stack, "Studio", StudioSpec(users={"alice": StudioUser()}), network=network)
 
     return _made(tmp_path_factory, make)
 

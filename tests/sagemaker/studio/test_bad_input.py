@@ -12,13 +12,14 @@ from llm_fleet import (
     InternetAccess,
     LustreFileSystem,
     StudioDomain,
-    StudioInternet,
     StudioSignIn,
+    StudioSpec,
     StudioUser,
 )
 from tests.sagemaker.studio.conftest import ZONES
 
-ALICE = StudioUser(name="alice", uid=10001)
+ALICE = StudioUser(uid=10001)
+BESIDE = ("network", "lustre", "clusters", "buckets", "encryption_key")
 
 
 def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
@@ -26,10 +27,10 @@ def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     if "network" not in arguments:
         arguments["network"] = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
     before = len(stack.node.children)
+    beside = {name: arguments.pop(name) for name in BESIDE if name in arguments}
     with pytest.raises(FleetError) as caught:
-        StudioDomain(stack, "Studio", **arguments)
+        StudioDomain(stack, "Studio", StudioSpec(**arguments), **beside)
     assert len(stack.node.children) == before
-    assert caught.value.subject == "Test/Studio"
     return {problem.where: (problem.code.value, problem.remedy) for problem in caught.value.problems}
 
 
@@ -45,23 +46,23 @@ def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
         ({"idle_minutes": 30}, "idle_minutes", "LF920"),
         ({"volume_gib": 2}, "volume_gib", "LF921"),
         ({"volume_gib": 200}, "volume_gib", "LF921"),
-        ({"users": [StudioUser(name="alice_b")]}, "users[0].name", "LF900"),
-        ({"users": [StudioUser(name="alice", uid=2001)]}, "users[0].uid", "LF922"),
-        ({"users": [StudioUser(name="alice", gid=3000)]}, "users[0].gid", "LF922"),
-        ({"users": [ALICE, StudioUser(name="Alice")]}, "users[1].name", "LF924"),
-        ({"users": [ALICE, StudioUser(name="bob", uid=10001)]}, "users[1].uid", "LF924"),
-        ({"users": [StudioUser(name="alice", identity="a@b.c")]}, "users[0].identity", "LF925"),
-        ({"users": [ALICE], "sign_in": StudioSignIn.SSO}, "users[0].identity", "LF925"),
+        ({"users": {"alice_b": StudioUser()}}, "users.alice_b", "LF900"),
+        ({"users": {"alice": StudioUser(uid=2001)}}, "users.alice.uid", "LF922"),
+        ({"users": {"alice": StudioUser(gid=3000)}}, "users.alice.gid", "LF922"),
+        ({"users": {"alice": ALICE, "Alice": StudioUser()}}, "users.Alice", "LF924"),
+        ({"users": {"alice": ALICE, "bob": StudioUser(uid=10001)}}, "users.bob.uid", "LF924"),
+        ({"users": {"alice": StudioUser(identity="a@b.c")}}, "users.alice.identity", "LF925"),
+        ({"users": {"alice": ALICE}, "sign_in": StudioSignIn.SSO}, "users.alice.identity", "LF925"),
         ({"code_repositories": ["git@github.com:huggingface/notebooks.git"]}, "code_repositories[0]", "LF928"),
         ({"code_repositories": ["https://me:secret@git.example.com/a.git"]}, "code_repositories[0]", "LF928"),
         ({"code_repositories": [f"https://git.example.com/{n}" for n in range(11)]}, "code_repositories", "LF928"),
         ({"pins": ["sagemaker"]}, "pins[0]", "LF917"),
         ({"name_prefixes": [""]}, "name_prefixes[0]", "LF919"),
-        ({"users": ["alice"]}, "users[0]", "LF113"),
+        ({"users": {"alice": 10001}}, "users.alice", "LF113"),
         ({"users": ALICE}, "users", "LF113"),
-        ({"users": [StudioUser(name=7)]}, "users[0].name", "LF113"),  # pyright: ignore[reportArgumentType]
-        ({"sign_in": "SAML"}, "sign_in", "LF113"),
-        ({"internet": True}, "internet", "LF113"),
+        ({"users": [ALICE]}, "users", "LF113"),
+        ({"sign_in": "SAML"}, "sign_in", "LF114"),
+        ({"internet": "yes"}, "internet", "LF113"),
         ({"network": "vpc-1"}, "network", "LF113"),
         ({"lustre": "fs-1"}, "lustre", "LF113"),
         ({"clusters": ["train"]}, "clusters[0]", "LF113"),
@@ -79,12 +80,12 @@ def test_it_is_refused(stack: cdk.Stack, arguments: dict[str, Any], where: str, 
 
 
 def test_all_is_told_at_once(stack: cdk.Stack):
-    users = [StudioUser(name="a b", uid=1), StudioUser(name="c", identity="c")]
+    users = {"a b": StudioUser(uid=1), "c": StudioUser(identity="c")}
     told = problems(stack, users=users, idle_minutes=1, volume_gib=1, instance_type="ml.x")
     assert set(told) == {
-        "users[0].name",
-        "users[0].uid",
-        "users[1].identity",
+        "users.a b",
+        "users.a b.uid",
+        "users.c.identity",
         "idle_minutes",
         "volume_gib",
         "instance_type",
@@ -106,20 +107,20 @@ def test_a_file_system_must_stand_in_a_subnet_of_the_domain(stack: cdk.Stack, lu
 
 
 def test_sagemakers_own_internet_leads_to_no_file_system(stack: cdk.Stack, lustre: Callable[..., Any]):
-    told = problems(stack, lustre=lustre(None), internet=StudioInternet.SAGEMAKER, lustre_directory="data files")
+    told = problems(stack, lustre=lustre(None), internet=True, lustre_directory="data files")
     assert {where: code for where, (code, _) in told.items()} == {"internet": "LF926", "lustre_directory": "LF926"}
 
 
 def test_studio_is_no_way_around_a_closed_network(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
-    assert problems(stack, network=network, internet=StudioInternet.SAGEMAKER)["internet"][0] == "LF929"
+    assert problems(stack, network=network, internet=True)["internet"][0] == "LF929"
 
 
 def test_addresses_must_suffice_for_the_people(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", availability_zone_ids=ZONES, cidr="10.0.0.0/24", compute_cidr="10.1.0.0/26"
     )
-    told = problems(stack, network=network, users=[StudioUser(name=f"user{n}") for n in range(10)])
+    told = problems(stack, network=network, users={f"user{n}": StudioUser() for n in range(10)})
     assert {code for code, _ in told.values()} == {"LF220"}
 
 

@@ -5,15 +5,14 @@ from dataclasses import replace
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.sagemaker.check_bucket_keys import check_bucket_keys
-from llm_fleet.config.sagemaker.studio import StudioConfig
-from llm_fleet.config.sagemaker.studio_view import ConfiguredStudio
+from llm_fleet.config.sagemaker.studio import IdsOnClusters, StudioConfig
+from llm_fleet.config.zones import zone_of_fsx
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod_names import check_tags
-from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.cluster_reach import check_reached_names
+from llm_fleet.rules.sagemaker.studio import check_same_ids, check_studio_place, studio_zones
 from llm_fleet.rules.sagemaker.studio import check_studio as check_domain
-from llm_fleet.rules.sagemaker.studio_place import check_studio_place
-from llm_fleet.rules.sagemaker.studio_users import check_same_ids
 
 _IN_FILE = {"lustre": "mount_fsx"}
 """By what the construct calls it, the attribute of the file."""
@@ -30,8 +29,8 @@ def check_studio(fleet: Fleet) -> Iterator[Problem]:
     config = fleet.studio
     if config is None:
         return
-    studio = ConfiguredStudio(config=config, fleet=fleet)
-    network = fleet.network
+    ids = ids_on_clusters(fleet, config)
+    studio, network = config.in_fleet(fleet.name, ids), fleet.network
     found = [
         *check_domain(studio),
         *check_studio_place(
@@ -39,20 +38,45 @@ def check_studio(fleet: Fleet) -> Iterator[Problem]:
             has_network=network is not None,
             network_internet=network.internet if network is not None and network.vpc is None else None,
             zones=network.availability_zone_ids if network is not None else (),
-            mounts_lustre=studio.mounts_lustre,
-            lustre_zone=studio.lustre_zone,
+            mounts_lustre=_mounts_lustre(fleet, config),
+            lustre_zone=_lustre_zone(fleet, config),
         ),
-        *(problem.under("users") for problem in check_same_ids(studio.users, studio.ids_on_clusters())),
+        *(problem.under("users") for problem in check_same_ids(studio.users, ids)),
         *check_reached_names(config.clusters, known=fleet.clusters),
         *check_bucket_keys(config.bucket_keys, known=fleet.storage.buckets),
-        *_check_directory(config, studio),
+        *_check_directory(config, mounts_lustre=_mounts_lustre(fleet, config)),
         *check_tags(config.tags),
     ]
-    yield from (_in_file(problem, config).under("studio") for problem in found)
+    yield from (_in_file(problem).under("studio") for problem in found)
 
 
-def _check_directory(config: StudioConfig, studio: ConfiguredStudio) -> Iterator[Problem]:
-    if "lustre_directory" in config.model_fields_set and not studio.mounts_lustre:
+def zones_of_studio(fleet: Fleet, config: StudioConfig) -> tuple[str, ...]:
+    """Return the AZ ids of the domain's subnets."""
+    zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
+    return studio_zones(zones, _lustre_zone(fleet, config))
+
+
+def ids_on_clusters(fleet: Fleet, config: StudioConfig) -> IdsOnClusters:
+    """Return the ids of people on the clusters that are reached, by cluster and name."""
+    reached = {name: fleet.clusters[name] for name in config.clusters if name in fleet.clusters}
+    return {
+        name: {who.name: (who.uid, who.uid if who.gid is None else who.gid) for who in cluster.people.values()}
+        for name, cluster in reached.items()
+    }
+
+
+def _mounts_lustre(fleet: Fleet, config: StudioConfig) -> bool:
+    """Return whether there is a file system, and it is wanted."""
+    return config.mount_fsx and fleet.storage.fsx is not None
+
+
+def _lustre_zone(fleet: Fleet, config: StudioConfig) -> str | None:
+    """Return where the file system stands; `None` where there is none, or the file does not say."""
+    return zone_of_fsx(fleet) if _mounts_lustre(fleet, config) else None
+
+
+def _check_directory(config: StudioConfig, *, mounts_lustre: bool) -> Iterator[Problem]:
+    if "lustre_directory" in config.model_fields_set and not mounts_lustre:
         yield Problem(
             code=Code.CONTRADICTION,
             message="there is no file system that this could be a directory of",
@@ -62,18 +86,11 @@ def _check_directory(config: StudioConfig, studio: ConfiguredStudio) -> Iterator
         )
 
 
-def _in_file(problem: Problem, config: StudioConfig) -> Problem:
+def _in_file(problem: Problem) -> Problem:
     remedy = problem.remedy
     for ours, theirs in _REMEDIES:
         remedy = remedy.replace(ours, theirs)
-    return replace(problem, path=_path(problem.path, config), remedy=remedy)
-
-
-def _path(path: tuple[PathPart, ...], config: StudioConfig) -> tuple[PathPart, ...]:
-    if path == ("network",):
-        return ()
-    if path[:1] == ("users",) and isinstance(path[1], int):
-        name = list(config.users)[path[1]]
-        # A user's name is the key.
-        return ("users", name) if path[2:] == ("name",) else ("users", name, *path[2:])
-    return (_IN_FILE.get(str(path[0]), path[0]), *path[1:])
+    path = (
+        () if problem.path == ("network",) else (_IN_FILE.get(str(problem.path[0]), problem.path[0]), *problem.path[1:])
+    )
+    return replace(problem, path=path, remedy=remedy)

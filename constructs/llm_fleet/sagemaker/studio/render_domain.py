@@ -1,15 +1,91 @@
-"""From settings to the L1s of a domain and its user profiles. Pure but for the constructs made."""
+"""From the description to the L1s of a domain, its user profiles and its lifecycle scripts."""
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import aws_cdk as cdk
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.sagemaker.studio.studio_scripts import StudioScripts
-from llm_fleet.sagemaker.studio.studio_settings import StudioSettings
-from llm_fleet.sagemaker.studio.studio_user import StudioUser
+from llm_fleet.lifecycle.script_folder import default_folder, packed
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.notebook import check_script_size
+from llm_fleet.spec.studio import StudioSpec, StudioUser
+
+_SCRIPT = "studio/on_start.sh"
+_SHARED = ("__init__", "places", "prepare")
+"""Modules of `notebook_instance` that pin packages and configure the SDK, in Studio as there."""
+_PROGRAMS = "usr/local/bin/"
+_KINDS = ("JupyterLab", "CodeEditor")
+_DIGITS = 8
+
+
+class StudioScripts(Construct):
+    """A lifecycle configuration for JupyterLab, and one for Code Editor.
+
+    SageMaker changes none: another text is another configuration, so the name ends with digits of the text's hash.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        pins: Sequence[str],
+        bucket_name: str | None,
+        files: Mapping[str, str],
+    ) -> None:
+        """Make them, called `name` with the kind and digits.
+
+        `pins`: what pip may install of packages. `bucket_name`: what the SageMaker SDK takes by default; may be a
+        token. `files`: what else is laid down, by absolute paths. Raises `FleetError` (LF927) for a script that is too
+        long.
+        """
+        super().__init__(scope, id)
+        script = _script(self, pins=pins, bucket_name=bucket_name, files=files)
+        most = studio_facts().script_characters.maximum or 0
+        raise_problems(check_script_size(script, most, SageMakerCode.STUDIO_SCRIPT), subject=self.node.path)
+        resolved = json.dumps(cdk.Stack.of(self).resolve(script))
+        digits = hashlib.sha256(resolved.encode()).hexdigest()[:_DIGITS]
+        self._made = {
+            kind: sagemaker.CfnStudioLifecycleConfig(
+                self,
+                kind,
+                studio_lifecycle_config_app_type=kind,
+                studio_lifecycle_config_name=_name(name, kind, digits),
+                studio_lifecycle_config_content=cdk.Fn.base64(script),
+            )
+            for kind in _KINDS
+        }
+        for resource in self._made.values():
+            # Another tag would be another configuration, too, and of the same name, which SageMaker refuses.
+            resource.add_property_deletion_override("Tags")
+
+    def arn(self, kind: str) -> str:
+        """Return the ARN of the configuration for `kind`, `JupyterLab` or `CodeEditor`."""
+        return self._made[kind].attr_studio_lifecycle_config_arn
+
+
+def _script(scope: Construct, *, pins: Sequence[str], bucket_name: str | None, files: Mapping[str, str]) -> str:
+    folder = default_folder()
+    shared = {f"notebook_instance/{module}.py": f"notebook_instance/{module}.py" for module in _SHARED}
+    laid_down = {f"opt/llm-fleet/{path}": (folder / source).read_bytes() for path, source in shared.items()}
+    laid_down |= {path.lstrip("/"): text.encode() for path, text in files.items()}
+    programs = frozenset(path for path in laid_down if path.startswith(_PROGRAMS))
+    settings = cdk.Stack.of(scope).to_json_string({"pins": list(pins), "bucket": bucket_name})
+    script = (folder / _SCRIPT).read_text(encoding="utf-8")
+    return script.replace("@FILES@", packed(laid_down, executable=programs)).replace("@SETTINGS@", settings)
+
+
+def _name(name: str, kind: str, digits: str) -> str:
+    ending = f"-{kind.lower()}-{digits}"
+    return name[: (studio_facts().script_name.maximum or 0) - len(ending)].rstrip("-") + ending
+
 
 _Domain = sagemaker.CfnDomain
 _Profile = sagemaker.CfnUserProfile
@@ -22,7 +98,7 @@ _NEED_HOME = ("TensorBoard",)
 
 def render_domain(
     scope: Construct,
-    settings: StudioSettings,
+    settings: StudioSpec,
     *,
     domain_name: str,
     vpc_id: str,
@@ -52,7 +128,7 @@ def render_domain(
         "Resource",
         domain_name=domain_name,
         auth_mode=settings.sign_in.value,
-        app_network_access_type=settings.internet.value,
+        app_network_access_type="PublicInternetOnly" if settings.internet else "VpcOnly",
         vpc_id=vpc_id,
         subnet_ids=list(subnet_ids),
         kms_key_id=key_arn,
@@ -75,23 +151,25 @@ def render_domain(
     )
 
 
-def render_profile(scope: Construct, user: StudioUser, *, domain_id: str, role_arn: str) -> sagemaker.CfnUserProfile:
-    """Make the profile of `user` below `scope`; what it does not say is the domain's."""
+def render_profile(
+    scope: Construct, name: str, user: StudioUser, *, domain_id: str, role_arn: str
+) -> sagemaker.CfnUserProfile:
+    """Make the profile of `user` called `name` below `scope`; what it does not say is the domain's."""
     posix = None
     if user.uid is not None:
         posix = _Profile.CustomPosixUserConfigProperty(uid=user.uid, gid=user.uid if user.gid is None else user.gid)
     return _Profile(
         scope,
-        user.name,
+        name,
         domain_id=domain_id,
-        user_profile_name=user.name,
+        user_profile_name=name,
         single_sign_on_user_identifier="UserName" if user.identity is not None else None,
         single_sign_on_user_value=user.identity,
         user_settings=_Profile.UserSettingsProperty(execution_role=role_arn, custom_posix_user_config=posix),
     )
 
 
-def _jupyter_lab(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDomain.JupyterLabAppSettingsProperty:
+def _jupyter_lab(settings: StudioSpec, script_arn: str) -> sagemaker.CfnDomain.JupyterLabAppSettingsProperty:
     repositories = [_Domain.CodeRepositoryProperty(repository_url=url) for url in settings.code_repositories]
     return _Domain.JupyterLabAppSettingsProperty(
         default_resource_spec=_resources(settings, script_arn),
@@ -101,7 +179,7 @@ def _jupyter_lab(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDoma
     )
 
 
-def _code_editor(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDomain.CodeEditorAppSettingsProperty:
+def _code_editor(settings: StudioSpec, script_arn: str) -> sagemaker.CfnDomain.CodeEditorAppSettingsProperty:
     return _Domain.CodeEditorAppSettingsProperty(
         default_resource_spec=_resources(settings, script_arn),
         lifecycle_config_arns=[script_arn],
@@ -109,11 +187,11 @@ def _code_editor(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDoma
     )
 
 
-def _resources(settings: StudioSettings, script_arn: str) -> sagemaker.CfnDomain.ResourceSpecProperty:
+def _resources(settings: StudioSpec, script_arn: str) -> sagemaker.CfnDomain.ResourceSpecProperty:
     return _Domain.ResourceSpecProperty(instance_type=settings.instance_type, lifecycle_config_arn=script_arn)
 
 
-def _idle(settings: StudioSettings) -> sagemaker.CfnDomain.AppLifecycleManagementProperty:
+def _idle(settings: StudioSpec) -> sagemaker.CfnDomain.AppLifecycleManagementProperty:
     if settings.idle_minutes is None:
         idle = _Domain.IdleSettingsProperty(lifecycle_management="DISABLED")
     else:
@@ -128,7 +206,7 @@ def _idle(settings: StudioSettings) -> sagemaker.CfnDomain.AppLifecycleManagemen
 
 
 def _file_systems(
-    settings: StudioSettings, file_system_id: str | None
+    settings: StudioSpec, file_system_id: str | None
 ) -> list[sagemaker.CfnDomain.CustomFileSystemConfigProperty] | None:
     if file_system_id is None:
         return None
@@ -141,7 +219,7 @@ def _file_systems(
     ]
 
 
-def _hidden_types(settings: StudioSettings) -> list[str] | None:
+def _hidden_types(settings: StudioSpec) -> list[str] | None:
     """Return what is not allowed: the page offers the rest. The role is what refuses."""
     facts, allowed = studio_facts(), settings.allowed_instance_types
     if not allowed:

@@ -12,22 +12,40 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from llm_fleet.catalog.notebook import notebook_facts
 from llm_fleet.catalog.studio import studio_facts
 from llm_fleet.network.network import Network
-from llm_fleet.rules.sagemaker.studio_terms import StudioInternet, StudioSignIn
-from llm_fleet.sagemaker.studio.render_domain import render_domain, render_profile
-from llm_fleet.sagemaker.studio.studio_checks import check_domain
-from llm_fleet.sagemaker.studio.studio_grants import StudioGrants
-from llm_fleet.sagemaker.studio.studio_role import StudioRole
-from llm_fleet.sagemaker.studio.studio_scripts import StudioScripts
-from llm_fleet.sagemaker.studio.studio_security_group import StudioSecurityGroup
-from llm_fleet.sagemaker.studio.studio_settings import StudioSettings
-from llm_fleet.sagemaker.studio.studio_user import StudioUser
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_form
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.rules.sagemaker.cluster_reach import check_reachable
+from llm_fleet.rules.sagemaker.studio import check_studio, check_studio_place, studio_claims, studio_zones
+from llm_fleet.sagemaker.studio.render_domain import StudioScripts, render_domain, render_profile
+from llm_fleet.sagemaker.studio.studio_permissions import StudioGrants, StudioRole, StudioSecurityGroup
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
+from llm_fleet.spec.studio import StudioSpec
 from llm_fleet.storage.data_bucket import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet.storage.mountable import MountableLustre
+
+_NETWORK = Form(
+    wanted="a network of llm-fleet",
+    has=("availability_zone_ids", "compute_subnets", "reserve_addresses"),
+    remedy='write FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"]), or FleetNetwork.from_ids(…)',
+    optional=True,
+)
+_LUSTRE = Form(
+    wanted="FSx for Lustre",
+    has=("file_system_id", "mount_name", "allow_mount_from"),
+    remedy='write LustreFileSystem(self, "Fsx", network=network), or LustreFileSystem.from_attributes(…)',
+    optional=True,
+)
+_KEY = Form(
+    wanted="a KMS key",
+    has=("key_arn",),
+    remedy='write kms.Key.from_key_arn(self, "Key", "arn:aws:kms:…")',
+    optional=True,
+)
+_BUCKET = Form(wanted="a bucket", has=("bucket_arn", "bucket_name"), remedy='write DataBucket(self, "Data")')
 
 
 @jsii.implements(ec2.IConnectable, iam.IGrantable)
@@ -46,103 +64,72 @@ class StudioDomain(Construct):
         self,
         scope: Construct,
         id: str,
+        studio: StudioSpec = StudioSpec(),  # noqa: B008 - immutable
         *,
         network: Network | None,
-        users: Sequence[StudioUser] = (),
-        sign_in: StudioSignIn = StudioSignIn.IAM,
-        internet: StudioInternet = StudioInternet.VPC_ONLY,
-        instance_type: str = studio_facts().default_instance,
-        allowed_instance_types: Sequence[str] = (),
-        idle_minutes: int | None = studio_facts().default_idle_minutes,
-        volume_gib: int = studio_facts().default_volume_gib,
-        maximum_volume_gib: int = studio_facts().default_maximum_volume_gib,
-        home_efs: bool = False,
         lustre: MountableLustre | None = None,
-        lustre_directory: str = "/",
-        code_repositories: Sequence[str] = (),
         buckets: Sequence[s3.IBucket | s3.Bucket] | None = None,
-        pins: Sequence[str] = notebook_facts().default_pins,
-        name_prefixes: Sequence[str] = notebook_facts().sdk_name_prefixes,
         clusters: Sequence[ReachableCluster] = (),
         encryption_key: kms.IKey | None = None,
-        domain_name: str | None = None,
         removal_policy: cdk.RemovalPolicy | None = None,
     ) -> None:
         """Make the domain, its users' profiles, what they act with, and a bucket where none is given.
 
+        - `studio`: default, one with its defaults and without users.
         - `network`: where applications have their interfaces, in compute subnets: that of the file system's AZ, else
           all.
-        - `users`: default none; a profile can be added by hand, and is then not the stack's.
-        - `sign_in`: default by IAM; `grants.open` says who may open which profile.
-        - `internet`: default `VPC_ONLY`, so that applications have no way out but the VPC's.
-        - `instance_type`: of a new application; default `ml.t3.medium`. `allowed_instance_types`: what people may
-          choose, held by the role, and by what the page offers; default: all.
-        - `idle_minutes`: after which an idle application ends, and its instance; 60 to 525600, default 60. Nobody may
-          choose a longer time. `None`: never.
-        - `volume_gib`: of a new space; default 20. `maximum_volume_gib`: what people may choose; default 100.
-        - `home_efs`: whether there are home directories on EFS, which managed TensorBoard and Studio Classic want.
-        - `lustre`: FSx for Lustre that people may attach to spaces. Default: none. `lustre_directory`: what of it they
-          see; default `/`, all, as clusters do. Another directory must be there.
-        - `code_repositories`: offered in JupyterLab to be cloned, up to 10, over https. Default: none.
+        - `lustre`: FSx for Lustre that people may attach to spaces. Default: none.
         - `buckets`: what people and their jobs read and write; the first is the SDK's default bucket. Default: one of
           its own, which is retained.
-        - `pins`: what pip is held to; default `("sagemaker<3",)`. `()`: nothing.
-        - `name_prefixes`: how names of jobs, models and endpoints begin that people may make, read and delete. Default:
-          what the SDK names by itself: `huggingface-`, `pytorch-`, `tensorflow-`.
         - `clusters`: on whose nodes people open shells (`cluster-shell`) and submit jobs. Default: none.
-        - `encryption_key`: of volumes, home directories and the bucket. Default: one of its own, which is retained.
-        - `domain_name`: default, made of the construct's path. Another name or key is another domain.
+        - `encryption_key`: of volumes, home directories and the bucket, unless `studio.kms_key_arn` is set. Default:
+          one of its own, which is retained.
         - `removal_policy`: default, it goes with the stack; with `home_efs` it stays, with all that it works with and
           what of the network it stands in.
 
         Raises `FleetError` (LF900 to LF903, LF920 to LF929; LF220 and LF221 where addresses do not suffice).
         """
-        settings = StudioSettings(
-            domain_name=domain_name,
-            sign_in=sign_in,
-            internet=internet,
-            users=users,
-            instance_type=instance_type,
-            allowed_instance_types=allowed_instance_types,
-            idle_minutes=idle_minutes,
-            volume_gib=volume_gib,
-            maximum_volume_gib=maximum_volume_gib,
-            home_efs=home_efs,
-            lustre_directory=lustre_directory,
-            code_repositories=code_repositories,
-            pins=pins,
-            name_prefixes=name_prefixes,
+        subject = f"{scope.node.path}/{id}"
+        raise_problems(
+            [
+                *check_is_spec(studio, StudioSpec, "studio"),
+                *check_form(network, _NETWORK, "network"),
+                *check_form(lustre, _LUSTRE, "lustre"),
+                *check_form(encryption_key, _KEY, "encryption_key"),
+                *(
+                    one
+                    for index, each in enumerate(buckets or ())
+                    for one in check_form(each, _BUCKET, "buckets", index)
+                ),
+                *check_reachable(clusters),
+            ],
+            subject=subject,
         )
-        zones = check_domain(
-            settings,
-            network=network,
-            lustre=lustre,
-            clusters=clusters,
-            buckets=buckets,
-            encryption_key=encryption_key,
-            subject=f"{scope.node.path}/{id}",
-        )
+        zones = _check(studio, network=network, lustre=lustre, subject=subject)
         assert network is not None
         super().__init__(scope, id)
-        self.domain_name: str = domain_name or cdk.Names.unique_resource_name(
+        self.domain_name: str = studio.domain_name or cdk.Names.unique_resource_name(
             self, max_length=studio_facts().domain_name.maximum, separator="-"
         )
         """Its name, which no other domain of the account and region has."""
-        self.encryption_key: kms.IKey = encryption_key or FleetKey(
-            self, "Key", description="Encrypts the volumes and the bucket of SageMaker Studio"
+        own_key = studio.kms_key_arn and kms.Key.from_key_arn(self, "OwnKey", studio.kms_key_arn)
+        self.encryption_key: kms.IKey = (
+            own_key
+            or encryption_key
+            or FleetKey(self, "Key", description="Encrypts the volumes and the bucket of SageMaker Studio")
         )
         """Encrypts volumes, home directories, and the bucket if it is its own."""
         self.buckets: tuple[s3.IBucket | s3.Bucket, ...] = tuple(buckets or ()) or (
             DataBucket(self, "Bucket", encryption_key=self.encryption_key),
         )
         """What people and their jobs read and write; the first is the SDK's default."""
-        self.security_group = StudioSecurityGroup(self, "SecurityGroup", vpc=network.vpc, home_efs=home_efs)
+        self.security_group = StudioSecurityGroup(self, "SecurityGroup", vpc=network.vpc, home_efs=studio.home_efs)
         """That of applications."""
         subnets = [network.compute_subnet(zone) for zone in zones]
         permitted = StudioRole(
             self,
             "Role",
-            settings=settings,
+            settings=studio,
             buckets=self.buckets,
             key=self.encryption_key,
             subnets=subnets,
@@ -157,13 +144,13 @@ class StudioDomain(Construct):
             self,
             "Scripts",
             name=self.domain_name,
-            pins=pins,
+            pins=studio.pins,
             bucket_name=self.buckets[0].bucket_name,
             files=cluster_reach_files(clusters),
         )
         self.resource: sagemaker.CfnDomain = render_domain(
             self,
-            settings,
+            studio,
             domain_name=self.domain_name,
             vpc_id=network.vpc.vpc_id,
             subnet_ids=[subnet.subnet_id for subnet in subnets],
@@ -177,17 +164,17 @@ class StudioDomain(Construct):
         if lustre is not None:
             lustre.allow_mount_from(cast(ec2.ISecurityGroup, self.security_group))
         self.resource.node.add_dependency(permitted, network.connectivity)
-        permitted.add_of_domain(self, self.domain_id, instance_types=allowed_instance_types)
-        self._user_names = tuple(user.name for user in settings.users)
+        permitted.add_of_domain(self, self.domain_id, instance_types=studio.allowed_instance_types)
+        self._user_names = tuple(studio.users)
         profiles = Construct(self, "Users")
         self.profiles: Mapping[str, sagemaker.CfnUserProfile] = {
-            user.name: render_profile(
-                profiles, user, domain_id=self.domain_id, role_arn=(user.role or self.role).role_arn
+            name: render_profile(
+                profiles, name, user, domain_id=self.domain_id, role_arn=user.role_arn or self.role.role_arn
             )
-            for user in settings.users
+            for name, user in studio.users.items()
         }
         """The L1s of the users' profiles, by name."""
-        kept = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if home_efs else cdk.RemovalPolicy.DESTROY
+        kept = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if studio.home_efs else cdk.RemovalPolicy.DESTROY
         self._apply(removal_policy or kept, network)
 
     @property
@@ -237,3 +224,28 @@ class StudioDomain(Construct):
                 child.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.DELETE
         if stays:
             network.keep()
+
+
+def _check(
+    studio: StudioSpec, *, network: Network | None, lustre: MountableLustre | None, subject: str
+) -> tuple[str, ...]:
+    """Return the AZ ids of the domain's subnets, in which its addresses are set aside; raise all that is wrong."""
+    lustre_zone = lustre.availability_zone_id if lustre is not None else None
+    there = network.availability_zone_ids if network is not None else ()
+    problems = [
+        *check_studio(studio),
+        *check_studio_place(
+            studio,
+            has_network=network is not None,
+            network_internet=network.internet if network is not None else None,
+            zones=there,
+            mounts_lustre=lustre is not None,
+            lustre_zone=lustre_zone,
+        ),
+    ]
+    zones = studio_zones(there, lustre_zone)
+    if network is not None and not problems:
+        claims = studio_claims(len(studio.users), zones=zones, home_efs=studio.home_efs, owner=subject)
+        problems += network.reserve_addresses(claims)
+    raise_problems(problems, subject=subject)
+    return zones

@@ -1,15 +1,27 @@
-"""What people may do with Studio from within it: run their own spaces and the shared ones, and nobody else's.
-
-The statements are those for Studio of AmazonSageMakerFullAccess, narrowed to one domain: the web page acts with the
-person's execution role. `${aws:SourceIdentity}` is the profile's name too, since the domain hands it on; which of the
-two variables each call of the page fills is not published, and one that is not filled matches nothing.
-assumption: studio-fills-policy-variables
-"""
+"""What people in Studio may do: permissions, role, security group, and what others may do with the domain."""
 
 from collections.abc import Sequence
+from typing import Protocol, cast
 
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct, IConstruct
+
+from llm_fleet.acknowledge import acknowledge_wildcards
+from llm_fleet.catalog.endpoint import deep_learning_accounts
 from llm_fleet.catalog.studio import studio_facts
-from llm_fleet.iam.statements import Permission, Place
+from llm_fleet.iam.statements import BucketAccess, Permission, Place, reasons_of, statement_of
+from llm_fleet.network.network import rule_description
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.sagemaker import workbench as work
+from llm_fleet.sagemaker.workbench import WorkbenchRole, place_of
+from llm_fleet.spec.studio import StudioSpec
 
 _WHO = ("${sagemaker:UserProfileName}", "${aws:SourceIdentity}")
 _OWNER = "sagemaker:OwnerUserProfileArn"
@@ -178,3 +190,192 @@ def _applications(place: Place, domain: str, types: Sequence[str]) -> tuple[Perm
 
 def _own(place: Place, domain: str) -> dict[str, list[str]]:
     return {_OWNER: [place.arn("sagemaker", f"user-profile/{domain}/{who}") for who in _WHO]}
+
+
+_IDENTITY = "sts:SetSourceIdentity"
+
+
+class StudioRole(WorkbenchRole):
+    """A `WorkbenchRole` that says in CloudTrail who acts with it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        settings: StudioSpec,
+        buckets: Sequence[s3.IBucket | s3.Bucket],
+        key: kms.IKey,
+        subnets: Sequence[ec2.ISubnet],
+        security_group: ec2.ISecurityGroup,
+        mounts_lustre: bool,
+        reaches_clusters: bool,
+    ) -> None:
+        """Make the role, for work with these buckets, this key and this network."""
+        self._place = place_of(scope)
+        super().__init__(
+            scope,
+            id,
+            description="People in SageMaker Studio",
+            permissions={
+                "Surroundings": [
+                    *work.buckets([BucketAccess.of(bucket) for bucket in buckets]),
+                    *work.own_keys([key.key_arn]),
+                    *_interfaces(self._place, subnets, security_group),
+                    *(lustre_permissions() if mounts_lustre else ()),
+                    *(cluster_list_permissions() if reaches_clusters else ()),
+                ],
+                "Work": _work(self._place, settings.name_prefixes),
+            },
+        )
+        policy = self.role.assume_role_policy
+        assert policy is not None
+        # The domain hands the profile's name on (ExecutionRoleIdentityConfig), which the role must trust it to do.
+        policy.add_statements(
+            iam.PolicyStatement(
+                actions=[_IDENTITY],
+                principals=[cast(iam.IPrincipal, iam.ServicePrincipal("sagemaker.amazonaws.com"))],
+            )
+        )
+
+    def add_of_domain(self, scope: Construct, domain_id: str, *, instance_types: Sequence[str]) -> None:
+        """Add the statements that name the domain, which itself waits for this construct: in a policy at `scope`."""
+        permissions = studio_permissions(self._place, domain_id, instance_types=instance_types)
+        policy = iam.ManagedPolicy(
+            scope,
+            "Spaces",
+            description="People in SageMaker Studio: their spaces and applications",
+            statements=[statement_of(permission) for permission in permissions],
+            roles=[cast(iam.IRole, self.role)],
+        )
+        acknowledge_wildcards(policy, lambda: reasons_of(permissions))
+
+
+def _work(place: Place, prefixes: Sequence[str]) -> list[Permission]:
+    region = None if is_unresolved(place.region) else place.region
+    return [
+        *work.images(place, deep_learning_accounts(region)),
+        *work.training_jobs(place, prefixes),
+        *work.endpoints(place, prefixes),
+        *work.lists(),
+        *work.logs_and_metrics(place, prefixes),
+    ]
+
+
+def _interfaces(
+    place: Place, subnets: Sequence[ec2.ISubnet], security_group: ec2.ISecurityGroup
+) -> tuple[Permission, ...]:
+    return work.interfaces(
+        place,
+        subnet_arns=[place.arn("ec2", f"subnet/{subnet.subnet_id}") for subnet in subnets],
+        group_arns=[place.arn("ec2", f"security-group/{security_group.security_group_id}")],
+    )
+
+
+_NFS = 2049
+
+
+class StudioSecurityGroup(ec2.SecurityGroup):
+    """Lets HTTPS out, and the home directories' NFS between members where there are any; nothing in.
+
+    Not the network's own group: its members may do anything with each other, and nodes are members. Applications reach
+    a cluster by Session Manager, and file systems by rules of theirs. Studio Classic's ports are not open: its server
+    and kernels talk to each other, JupyterLab and Code Editor have all in one place.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc, home_efs: bool) -> None:
+        """Make the group in `vpc`. `home_efs`: whether applications mount home directories."""
+        super().__init__(
+            scope,
+            id,
+            vpc=vpc,
+            description="Applications of SageMaker Studio: HTTPS out, nothing in",
+            allow_all_outbound=False,
+        )
+        self.add_egress_rule(
+            ec2.Peer.any_ipv4(),
+            ec2.Port.HTTPS,
+            rule_description("endpoints of AWS, and where there is a way out, repositories"),
+        )
+        if home_efs:
+            self._let_nfs_through()
+
+    def _let_nfs_through(self) -> None:
+        # The service gives mount targets and applications groups of its own for this; its API asks for rules besides:
+        # "NFS traffic over TCP on port 2049 needs to be allowed in both inbound and outbound rules" (CreateDomain).
+        group_id = self.security_group_id
+        ec2.CfnSecurityGroupIngress(
+            self,
+            "NfsIn",
+            group_id=group_id,
+            source_security_group_id=group_id,
+            ip_protocol="tcp",
+            from_port=_NFS,
+            to_port=_NFS,
+            description="home directories",
+        )
+        ec2.CfnSecurityGroupEgress(
+            self,
+            "NfsOut",
+            group_id=group_id,
+            destination_security_group_id=group_id,
+            ip_protocol="tcp",
+            from_port=_NFS,
+            to_port=_NFS,
+            description="home directories",
+        )
+
+
+class GrantedDomain(Protocol):
+    """A domain that something can be granted on."""
+
+    @property
+    def domain_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def user_names(self) -> tuple[str, ...]:
+        """Those who have profiles in it."""
+        ...
+
+
+class StudioGrants:
+    """What others may do with a domain. Each method returns the `Grant`, whose `success` tells an imported role."""
+
+    def __init__(self, scope: IConstruct, domain: GrantedDomain) -> None:
+        """Grant on `domain`, in the stack of `scope`."""
+        self._scope = scope
+        self._stack = cdk.Stack.of(scope)
+        self._domain = domain
+
+    def open(self, grantee: iam.IGrantable, *, user: str) -> iam.Grant:
+        """Let `grantee` open Studio as `user`, by the console or a presigned URL, and see the domain and the profile.
+
+        One who opens it acts with the profile's role. Raises `FleetError` (LF119) for a user whom the domain lacks.
+        """
+        names = self._domain.user_names
+        if user not in names:
+            problem = Problem(
+                code=Code.UNKNOWN_REFERENCE,
+                message="the domain has no user of this name",
+                remedy=did_you_mean(user, names, otherwise="give the domain such a StudioUser"),
+                path=("user",),
+                value=user,
+                allowed=", ".join(names),
+            )
+            raise_problems([problem], subject=self._scope.node.path)
+        profile = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:CreatePresignedDomainUrl", "sagemaker:DescribeUserProfile"],
+            resource_arns=[self._arn("user-profile", f"{self._domain.domain_id}/{user}")],
+        )
+        domain = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:DescribeDomain"],
+            resource_arns=[self._arn("domain", self._domain.domain_id)],
+        )
+        return profile.combine(domain)
+
+    def _arn(self, resource: str, name: str) -> str:
+        return self._stack.format_arn(service="sagemaker", resource=resource, resource_name=name)
