@@ -1,4 +1,11 @@
-"""What people in Studio may do: permissions, role, security group, and what others may do with the domain."""
+"""What people in Studio may do: permissions, role, security group, and what others may do with the domain.
+
+People run their own spaces and the shared ones, and no one else's. The statements are those for Studio of
+AmazonSageMakerFullAccess, narrowed to one domain: the web page acts with the person's execution role.
+`${aws:SourceIdentity}` is the profile's name too, since the domain hands it on; which of the two variables each call
+of the page fills is not published, and one that is not filled matches nothing.
+assumption: studio-fills-policy-variables
+"""
 
 from collections.abc import Sequence
 from typing import Protocol, cast
