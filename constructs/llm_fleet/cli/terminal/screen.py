@@ -70,14 +70,14 @@ def told_problem(problem: Problem) -> dict[str, Any]:
 
 
 class Tone(Enum):
-    """The colour of a word, as SGR codes that every terminal has."""
+    """The colour of a word, as `rich` names the styles that every terminal has."""
 
     PLAIN = ""
-    GOOD = "32"
-    WARNING = "33"
-    BAD = "31"
-    DIM = "2"
-    STRONG = "1"
+    GOOD = "green"
+    WARNING = "yellow"
+    BAD = "red"
+    DIM = "dim"
+    STRONG = "bold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,12 @@ class Toned:
 
 def painted(text: str, tone: Tone, *, colour: bool) -> str:
     """Return `text` in the colour of `tone` where there is `colour`."""
-    return f"\x1b[{tone.value}m{text}\x1b[0m" if colour and tone.value and text else text
+    if not colour:
+        return text
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    return Style.parse(tone.value).render(text, color_system=ColorSystem.STANDARD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
