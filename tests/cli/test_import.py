@@ -70,7 +70,7 @@ def test_launch_post_keeps_names_counts_and_threads() -> None:
     (cluster,) = parse_fleet(import_request(LAUNCH_POST, region="us-west-2").text).hyperpod_clusters.values()
     assert [
         (group.name, group.node_type.lower(), group.instance_type, group.count, group.threads_per_core)
-        for group in cluster.groups.values()
+        for group in cluster.groups
     ] == [
         ("controller-group", "controller", "ml.m5.xlarge", 1, 1),
         ("worker-group", "compute", "ml.trn1.32xlarge", 4, 1),
@@ -136,7 +136,7 @@ def test_whole_request_is_carried_over(tmp_path: Path) -> None:
     }
     fleet = fleet_of(tmp_path, request, zones=("usw2-az4",), vpc="vpc-0123456789abcdef0")
     cluster = fleet.hyperpod_clusters["Train-1"]
-    group = cluster.groups["w"]
+    group = cluster.by_name["w"]
     assert fleet.name == "train-1"
     assert fleet.network is not None
     assert fleet.network.vpc is not None
@@ -173,9 +173,9 @@ def test_own_scripts_stay_where_they_are_and_run_when_they_did(tmp_path: Path) -
     result = imported(tmp_path, [{**CONTROLLER, "LifeCycleConfig": config}, WORKERS])
     cluster = parse_fleet(result.text).hyperpod_clusters["my-request"]
     assert (cluster.scripts.bucket_name, cluster.scripts.prefix) == ("sagemaker-mine", "scripts/v1")
-    assert cluster.groups["controller"].on_create == "setup.sh"
-    assert cluster.groups["controller"].on_init_complete is None
-    assert cluster.groups["workers"].on_create is None
+    assert cluster.by_name["controller"].on_create == "setup.sh"
+    assert cluster.by_name["controller"].on_init_complete is None
+    assert cluster.by_name["workers"].on_create is None
     assert any("keeps OnCreate" in note.text for note in result.notes)
 
 
@@ -192,7 +192,7 @@ def test_strategy_means_no_continuous_provisioning(tmp_path: Path) -> None:
 
 
 def test_one_group_alone_is_a_request(tmp_path: Path) -> None:
-    assert list(fleet_of(tmp_path, CONTROLLER).hyperpod_clusters["my-request"].groups) == ["controller"]
+    assert list(fleet_of(tmp_path, CONTROLLER).hyperpod_clusters["my-request"].by_name) == ["controller"]
 
 
 @pytest.mark.parametrize(
@@ -252,14 +252,14 @@ def test_what_is_not_understood_has_an_exit_code_of_its_own(
 
 def test_numbers_as_text_are_mended(tmp_path: Path) -> None:
     result = imported(tmp_path, [{**CONTROLLER, "InstanceCount": "1"}])
-    assert parse_fleet(result.text).hyperpod_clusters["my-request"].groups["controller"].count == 1
+    assert parse_fleet(result.text).hyperpod_clusters["my-request"].by_name["controller"].count == 1
     assert "mended: InstanceGroups[0].InstanceCount is the number 1, not text" in map(str, result.notes)
 
 
 def test_names_of_other_spellings_are_mended(tmp_path: Path) -> None:
     groups = [{"instance_group_name": "controller", "instanceType": "ml.m5.xlarge", "INSTANCECOUNT": 1}]
     assert (
-        fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].groups["controller"].count == 1
+        fleet_of(tmp_path, {"instance-groups": groups}).hyperpod_clusters["my-request"].by_name["controller"].count == 1
     )
 
 
@@ -281,8 +281,7 @@ def test_controller_is_told_from_names_and_types(
     ]
     result = imported(tmp_path, groups)
     roles = {
-        group.name: group.node_type.lower()
-        for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups.values()
+        group.name: group.node_type.lower() for group in parse_fleet(result.text).hyperpod_clusters["my-request"].groups
     }
     assert [name for name, role in roles.items() if role == "controller"] == [controller]
     assert any(controller in note.text and "controller" in note.text for note in result.notes)

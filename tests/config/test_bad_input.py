@@ -329,4 +329,4 @@ def test_lustre_needs_a_network() -> None:
 
 def test_the_good_file_is_good() -> None:
     fleet = parse_fleet(GOOD)
-    assert fleet.hyperpod_clusters["ml"].groups["workers"].name == "workers"
+    assert fleet.hyperpod_clusters["ml"].by_name["workers"].name == "workers"

@@ -43,7 +43,7 @@ def test_values_are_resolved() -> None:
     settings = fleet.storage.fsx.settings
     assert (settings.storage_capacity_gib, settings.per_unit_storage_throughput) == (4800, 250)
     assert settings.effective_efa is False
-    groups = fleet.hyperpod_clusters["ml-cluster"].groups
+    groups = fleet.hyperpod_clusters["ml-cluster"].by_name
     assert list(groups) == ["controller-group", "worker-group"]
     assert groups["worker-group"].node_type == "Compute"
     assert fleet.hyperpod_clusters["ml-cluster"].running_groups[1].on_init_complete == "on_init_complete.sh"

@@ -72,7 +72,7 @@ def _of_hyperpod(cluster: HyperPodConfig, region: str) -> Target:
         cluster_id = client.describe_cluster(ClusterName=name)["ClusterArn"].rpartition("/")[2]
         pages = client.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
         nodes: list[Mapping[str, Any]] = [node for page in pages for node in page["ClusterNodeSummaries"]]
-    roles = {group.name: group.node_type for group in cluster.groups.values()}
+    roles = {group.name: group.node_type for group in cluster.groups}
     for role in _TARGET_ORDER:
         for node in nodes:
             group = node["InstanceGroupName"]

@@ -6,18 +6,15 @@ from dataclasses import replace
 from llm_fleet.config.check_bucket_names import check_bucket_names
 from llm_fleet.config.check_nodes import check_nodes
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
+from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_cluster import check_cluster
-from llm_fleet.rules.hyperpod_interface import check_network_interface
-from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_or_script
-from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
-from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
 _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 
@@ -25,12 +22,13 @@ _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}
 def check_cluster_config(fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the HyperPod clusters, by attribute names."""
     for name, cluster in fleet.hyperpod_clusters.items():
-        for problem in check_cluster(ClusterView(fleet=fleet, config=cluster)):
+        placed = placed_cluster(fleet, cluster)
+        for problem in check_cluster(placed):
             # An AZ that the cluster takes from elsewhere is told there; that a mount stands in another, here.
             own_zone = cluster.availability_zone_id is not None or problem.code is Code.MOUNT_ZONE
             if problem.path != ("availability_zone_id",) or own_zone:
                 yield _in_file(problem, cluster)
-        for problem in _check_own(cluster, fleet):
+        for problem in _check_own(cluster, placed, fleet):
             yield problem.under("clusters", name)
 
 
@@ -41,21 +39,18 @@ def _in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
         return problem
     if first in _FILE_SYSTEMS:
         return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
-    if problem.code is Code.LIFECYCLE_SCRIPT and cluster.groups[str(problem.path[1])].script is None:
+    if problem.code is Code.LIFECYCLE_SCRIPT and not _names_script(cluster, problem):
         problem = replace(problem, path=("scripts", "entry_point"))
     if first == "cluster_name" and cluster.own_name is None:
         problem = replace(problem, path=("name",))
     return problem.under("clusters", cluster.name)
 
 
-def _check_own(cluster: HyperPodConfig, fleet: Fleet) -> Iterator[Problem]:
+def _check_own(cluster: HyperPodConfig, placed: PlacedCluster, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     yield from (problem.under("scripts") for problem in _check_scripts(cluster.scripts))
-    yield from check_nodes(ClusterView(fleet=fleet, config=cluster))
+    yield from check_nodes(placed, cluster)
     yield from check_bucket_names(cluster, fleet)
-    for group in cluster.groups.values():
-        found = _check_group(group, continuous=cluster.node_provisioning_mode is not None)
-        yield from (problem.under("groups", group.name) for problem in found)
 
 
 def _check_scripts(scripts: ScriptsConfig) -> Iterator[Problem]:
@@ -66,7 +61,6 @@ def _check_scripts(scripts: ScriptsConfig) -> Iterator[Problem]:
     )
 
 
-def _check_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
-    yield from check_lifecycle_or_script(group)
-    yield from check_volume_keys(group, continuous=continuous)
-    yield from check_network_interface(group)
+def _names_script(cluster: HyperPodConfig, problem: Problem) -> bool:
+    """Return whether the group that `problem` is about names a script of its own."""
+    return cluster.by_name[str(problem.path[1])].script is not None

@@ -4,21 +4,20 @@ from collections.abc import Iterator
 
 from llm_fleet.config.check_node_setup import OWN, SKIP, check_node_setup
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.rules.node_settings import NodeOfGroup
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
 
-def check_nodes(view: ClusterView) -> Iterator[Problem]:
+def check_nodes(view: PlacedCluster, config: HyperPodConfig) -> Iterator[Problem]:
     """Return what is wrong with what nodes are told, by attribute names below the cluster."""
-    config = view.config
     yield from check_node_setup(
         config,
         config.scripts,
-        group_names=list(config.groups),
-        instance_types=[name for group in config.groups.values() for name in group.types],
+        group_names=[group.name for group in config.groups],
+        instance_types=[name for group in config.groups for name in group.types],
         mount_paths=[mount.mount_path for mount in view.mounts],
         nodes=[node for group in view.groups for node in _nodes(group)],
     )

@@ -6,18 +6,17 @@ from dataclasses import replace
 from llm_fleet.catalog.network import az_id_prefix
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_network import zone_of
 from llm_fleet.rules.inference.address_claims import address_claims as service_address_claims
 from llm_fleet.rules.lustre_addresses import lustre_addresses
 from llm_fleet.rules.network_claim import AddressClaim
@@ -87,14 +86,14 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
             owner="storage.home", what="FSx for OpenZFS", availability_zone_id=zone_of_home(fleet)
         )
     for name, cluster in fleet.hyperpod_clusters.items():
-        view = ClusterView(fleet=fleet, config=cluster)
-        for group in cluster.groups.values():
+        view = placed_cluster(fleet, cluster)
+        for group in cluster.groups:
             if not group.subnet_ids:
                 yield AddressClaim.for_instances(
                     owner=f"{name}/{group.name}",
                     instance_types=group.instance_types or group.instance_type or (),
                     count=group.count,
-                    availability_zone_id=zone_of(view, group),
+                    availability_zone_id=view.zone_of(group),
                 )
     for name, cluster in fleet.parallelclusters.items():
         view = ParallelClusterView(fleet=fleet, config=cluster)
@@ -152,7 +151,7 @@ def _named_zones(fleet: Fleet) -> Iterator[tuple[tuple[PathPart, ...], str]]:
 
 
 def _parts_of_hyperpod(cluster: HyperPodConfig) -> Iterator[tuple[tuple[PathPart, ...], str]]:
-    for group in cluster.groups.values():
+    for group in cluster.groups:
         if group.availability_zone_id is not None and not group.subnet_ids:
             yield ("groups", group.name), group.availability_zone_id
 

@@ -6,16 +6,15 @@ from dataclasses import replace
 from llm_fleet.catalog.data_file import load
 from llm_fleet.config.check_node_setup import check_node_setup_files
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.check_deployed import check_deployed
+from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.scripts import ScriptsConfig
 from llm_fleet.config.training.check import check_training_files
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_legacy import check_legacy
-from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_hooks
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_legacy
+from llm_fleet.rules.hyperpod.instance_group import check_lifecycle_hooks
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.spec.instance_group import InstanceGroup
 
 
 def check_script_files(fleet: Fleet) -> list[Problem]:
@@ -25,7 +24,7 @@ def check_script_files(fleet: Fleet) -> list[Problem]:
         found = [*_missing(cluster), *check_node_setup_files(cluster, cluster.scripts)]
         found += check_training_files(fleet, cluster)
         if cluster.scripts.legacy:
-            found += check_legacy(ClusterView(fleet=fleet, config=cluster))
+            found += check_legacy(placed_cluster(fleet, cluster))
         problems += [problem.under("clusters", name) for problem in found]
     for name, cluster in fleet.parallelclusters.items():
         found = [*check_node_setup_files(cluster, cluster.steps), *check_deployed(cluster)]
@@ -54,7 +53,7 @@ def _missing(cluster: HyperPodConfig) -> Iterator[Problem]:
         for attribute in ("on_create", "on_init_complete"):
             script = getattr(group, attribute)
             if script is not None and not _is_there(script, scripts):
-                yield replace(_no_script(script, scripts), path=_where(attribute, cluster.groups[group.name], scripts))
+                yield replace(_no_script(script, scripts), path=_where(attribute, group.name, cluster))
 
 
 def _is_there(script: str, scripts: ScriptsConfig) -> bool:
@@ -62,11 +61,11 @@ def _is_there(script: str, scripts: ScriptsConfig) -> bool:
     return script in load("lifecycle")["entry_points"].values() if folder is None else (folder / script).is_file()
 
 
-def _where(attribute: str, group: InstanceGroup, scripts: ScriptsConfig) -> tuple[PathPart, ...]:
+def _where(attribute: str, name: str, cluster: HyperPodConfig) -> tuple[PathPart, ...]:
     """Where the user wrote what the script is called, or what it is missing in."""
-    if group.script is not None:
-        return ("groups", group.name, attribute)
-    return ("scripts", "folder" if scripts.entry_point is None else "entry_point")
+    if cluster.by_name[name].script is not None:
+        return ("groups", name, attribute)
+    return ("scripts", "folder" if cluster.scripts.entry_point is None else "entry_point")
 
 
 def _no_script(script: str, scripts: ScriptsConfig) -> Problem:

@@ -17,7 +17,7 @@ from llm_fleet.config.sagemaker.check_sagemaker import check_sagemaker
 from llm_fleet.config.services.check_front_place import check_front_places
 from llm_fleet.config.services.check_services import check_services
 from llm_fleet.config.training.check import check_training_config
-from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
 

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from llm_fleet.config.accounting import FLEET_DATABASE, LOCAL_ACCOUNTING, AnyAccounting
-from llm_fleet.config.choices import Provisioning
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.scripts import ScriptsConfig
-from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup, Lifecycle
 from llm_fleet.spec.values import RoleArn
 
@@ -20,11 +19,10 @@ def _or_words(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [arm if arm.get("type") != "null" else words for arm in schema["anyOf"]]
 
 
-class HyperPodConfig(NodeSetupModel):
+class HyperPodConfig(HyperPodClusterSpec, NodeSetupModel):
     """A SageMaker HyperPod cluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
 
     written_as: ClassVar[Mapping[str, str]] = {
-        "node_provisioning_mode": "provisioning",
         "cluster_name": "name",
         "mounts": "groups",
         "lifecycle_source_s3_uri": "scripts",
@@ -40,18 +38,9 @@ class HyperPodConfig(NodeSetupModel):
         ),
     }
 
-    kind: Literal["hyperpod"] = Field(examples=["hyperpod"])
+    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    kind: Literal["hyperpod"] = Field(examples=["hyperpod"])  # pyright: ignore[reportIncompatibleVariableOverride]
     """What runs the cluster."""
-    groups: Mapping[str, InstanceGroup] = Field(
-        examples=[{}, "{controller: {role: controller, type: ml.m5.xlarge, count: 1}}"]
-    )
-    """Its instance groups, by name."""
-    provisioning: Provisioning = Provisioning.CONTINUOUS
-    """How instances come up. Default: `Continuous`, the controller first, then what capacity there is."""
-    node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC
-    """Whether HyperPod replaces sick nodes by itself. Default: `Automatic`."""
-    slurm_config_strategy: SlurmConfigStrategy | None = Field(default=None, alias="slurm_config")
-    """Who owns slurm.conf. Default: `Merge`, which Continuous provisioning implies and will not have said."""
     accounting_database: AnyAccounting | None = Field(
         default=None, alias="accounting", examples=[LOCAL_ACCOUNTING], json_schema_extra=_or_words
     )
@@ -72,14 +61,9 @@ class HyperPodConfig(NodeSetupModel):
     @property
     def running_groups(self) -> tuple[InstanceGroup, ...]:
         """Its groups, in the order of the file, with the scripts that their nodes run."""
-        return tuple(group.running(self.lifecycle, self.scripts.entry_point) for group in self.groups.values())
+        return tuple(group.running(self.lifecycle, self.scripts.entry_point) for group in self.groups)
 
     @property
     def node_count(self) -> int:
         """How many nodes it has."""
-        return sum(group.count for group in self.groups.values())
-
-    @property
-    def node_provisioning_mode(self) -> NodeProvisioningMode | None:
-        """`CONTINUOUS`, or `None` for all or nothing."""
-        return self.provisioning.mode
+        return sum(group.count for group in self.groups)

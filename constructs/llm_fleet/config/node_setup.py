@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
@@ -58,6 +58,8 @@ class NodeSetupModel(NamedModel):
     """AZ id of its compute subnet. Default: that of the fleet's `fsx`, else the network's first."""
     tags: Mapping[str, str] = {}
     """Tags of the cluster, next to those of the fleet. Default: none."""
+    kind: Literal["hyperpod", "parallelcluster"]
+    """What runs the cluster. Each kind has its own word."""
 
     _fleet_users: Mapping[str, UserConfig] = PrivateAttr(default={})
     _fleet_directory: DirectoryConfig | None = PrivateAttr(default=None)

@@ -9,13 +9,13 @@ from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.hyperpod.cluster_shape import MountShape
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeGroup, NodeManifest, NodeMount
 from llm_fleet.rules.lustre_efa import EfaClients
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.hyperpod_cluster import Mount
 from llm_fleet.spec.instance_group import InstanceGroup
 
 
@@ -29,7 +29,7 @@ def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> Node
         groups=[_group(group) for group in plan.shape.groups],
         mounts=[_mount(mount, plan) for mount in plan.shape.mounts],
         s3_mounts=plan.setup.s3_mounts,
-        accounting=_accounting(scope, plan.shape.accounting_database),
+        accounting=_accounting(scope, plan.accounting_database),
         users=plan.setup.users,
         slurm_accounts=plan.setup.slurm_accounts,
         directory=plan.setup.directory,
@@ -71,7 +71,7 @@ def _group(group: InstanceGroup) -> NodeGroup:
     )
 
 
-def _mount(mount: MountShape, plan: ClusterPlan) -> NodeMount:
+def _mount(mount: Mount, plan: ClusterPlan) -> NodeMount:
     mounting = [group.name for group in plan.shape.groups if group.mounts(mount.kind)]
     return NodeMount(
         kind=mount.kind,

@@ -1,13 +1,12 @@
 """A cluster checked and with every default filled in, before any resource of it exists."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
 from llm_fleet.hyperpod.construct_checks import cluster_problems
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.node_checks import node_problems
@@ -15,8 +14,8 @@ from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
-from llm_fleet.rules.terms import InternetAccess, NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
 _NAME_LENGTH = 63
@@ -27,7 +26,8 @@ _NAME_LENGTH = 63
 class ClusterPlan:
     """A checked cluster, and the neighbours that it will be tied to."""
 
-    shape: ClusterShape
+    shape: PlacedCluster
+    accounting_database: AccountingDatabase | None
     cluster_name: str
     fleet_name: str
     network: Network | None
@@ -41,7 +41,7 @@ class ClusterPlan:
         cls,
         scope: Construct,
         *,
-        groups: Sequence[InstanceGroup],
+        spec: HyperPodClusterSpec,
         network: Network | None,
         availability_zone_id: str | None,
         cluster_name: str | None,
@@ -51,9 +51,6 @@ class ClusterPlan:
         open_zfs: MountableOpenZfs | None,
         open_zfs_mount_path: str,
         lifecycle: LifecycleScripts | None,
-        node_provisioning_mode: NodeProvisioningMode | None,
-        node_recovery: NodeRecovery,
-        slurm_config_strategy: SlurmConfigStrategy | None,
         accounting_database: AccountingDatabase | None,
         setup: NodeSetup,
         tags: Mapping[str, str],
@@ -63,16 +60,13 @@ class ClusterPlan:
         name = cluster_name or cdk.Names.unique_resource_name(scope, max_length=_NAME_LENGTH, separator="-")
         zone = availability_zone_id or _zone(network, lustre)
         subnet_ids, problems = _subnet_ids(network, zone)
-        resolved, found = resolve_groups(groups, lifecycle=lifecycle, network=network, availability_zone_id=zone)
+        resolved, found = resolve_groups(spec.groups, lifecycle=lifecycle, network=network, availability_zone_id=zone)
         problems += found
-        shape = ClusterShape(
+        shape = PlacedCluster(
+            spec=spec.model_copy(update={"groups": resolved, "slurm_config_strategy": spec.effective_strategy}),
             cluster_name=name,
-            groups=resolved,
             region=stack.region,
             account=stack.account,
-            node_provisioning_mode=node_provisioning_mode,
-            node_recovery=node_recovery,
-            slurm_config_strategy=slurm_config_strategy or _strategy(node_provisioning_mode),
             accounting_database=accounting_database,
             has_vpc=network is not None,
             subnet_ids=subnet_ids,
@@ -95,6 +89,7 @@ class ClusterPlan:
             cluster_name=name,
             fleet_name=fleet_name or name,
             network=network,
+            accounting_database=accounting_database,
             lustre=lustre,
             open_zfs=open_zfs,
             lifecycle=lifecycle,
@@ -120,11 +115,6 @@ def _subnet_ids(network: Network | None, zone: str | None) -> tuple[tuple[str, .
         return (), [replace(problem, path=("availability_zone_id",)) for problem in error.problems]
 
 
-def _strategy(mode: NodeProvisioningMode | None) -> SlurmConfigStrategy | None:
-    """Merge is what Continuous does and forbids to say; documents contradict each other on the default otherwise."""
-    return SlurmConfigStrategy.MERGE if mode is None else None
-
-
 def _source(lifecycle: LifecycleScripts | None) -> str | None:
     """Where the scripts lie, as far as it is known before the bundle is made; a token when its bucket is ours."""
     if lifecycle is None:
@@ -135,11 +125,11 @@ def _source(lifecycle: LifecycleScripts | None) -> str | None:
 
 def _mounts(
     lustre: MountableLustre | None, lustre_path: str, open_zfs: MountableOpenZfs | None, open_zfs_path: str
-) -> list[MountShape]:
-    mounts: list[MountShape] = []
+) -> list[Mount]:
+    mounts: list[Mount] = []
     if lustre is not None:
         mounts.append(
-            MountShape(
+            Mount(
                 kind="lustre",
                 dns_name=lustre.dns_name,
                 mount_name=lustre.mount_name,
@@ -150,7 +140,7 @@ def _mounts(
         )
     if open_zfs is not None:
         mounts.append(
-            MountShape(
+            Mount(
                 kind="open_zfs",
                 dns_name=open_zfs.dns_name,
                 mount_path=open_zfs_path,

@@ -31,7 +31,7 @@ def add_node_role(
     write_buckets: Sequence[s3.IBucket],
 ) -> NodeRole:
     """Make the role of the nodes of `plan`."""
-    database = plan.shape.accounting_database
+    database = plan.accounting_database
     node_role = NodeRole(
         scope,
         "NodeRole",

@@ -46,7 +46,7 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
-    database = plan.shape.accounting_database
+    database = plan.accounting_database
     if database is not None and database.connections is not None:
         rules += let_in(scope, groups, database.connections, port=database.port or hyperpod_facts().accounting_port)
     return rules
@@ -75,8 +75,8 @@ def _unnamed(plan: ClusterPlan, role: IConstruct) -> Iterator[IDependable]:
         yield plan.network.connectivity
         yield plan.network.security_group_rules
     yield from _beside_primary(role)
-    if plan.shape.accounting_database is not None:
-        yield from plan.shape.accounting_database.servers
+    if plan.accounting_database is not None:
+        yield from plan.accounting_database.servers
     for file_system in (plan.lustre, plan.open_zfs):
         if isinstance(file_system, Construct):
             yield from _beside_primary(file_system)

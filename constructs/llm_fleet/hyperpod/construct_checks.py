@@ -4,30 +4,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.script_folder import default_folder
 from llm_fleet.rules.bundle import bucket_name
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_cloudformation import check_cloudformation
-from llm_fleet.rules.hyperpod_cluster import check_cluster
-from llm_fleet.rules.hyperpod_interface import check_network_interface
-from llm_fleet.rules.hyperpod_legacy import check_legacy
-from llm_fleet.rules.hyperpod_lifecycle import check_lifecycle_or_script, check_lifecycle_source
-from llm_fleet.rules.hyperpod_names import check_group_name
-from llm_fleet.rules.hyperpod_volume_keys import check_volume_keys
+from llm_fleet.rules.hyperpod.group_roles import check_group_name
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_legacy
+from llm_fleet.rules.hyperpod.instance_group import (
+    check_cloudformation,
+    check_lifecycle_source,
+)
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.scripts_place import check_scripts_place
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
 
-def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) -> list[Problem]:
+def cluster_problems(cluster: PlacedCluster, lifecycle: LifecycleScripts | None) -> list[Problem]:
     """Return everything that is wrong with `cluster`."""
     problems = [problem for problem in check_cluster(cluster) if not _follows_name(problem, cluster)]
     for group in cluster.groups:
-        found = _of_group(group, continuous=cluster.node_provisioning_mode is not None)
-        problems += [problem.under("groups", group.name) for problem in found]
+        problems += [problem.under("groups", group.name) for problem in check_cloudformation(group)]
     if not cluster.api_driven:
         problems += check_legacy(cluster)
     if lifecycle is not None:
@@ -39,7 +36,7 @@ def cluster_problems(cluster: ClusterShape, lifecycle: LifecycleScripts | None) 
     return problems
 
 
-def _follows_name(problem: Problem, cluster: ClusterShape) -> bool:
+def _follows_name(problem: Problem, cluster: PlacedCluster) -> bool:
     """Whether a partition is misnamed because its group is: `InstanceGroup.workers` gives it the group's name."""
     if problem.code is not Code.PARTITION_NAME:
         return False
@@ -51,14 +48,7 @@ def _follows_name(problem: Problem, cluster: ClusterShape) -> bool:
     )
 
 
-def _of_group(group: InstanceGroup, *, continuous: bool) -> Iterator[Problem]:
-    yield from check_cloudformation(group)
-    yield from check_lifecycle_or_script(group)
-    yield from check_volume_keys(group, continuous=continuous)
-    yield from check_network_interface(group)
-
-
-def _files(cluster: ClusterShape, lifecycle: LifecycleScripts) -> list[Problem]:
+def _files(cluster: PlacedCluster, lifecycle: LifecycleScripts) -> list[Problem]:
     """Scripts that a group is told to run and that are not in the folder to upload; those of the cluster told once."""
     folder = lifecycle.scripts or default_folder()
     of_cluster = ("lifecycle", "scripts" if lifecycle.entry_point is None else "entry_point")
@@ -69,7 +59,7 @@ def _files(cluster: ClusterShape, lifecycle: LifecycleScripts) -> list[Problem]:
     return list({problem.path: problem for problem in missing}.values())
 
 
-def _missing(cluster: ClusterShape, folder: Path) -> Iterator[Problem]:
+def _missing(cluster: PlacedCluster, folder: Path) -> Iterator[Problem]:
     for group in cluster.groups:
         if group.on_create is not None and group.on_init_complete is not None:
             continue  # One of them must go: which one is to be decided first.

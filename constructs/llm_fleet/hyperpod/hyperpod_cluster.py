@@ -35,6 +35,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
+from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
 
@@ -135,7 +136,12 @@ class HyperPodCluster(ClusterBase):
         super().__init__(scope, id)
         plan = ClusterPlan.make(
             self,
-            groups=groups,
+            spec=HyperPodClusterSpec(
+                groups=groups,
+                node_provisioning_mode=node_provisioning_mode,
+                node_recovery=node_recovery,
+                slurm_config_strategy=slurm_config_strategy,
+            ),
             network=network,
             availability_zone_id=availability_zone_id,
             cluster_name=cluster_name,
@@ -145,9 +151,6 @@ class HyperPodCluster(ClusterBase):
             open_zfs=open_zfs,
             open_zfs_mount_path=open_zfs_mount_path,
             lifecycle=lifecycle,
-            node_provisioning_mode=node_provisioning_mode,
-            node_recovery=node_recovery,
-            slurm_config_strategy=slurm_config_strategy,
             accounting_database=accounting_database,
             setup=NodeSetup(
                 users=users,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.node_setup import (
     NodeSetup,
@@ -20,13 +19,14 @@ from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType, SlurmConfigStrategy
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
 _OF_LIFECYCLE = ("skip_steps", "own_steps")
 
 
 def node_problems(
-    cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None, *, internet: bool
+    cluster: PlacedCluster, setup: NodeSetup, lifecycle: LifecycleScripts | None, *, internet: bool
 ) -> list[Problem]:
     """Return everything that is wrong with `setup` and with the steps of `lifecycle`; `internet`: nodes reach it."""
     scripts = lifecycle or LifecycleScripts()
@@ -54,7 +54,7 @@ def node_problems(
     return [problem.under("lifecycle") if problem.path[0] in _OF_LIFECYCLE else problem for problem in found]
 
 
-def _training(cluster: ClusterShape, setup: NodeSetup, internet: bool) -> list[Problem]:
+def _training(cluster: PlacedCluster, setup: NodeSetup, internet: bool) -> list[Problem]:
     if setup.training is None:
         return []
     place = TrainingPlace(
@@ -74,13 +74,13 @@ def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
         yield group.name, group.node_type, group.hook.value
 
 
-def _slurm_conf(cluster: ClusterShape) -> tuple[str | None, SlurmConfigStrategy | None]:
+def _slurm_conf(cluster: PlacedCluster) -> tuple[str | None, SlurmConfigStrategy | None]:
     """Return when the controller runs our scripts, and who owns slurm.conf then."""
     nodes = [node for group in cluster.groups if group.node_type is NodeType.CONTROLLER for node in _nodes(group)]
-    return next((hook for _, _, hook in nodes), None), cluster.slurm_config_strategy
+    return next((hook for _, _, hook in nodes), None), cluster.spec.slurm_config_strategy
 
 
-def _untold(cluster: ClusterShape, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
+def _untold(cluster: PlacedCluster, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
     scripts = lifecycle or LifecycleScripts()
     return check_nodes_told(
         given_for_nodes(setup, skip_steps=scripts.skip_steps, own_steps=scripts.own_steps),

@@ -11,8 +11,8 @@ from llm_fleet.accounting.accounting_database import AccountingDatabase
 from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.hyperpod.cluster_bundle import PlacedScripts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.hyperpod.cluster_shape import ClusterShape
 from llm_fleet.hyperpod.render_group import render_group
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
 _ACKNOWLEDGED = cdk.Acknowledgment(
     id="CloudFormation-Validate::E3644",
@@ -31,9 +31,9 @@ def render_cluster(
         "Resource",
         cluster_name=plan.cluster_name,
         instance_groups=[render_group(group, shape, role_arn=role_arn) for group in shape.groups],
-        node_provisioning_mode=shape.node_provisioning_mode,
-        node_recovery=shape.node_recovery,
-        orchestrator={"slurm": _slurm(scope, shape)} if shape.api_driven else None,
+        node_provisioning_mode=shape.spec.node_provisioning_mode,
+        node_recovery=shape.spec.node_recovery,
+        orchestrator={"slurm": _slurm(scope, plan)} if shape.api_driven else None,
         vpc_config=_vpc(shape),
         tags=[cdk.CfnTag(key=key, value=value) for key, value in shape.tags.items()] or None,
     )
@@ -41,7 +41,7 @@ def render_cluster(
     return resource
 
 
-def _vpc(shape: ClusterShape) -> sagemaker.CfnCluster.VpcConfigProperty | None:
+def _vpc(shape: PlacedCluster) -> sagemaker.CfnCluster.VpcConfigProperty | None:
     if not shape.has_vpc:
         return None
     return sagemaker.CfnCluster.VpcConfigProperty(
@@ -49,12 +49,12 @@ def _vpc(shape: ClusterShape) -> sagemaker.CfnCluster.VpcConfigProperty | None:
     )
 
 
-def _slurm(scope: Construct, shape: ClusterShape) -> dict[str, Any]:
+def _slurm(scope: Construct, plan: ClusterPlan) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
-    if shape.slurm_config_strategy is not None:
-        rendered["slurmConfigStrategy"] = shape.slurm_config_strategy.value
-    if shape.accounting_database is not None:
-        rendered["accountingDatabase"] = _accounting(scope, shape.accounting_database)
+    if plan.shape.spec.slurm_config_strategy is not None:
+        rendered["slurmConfigStrategy"] = plan.shape.spec.slurm_config_strategy.value
+    if plan.accounting_database is not None:
+        rendered["accountingDatabase"] = _accounting(scope, plan.accounting_database)
     return rendered
 
 

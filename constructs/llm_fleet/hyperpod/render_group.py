@@ -7,13 +7,13 @@ across jsii, and the L1 still checks every key and type.
 from collections.abc import Iterator
 from typing import Any
 
-from llm_fleet.hyperpod.cluster_shape import ClusterShape, MountShape
 from llm_fleet.hyperpod.render_update import render_auto_patch, render_scheduled_update
+from llm_fleet.spec.hyperpod_cluster import Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.spec.references import KEY
 
 
-def render_group(group: InstanceGroup, cluster: ClusterShape, *, role_arn: str) -> dict[str, Any]:
+def render_group(group: InstanceGroup, cluster: PlacedCluster, *, role_arn: str) -> dict[str, Any]:
     """Return `group`, whose defaults are filled in, as one of the L1's `instanceGroups`."""
     optional: dict[str, Any] = {
         "instanceType": str(group.instance_type) if group.instance_type else None,
@@ -49,7 +49,7 @@ def _slurm(group: InstanceGroup) -> dict[str, Any]:
     return rendered
 
 
-def _lifecycle(group: InstanceGroup, cluster: ClusterShape) -> dict[str, Any] | None:
+def _lifecycle(group: InstanceGroup, cluster: PlacedCluster) -> dict[str, Any] | None:
     if group.on_create is not None:
         return {"sourceS3Uri": cluster.lifecycle_source_s3_uri, "onCreate": group.on_create}
     if group.on_init_complete is not None:
@@ -57,7 +57,7 @@ def _lifecycle(group: InstanceGroup, cluster: ClusterShape) -> dict[str, Any] | 
     return None
 
 
-def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, Any]]:
+def _storage(group: InstanceGroup, cluster: PlacedCluster) -> Iterator[dict[str, Any]]:
     """Volumes first, then mounts. With the legacy configuration HyperPod takes none: its file names them."""
     if group.root_volume_key is not None:
         yield {"ebsVolumeConfig": {"rootVolume": True, "volumeKmsKeyId": KEY.name_of(group.root_volume_key)}}
@@ -70,7 +70,7 @@ def _storage(group: InstanceGroup, cluster: ClusterShape) -> Iterator[dict[str, 
         yield from (_mount(mount) for mount in cluster.mounts if group.mounts(mount.kind))
 
 
-def _mount(mount: MountShape) -> dict[str, Any]:
+def _mount(mount: Mount) -> dict[str, Any]:
     config = {"dnsName": mount.dns_name, "mountPath": mount.mount_path}
     if mount.kind == "open_zfs":
         return {"fsxOpenZfsConfig": config}

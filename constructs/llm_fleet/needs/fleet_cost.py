@@ -117,7 +117,7 @@ def _note(machines: Machines) -> str:
 def _volumes(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     services = (_MACHINE_COST_SERVICES[MachineService.HYPERPOD],)
     for name, cluster in fleet.hyperpod_clusters.items():
-        for group in cluster.groups.values():
+        for group in cluster.groups:
             if group.ebs_volume_gib is not None and group.count:
                 size = Decimal(group.ebs_volume_gib * group.count)
                 yield CostLine(

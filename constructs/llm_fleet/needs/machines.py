@@ -8,13 +8,13 @@ from typing import Literal
 from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_mib
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.choices import Capacity
 from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
 from llm_fleet.config.parallelcluster.queue import QueueConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
-from llm_fleet.rules.hyperpod_network import zone_of
+from llm_fleet.config.placed_cluster import placed_cluster
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
 
@@ -141,12 +141,12 @@ def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
     """Return those of HyperPod clusters and of ParallelClusters, in the order of the file."""
     for name in fleet.clusters:
         if name in fleet.hyperpod_clusters:
-            yield from _of_hyperpod(name, ClusterView(fleet=fleet, config=fleet.hyperpod_clusters[name]))
+            yield from _of_hyperpod(name, placed_cluster(fleet, fleet.hyperpod_clusters[name]))
         else:
             yield from _of_parallelcluster(name, ParallelClusterView(fleet=fleet, config=fleet.parallelclusters[name]))
 
 
-def _of_hyperpod(name: str, cluster: ClusterView) -> Iterator[Machines]:
+def _of_hyperpod(name: str, cluster: PlacedCluster) -> Iterator[Machines]:
     """HyperPod keeps as many as were asked for: none comes and goes with the jobs."""
     for group in cluster.groups:
         first, *others = group.types
@@ -159,7 +159,7 @@ def _of_hyperpod(name: str, cluster: ClusterView) -> Iterator[Machines]:
             other_types=tuple(others),
             count=group.count,
             minimum=group.count,
-            availability_zone_ids=_zones(zone_of(cluster, group)),
+            availability_zone_ids=_zones(cluster.zone_of(group)),
             capacity=source,
             capacity_id=bought,
         )

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_storage import check_mount_path
+from llm_fleet.rules.hyperpod.group_storage import check_mount_path
 from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_protocols import S3MountLike

@@ -74,7 +74,7 @@ from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.shape import OWN_KEY, bare, kinds_of
-from llm_fleet.spec.values import Quantity
+from llm_fleet.spec.values import InFile, Quantity
 
 SHORTHAND = "shorthand"
 """Metadata of the field that a single value in a fleet file stands for."""
@@ -172,6 +172,8 @@ class Spec(FleetModel):
         for field in fields["fields"].values():
             holder = field["schema"] if field["schema"]["type"] == "default" else field
             inner = holder["schema"]
+            if inner["type"] == "literal" and len(inner["expected"]) == 1:
+                continue  # Its one word tells kinds of mappings apart, for which pydantic reads the schema.
             holder["schema"] = core_schema.json_or_python_schema(
                 json_schema=inner, python_schema=core_schema.no_info_wrap_validator_function(_or_token, inner)
             )
@@ -200,7 +202,7 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
         mapping = inner.from_shorthand(written) if issubclass(inner, Spec) else written
         if not isinstance(mapping, dict):
             return mapping
-        types = {field.alias or name: field.annotation for name, field in inner.model_fields.items()}
+        types = {field.alias or name: in_file(field) for name, field in inner.model_fields.items()}
         entries = cast("dict[str, Any]", mapping)
         hidden = {key for key in types if key.startswith(_HIDDEN) and (key, entries.get(key)) != (OWN_KEY, own_key)}
         # In quotes where a user wrote what is no key of a fleet file, so that pydantic does not know it.
@@ -214,6 +216,11 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
     if get_origin(inner) in (tuple, Sequence) and isinstance(written, list):
         return [in_long_form(get_args(inner)[0], each) for each in cast("list[Any]", written)]
     return written
+
+
+def in_file(field: FieldInfo) -> Any:
+    """Return the type that a fleet file has for `field`."""
+    return next((each.of for each in field.metadata if isinstance(each, InFile)), field.annotation)
 
 
 def _kind(written: Any) -> str:

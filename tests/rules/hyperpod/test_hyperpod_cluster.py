@@ -1,23 +1,25 @@
 """Whole clusters: good ones give nothing, all mistakes are told at once, tokens pass."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.instances import InstanceType
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_cluster import check_cluster, check_group
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_group
 from llm_fleet.rules.terms import DeepHealthCheck, NodeProvisioningMode, PatchingStrategy, SlurmConfigStrategy
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, InstanceGroup, RollingUpdate, ScheduledUpdate
 from llm_fleet.spec.shape import bare
-from tests.rules.hyperpod.findings import NUMBER_TOKEN, TOKEN
+from tests.rules.hyperpod.findings import NUMBER_TOKEN, TOKEN, only
 from tests.rules.hyperpod.shapes import (
     CONTROLLER,
+    HOME,
     LOGIN,
+    LUSTRE,
     WORKERS,
-    Cluster,
     Database,
-    Mount,
     changed,
     cluster,
     cluster_with,
@@ -38,7 +40,7 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster(CONTROLLER, WORKERS, changed(WORKERS, name="more-workers")),
         cluster(cluster_name=None, region=None, account=None, availability_zone_id=None),
         cluster(mounts=(), has_vpc=False, subnet_ids=(), security_group_ids=(), availability_zone_id=None),
-        cluster(mounts=(Mount(), Mount(kind="open_zfs", mount_path="/home"))),
+        cluster(mounts=(LUSTRE, HOME)),
         cluster(node_provisioning_mode=None, slurm_config_strategy=SlurmConfigStrategy.MANAGED),
         cluster(accounting_database=Database(port=3307, database_name="slurm_acct_db")),
         cluster(tags={}),
@@ -66,7 +68,7 @@ NEW_TYPE = InstanceType.of("ml.trn9.48xlarge", network_cards=16, accelerator="ne
         cluster_with(auto_patch=AutoPatch(strategy=PatchingStrategy.DRAIN_FIRST, drain_timeout_seconds=0)),
     ],
 )
-def test_good_clusters_give_nothing(good: Cluster):
+def test_good_clusters_give_nothing(good: PlacedCluster):
     assert check_cluster(good) == []
 
 
@@ -122,7 +124,7 @@ def test_tokens_pass():
         auto_patch=AutoPatch(strategy=PatchingStrategy.WHEN_IDLE, idle_wait_window_seconds=NUMBER_TOKEN),  # pyright: ignore[reportArgumentType]
     )
     found = check_cluster(
-        Cluster(
+        cluster(
             groups=(changed(CONTROLLER, count=NUMBER_TOKEN), unknown, several),
             cluster_name=TOKEN,
             region=TOKEN,
@@ -130,7 +132,7 @@ def test_tokens_pass():
             subnet_ids=(TOKEN,),
             security_group_ids=(TOKEN,),
             availability_zone_id=TOKEN,
-            mounts=(Mount(mount_path=TOKEN, availability_zone_id=TOKEN),),
+            mounts=(replace(LUSTRE, mount_path=TOKEN, availability_zone_id=TOKEN),),
             accounting_database=Database(
                 endpoint=TOKEN,
                 secret_arn=TOKEN,
@@ -157,3 +159,46 @@ def test_without_continuous_a_strategy_is_asked_for():
     assert problem.code is Code.STRATEGY_MISSING
     assert "Merge" in problem.remedy
     assert check_cluster(cluster(node_provisioning_mode=NodeProvisioningMode.CONTINUOUS)) == []
+
+
+@pytest.mark.parametrize("strategy", list(SlurmConfigStrategy))
+def test_strategy_with_continuous(strategy: SlurmConfigStrategy):
+    found = check_cluster(cluster(slurm_config_strategy=strategy))
+    problem = only(found, Code.STRATEGY_WITH_CONTINUOUS, "slurm_config_strategy")
+    assert problem.value == strategy.value
+    assert problem.remedy.startswith("drop the strategy")
+
+
+def test_no_strategy_without_continuous():
+    problem = only(check_cluster(cluster(node_provisioning_mode=None)), Code.STRATEGY_MISSING, "slurm_config_strategy")
+    assert problem.allowed == "Overwrite, Managed, Merge"
+
+
+def test_accounting_database_without_continuous():
+    found = check_cluster(
+        cluster(
+            node_provisioning_mode=None,
+            slurm_config_strategy=SlurmConfigStrategy.MERGE,
+            accounting_database=Database(),
+        )
+    )
+    only(found, Code.ACCOUNTING_NOT_CONTINUOUS, "accounting_database")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "in_remedy"),
+    [
+        ("endpoint", "mysql://db:3306", "host name alone"),
+        ("endpoint", "", "host name alone"),
+        ("port", 0, "3306"),
+        ("port", 65536, "3306"),
+        ("database_name", "slurm-db", "letters, digits, $ and _"),
+        ("database_name", "d" * 65, "letters, digits, $ and _"),
+        ("secret_arn", "slurm-secret-with-a-long-name", "whole ARN"),
+    ],
+)
+def test_fields_of_the_accounting_database(field: str, value: Any, in_remedy: str):
+    found = check_cluster(cluster(accounting_database=Database(**{field: value})))
+    problem = only(found, Code.ACCOUNTING_DATABASE, "accounting_database", field)
+    assert problem.value == value
+    assert in_remedy in problem.remedy

@@ -118,12 +118,12 @@ def features_of(cluster: HyperPodConfig) -> tuple[ImageFeature, ...]:
 
 def _named(fleet: Fleet) -> Iterator[_NamedImage]:
     for name, cluster in fleet.hyperpod_clusters.items():
-        for key, group in cluster.groups.items():
+        for group in cluster.groups:
             if group.image_id is not None and group.image_id != _DEFAULT:
                 yield _NamedImage(
                     image_id=group.image_id,
-                    owner=f"{name}/{key}",
-                    path=("clusters", name, "groups", key, "image"),
+                    owner=f"{name}/{group.name}",
+                    path=("clusters", name, "groups", group.name, "image"),
                     for_hyperpod=True,
                     features=features_of(cluster),
                 )

@@ -103,8 +103,8 @@ def _of_accounting(fleet: Fleet) -> Iterator[NewRule]:
 def _of_groups(fleet: Fleet) -> Iterator[NewRule]:
     for name, cluster in fleet.hyperpod_clusters.items():
         places = {
-            group_id: ("clusters", name, "groups", key, "security_groups")
-            for key, group in cluster.groups.items()
+            group_id: ("clusters", name, "groups", group.name, "security_groups")
+            for group in cluster.groups
             for group_id in group.security_group_ids
         }
         for pair in combinations(_nodes(fleet, name), 2):
@@ -125,7 +125,7 @@ def _nodes(fleet: Fleet, cluster: str | None = None) -> list[str]:
     """Return the existing groups of nodes, the network's first; of all clusters unless one is named."""
     clusters = fleet.hyperpod_clusters
     chosen = clusters.values() if cluster is None else [clusters[cluster]]
-    own = [one for each in chosen for group in each.groups.values() for one in group.security_group_ids]
+    own = [one for each in chosen for group in each.groups for one in group.security_group_ids]
     return list(dict.fromkeys([*_of_network(fleet), *own]))
 
 
@@ -309,9 +309,9 @@ def _security_groups(fleet: Fleet) -> Mapping[str, tuple[PathPart, ...]]:
     if existing is not None and existing.security_group_id:
         found[existing.security_group_id] = ("network", "vpc", "security_group")
     for name, cluster in fleet.hyperpod_clusters.items():
-        for key, group in cluster.groups.items():
+        for group in cluster.groups:
             for group_id in group.security_group_ids:
-                found.setdefault(group_id, ("clusters", name, "groups", key, "security_groups"))
+                found.setdefault(group_id, ("clusters", name, "groups", group.name, "security_groups"))
     return found
 
 

@@ -213,14 +213,14 @@ def _quota_need_clusters(fleet: Fleet) -> Iterator[QuotaNeed]:
         owner, path = f"cluster {name}", ("clusters", name)
         yield _need(named_quota("clusters-size"), cluster.node_count, owner, path)
         yield _need(named_quota("cluster-size"), cluster.node_count, owner, path, adds_up=False)
-        spot = sum(group.count for group in cluster.groups.values() if group.spot)
+        spot = sum(group.count for group in cluster.groups if group.spot)
         if spot:
             yield _need(named_quota("clusters-spot"), spot, owner, path)
-        for key, group in cluster.groups.items():
+        for group in cluster.groups:
             if group.ebs_volume_gib:
-                group_path = (*path, "groups", key)
+                group_path = (*path, "groups", group.name)
                 yield _need(
-                    named_quota("cluster-ebs"), group.ebs_volume_gib, f"{name}/{key}", group_path, adds_up=False
+                    named_quota("cluster-ebs"), group.ebs_volume_gib, f"{name}/{group.name}", group_path, adds_up=False
                 )
 
 

@@ -151,7 +151,7 @@ def roles_of_place(fleet: "Fleet | None", place: "Place") -> Mapping[str, NodeRo
     cluster = fleet.hyperpod_clusters.get(place.key) if fleet and place.key else None
     if cluster is None:
         return {}
-    return {group.name: NodeRole(group.node_type.lower()) for group in cluster.groups.values()}
+    return {group.name: NodeRole(group.node_type.lower()) for group in cluster.groups}
 
 
 Told = Mapping[str, Any]

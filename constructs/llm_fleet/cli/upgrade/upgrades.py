@@ -135,8 +135,8 @@ def _types(told: Mapping[str, Any]) -> list[str]:
 
 
 def _role(name: str, config: "HyperPodConfig | None") -> str | None:
-    groups = {} if config is None else {group.name: group.node_type.value for group in config.groups.values()}
-    return groups.get(name)
+    group = None if config is None else config.by_name.get(name)
+    return None if group is None else group.node_type.value
 
 
 def _steps(role: str | None, hook: str | None, script: str | None, config: "HyperPodConfig | None") -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def _several(names: list[str], cluster: Cluster, job: JobConfig) -> Problem:
 
 
 def _unknown(partition: str, names: list[str], cluster: Cluster) -> Problem:
-    group = cluster.groups.get(partition) if isinstance(cluster, HyperPodConfig) else None
+    group = cluster.by_name.get(partition) if isinstance(cluster, HyperPodConfig) else None
     what = "partition" if isinstance(cluster, HyperPodConfig) else "queue"
     message = f"the cluster {cluster.cluster_name} has no {what} {partition!r}"
     remedy = did_you_mean(partition, names, otherwise=f"write {names[0]!r}")

@@ -54,7 +54,7 @@ def partitions_of(fleet: Fleet, cluster: Cluster) -> list[Found]:
 
 def _nodes(cluster: Cluster) -> Iterator[_Nodes]:
     if isinstance(cluster, HyperPodConfig):
-        for group in cluster.groups.values():
+        for group in cluster.groups:
             if group.node_type is NodeType.COMPUTE and group.partition is not None:
                 types = group.types
                 yield _Nodes(partition=group.partition, group=group.name, instance_types=types, count=group.count)

@@ -28,7 +28,8 @@ class ParallelClusterConfig(NodeSetupModel):
     written_as: ClassVar[Mapping[str, str]] = {"cluster_name": "name"}
     other_words: ClassVar[Mapping[str, str]] = OF_CLUSTER
 
-    kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])
+    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])  # pyright: ignore[reportIncompatibleVariableOverride]
     """What runs the cluster."""
     head_node: HeadNodeConfig = Field(alias="head", examples=[{"type": "c5.4xlarge"}, "{type: c5.4xlarge}"])
     """The head node, which runs Slurm's daemons."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
@@ -64,8 +63,7 @@ def _of_cluster(fleet: Fleet, cluster: AnyCluster) -> Iterator[Problem]:
     )
     if isinstance(cluster, HyperPodConfig):
         if cluster.slurm_accounts:
-            view = ClusterView(fleet=fleet, config=cluster)
-            yield from check_hyperpod_enforces(_controller_hook(cluster), view.slurm_config_strategy)
+            yield from check_hyperpod_enforces(_controller_hook(cluster), cluster.effective_strategy)
         return
     if cluster.slurm_accounts:
         yield from check_parallelcluster_enforces(cluster.slurm.custom_settings, cluster.slurm.custom_settings_file)

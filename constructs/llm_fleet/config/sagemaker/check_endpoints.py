@@ -8,7 +8,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network_example import network_of_services
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig, FleetEndpointModel
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

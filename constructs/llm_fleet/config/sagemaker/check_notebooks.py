@@ -6,7 +6,7 @@ from dataclasses import replace
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.sagemaker.check_bucket_keys import check_bucket_keys
 from llm_fleet.config.sagemaker.notebook import NotebookConfig
-from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.cluster_reach import check_reached_names
 from llm_fleet.rules.sagemaker.codes import SageMakerCode

@@ -8,7 +8,7 @@ from llm_fleet.config.sagemaker.check_bucket_keys import check_bucket_keys
 from llm_fleet.config.sagemaker.studio import IdsOnClusters, StudioConfig
 from llm_fleet.config.zones import zone_of_fsx
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.cluster_reach import check_reached_names
 from llm_fleet.rules.sagemaker.studio import check_same_ids, check_studio_place, studio_zones

@@ -11,7 +11,7 @@ from llm_fleet.config.services.model import ServedModelConfig
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.services.view import ServiceView
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.inference.alarms import check_thresholds
 from llm_fleet.rules.inference.check import check_service
 from llm_fleet.rules.inference.closed_network import check_pulled_image

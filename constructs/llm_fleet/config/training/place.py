@@ -5,21 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.config.cluster_view import ClusterView
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
 from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.terms import InternetAccess, NodeType
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
 
 def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterConfig) -> TrainingPlace:
     """Return `cluster` of `fleet` as training asks of it, without having looked into its lock file."""
     if isinstance(cluster, HyperPodConfig):
-        return _told(_hyperpod(ClusterView(fleet=fleet, config=cluster)), fleet, cluster)
+        return _told(_hyperpod(placed_cluster(fleet, cluster)), fleet, cluster)
     return _told(_parallelcluster(ParallelClusterView(fleet=fleet, config=cluster)), fleet, cluster)
 
 
@@ -44,7 +45,7 @@ def _told(place: TrainingPlace, fleet: Fleet, cluster: NodeSetupModel) -> Traini
     )
 
 
-def _hyperpod(view: ClusterView) -> TrainingPlace:
+def _hyperpod(view: PlacedCluster) -> TrainingPlace:
     mounts = view.mounts
     return TrainingPlace(
         groups=[TrainingGroup.of_hyperpod(group, mounts) for group in view.groups],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from llm_fleet.catalog.training_job import ended_hyperparameters, training_job_fact, training_job_limit
-from llm_fleet.rules.hyperpod_names import check_tags
+from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.secret_text import SECRET_VALUE

@@ -7,8 +7,8 @@ from typing import Any
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.catalog.instances import Instance, facts_of
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.rules.hyperpod_protocols import MountLike
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.hyperpod_cluster import Mount
 from llm_fleet.spec.instance_group import InstanceGroup
 
 
@@ -24,7 +24,7 @@ class TrainingGroup:
     """Paths of the file systems that its nodes mount; `None` for all of the cluster's."""
 
     @classmethod
-    def of_hyperpod(cls, group: InstanceGroup, mounts: Iterable[MountLike]) -> "TrainingGroup":
+    def of_hyperpod(cls, group: InstanceGroup, mounts: Iterable[Mount]) -> "TrainingGroup":
         """Return a group of a HyperPod cluster whose file systems are `mounts`."""
         mounted = frozenset(mount.mount_path for mount in mounts if group.mounts(mount.kind))
         return cls(name=group.name, role=group.node_type, instance_types=group.types, mounts=mounted)

@@ -1,4 +1,4 @@
-"""Volumes and file systems of a HyperPod cluster."""
+"""Volumes and file systems of a HyperPod cluster, and the KMS keys of volumes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,11 +7,10 @@ from pathlib import PurePosixPath
 
 from llm_fleet.catalog.hyperpod import group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_network import zone_of
-from llm_fleet.rules.hyperpod_protocols import ClusterLike, MountLike
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.hyperpod_cluster import Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
 _CALLED = {"lustre": "FSx for Lustre", "open_zfs": "FSx for OpenZFS"}
@@ -53,7 +52,7 @@ def check_root_volume(*, size_gib: int | None, kms_key_id: str | None) -> list[P
     return problems
 
 
-def check_mounts(cluster: ClusterLike) -> list[Problem]:
+def check_mounts(cluster: PlacedCluster) -> list[Problem]:
     """Check that mounts have a VPC, paths that nothing else has, and one file system of each kind."""
     return [
         *_check_vpc(cluster),
@@ -94,7 +93,7 @@ def check_mount_path(path: str) -> list[Problem]:
     ]
 
 
-def check_mount_zones(cluster: ClusterLike) -> list[Problem]:
+def check_mount_zones(cluster: PlacedCluster) -> list[Problem]:
     """Check that each group stands in the AZ of the file systems that it mounts.
 
     A mount across AZs works slowly at best, is billed by the gigabyte, and never has EFA. Groups that stand where the
@@ -104,8 +103,8 @@ def check_mount_zones(cluster: ClusterLike) -> list[Problem]:
         (group, zone, mount)
         for group in cluster.groups
         for mount in cluster.mounts
-        if _mounts(group, mount)
-        and (zone := zone_of(cluster, group)) is not None
+        if group.mounts(mount.kind)
+        and (zone := cluster.zone_of(group)) is not None
         and mount.availability_zone_id is not None
         and not is_unresolved((zone, mount.availability_zone_id))
         and zone != mount.availability_zone_id
@@ -126,7 +125,7 @@ def check_mount_zones(cluster: ClusterLike) -> list[Problem]:
     ]
 
 
-def _apart(where: str, what: str, zone: str, mount: MountLike) -> Problem:
+def _apart(where: str, what: str, zone: str, mount: Mount) -> Problem:
     return Problem(
         code=Code.MOUNT_ZONE,
         message=f"{where}, and the {_CALLED[mount.kind]} file system that it mounts is in {mount.availability_zone_id}",
@@ -137,11 +136,7 @@ def _apart(where: str, what: str, zone: str, mount: MountLike) -> Problem:
     )
 
 
-def _mounts(group: InstanceGroup, mount: MountLike) -> bool:
-    return group.mount_lustre if mount.kind == "lustre" else group.mount_open_zfs
-
-
-def _check_vpc(cluster: ClusterLike) -> list[Problem]:
+def _check_vpc(cluster: PlacedCluster) -> list[Problem]:
     if cluster.has_vpc:
         return []
     return [
@@ -155,7 +150,7 @@ def _check_vpc(cluster: ClusterLike) -> list[Problem]:
     ]
 
 
-def _check_kinds(mounts: Sequence[MountLike]) -> list[Problem]:
+def _check_kinds(mounts: Sequence[Mount]) -> list[Problem]:
     return [
         Problem(
             code=Code.MOUNT_TWICE,
@@ -170,7 +165,7 @@ def _check_kinds(mounts: Sequence[MountLike]) -> list[Problem]:
     ]
 
 
-def _check_overlaps(mounts: Sequence[MountLike]) -> list[Problem]:
+def _check_overlaps(mounts: Sequence[Mount]) -> list[Problem]:
     return [
         Problem(
             code=Code.MOUNT_PATH_TAKEN,
@@ -202,3 +197,28 @@ def _path_fault(path: str) -> str | None:
     if ".." in path.split("/") or "." in path.split("/"):
         return "has a . or .. in it"
     return None
+
+
+def check_volume_keys(group: InstanceGroup, *, continuous: bool) -> list[Problem]:
+    """Check that a key has a volume, and provisioning that takes keys."""
+    problems: list[Problem] = []
+    if group.ebs_volume_key is not None and group.ebs_volume_gib is None:
+        problems.append(
+            Problem(
+                code=Code.CLUSTER_VOLUME_KEY,
+                message="a key is given for a second volume that the group does not have",
+                remedy="give the second volume a size, or take the key of the root volume to encrypt that one",
+                path=("ebs_volume_key",),
+            )
+        )
+    for name, key in (("ebs_volume_key", group.ebs_volume_key), ("root_volume_key", group.root_volume_key)):
+        if key is not None and not continuous:
+            problems.append(
+                Problem(
+                    code=Code.CLUSTER_KEY_NOT_CONTINUOUS,
+                    message="HyperPod encrypts volumes with a key of yours only under Continuous provisioning",
+                    remedy="leave provisioning at its default, or leave the key out",
+                    path=(name,),
+                )
+            )
+    return problems

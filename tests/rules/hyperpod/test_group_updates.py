@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
 from llm_fleet.rules.terms import OnDrainTimeout, PatchingStrategy
 from llm_fleet.spec.instance_group import AutoPatch, BatchSize, RollingUpdate, ScheduledUpdate
 from tests.rules.hyperpod.findings import only

@@ -1,12 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_cluster import check_cluster
-from llm_fleet.rules.hyperpod_storage import check_mount_path, check_root_volume
+from llm_fleet.rules.hyperpod.group_storage import check_mount_path, check_root_volume
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
 from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import CONTROLLER, WORKERS, Mount, changed, cluster, cluster_with
-
-HOME = Mount(kind="open_zfs", mount_path="/home")
+from tests.rules.hyperpod.shapes import CONTROLLER, HOME, LUSTRE, WORKERS, changed, cluster, cluster_with
 
 
 def test_lustre_without_a_vpc():
@@ -55,7 +55,7 @@ def test_zone_does_not_matter_where_nothing_is_mounted_or_nobody_knows_it(change
 
 
 def test_two_file_systems_of_one_kind():
-    found = check_cluster(cluster(mounts=(Mount(), Mount(mount_path="/scratch"))))
+    found = check_cluster(cluster(mounts=(LUSTRE, replace(LUSTRE, mount_path="/scratch"))))
     problem = only(found, Code.MOUNT_TWICE, "lustre")
     assert "not 2" in problem.message
 
@@ -71,7 +71,7 @@ def test_two_file_systems_of_one_kind():
     ],
 )
 def test_mount_paths(path: str, in_message: str):
-    found = check_cluster(cluster(mounts=(Mount(mount_path=path),)))
+    found = check_cluster(cluster(mounts=(replace(LUSTRE, mount_path=path),)))
     problem = only(found, Code.MOUNT_PATH, "lustre", "mount_path")
     assert in_message in problem.message
 
@@ -97,7 +97,7 @@ def test_good_mount_paths(path: str):
 
 @pytest.mark.parametrize("lustre", ["/home", "/home/fsx", "/home/"])
 def test_mount_paths_that_overlap(lustre: str):
-    found = check_cluster(cluster(mounts=(Mount(mount_path=lustre), HOME)))
+    found = check_cluster(cluster(mounts=(replace(LUSTRE, mount_path=lustre), HOME)))
     problem = only(found, Code.MOUNT_PATH_TAKEN, "open_zfs", "mount_path")
     assert problem.remedy == "mount them side by side, e.g. at '/fsx' and '/home'"
 

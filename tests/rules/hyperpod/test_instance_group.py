@@ -2,10 +2,11 @@ import pytest
 
 from llm_fleet.catalog.instances import InstanceType
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.hyperpod_cluster import check_cluster
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
+from llm_fleet.rules.hyperpod.instance_group import check_lifecycle_source
 from llm_fleet.rules.instance_type import check_instance_type, nearest_type, sizes_of
-from tests.rules.hyperpod.findings import only
-from tests.rules.hyperpod.shapes import cluster_with
+from tests.rules.hyperpod.findings import TOKEN, only
+from tests.rules.hyperpod.shapes import cluster, cluster_with
 
 HERE = ("groups", "worker-group", "instance_type")
 
@@ -128,3 +129,77 @@ def test_two_threads_on_a_processor_that_has_one():
     assert "ml.c7g.16xlarge has one thread a core" in problem.message
     assert check_cluster(cluster_with(instance_type="ml.c7g.16xlarge", threads_per_core=1)) == []
     assert check_cluster(cluster_with(instance_type="ml.c6i.16xlarge", threads_per_core=2)) == []
+
+
+GROUP = ("groups", "worker-group")
+
+
+@pytest.mark.parametrize("image", ["my-image", "ami-xyz", "ami-0123", "ami-0123456789abcdef01", "", "Default"])
+def test_image_that_is_no_ami(image: str):
+    problem = only(check_cluster(cluster_with(image_id=image)), Code.IMAGE_ID, *GROUP, "image_id")
+    assert "'ami-'" in problem.remedy
+    assert problem.value == image
+
+
+@pytest.mark.parametrize("version", ["1.2", "latest", "v1.2.3", "1.2.3-beta", "1." + "2" * 64 + ".3"])
+def test_release_that_is_no_version(version: str):
+    found = check_cluster(cluster_with(image_release_version=version))
+    only(found, Code.IMAGE_RELEASE, *GROUP, "image_release_version")
+
+
+def test_release_of_another_image():
+    found = check_cluster(cluster_with(image_id="ami-0123456789abcdef0", image_release_version="1.2.3"))
+    problem = only(found, Code.IMAGE_RELEASE, *GROUP, "image_release_version")
+    assert problem.remedy == "drop the release, or the image"
+
+
+def test_on_create_with_on_init_complete():
+    found = check_cluster(cluster_with(on_create="on_create.sh", on_init_complete="on_init_complete.sh"))
+    problem = only(found, Code.LIFECYCLE_BOTH_HOOKS, "groups", "worker-group", "on_create")
+    assert "exclude each other" in problem.message
+    assert "keep OnInitComplete" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("script", "in_message"),
+    [
+        ("", "is empty"),
+        (" ", "is empty"),
+        ("s" * 129, "is 129 characters long"),
+        ("s3://bucket/on_create.sh", "is a path or an address"),
+        ("/opt/on_create.sh", "is a path or an address"),
+    ],
+)
+def test_script_names(script: str, in_message: str):
+    problem = only(
+        check_cluster(cluster_with(on_create=script, on_init_complete=None)),
+        Code.LIFECYCLE_SCRIPT,
+        "groups",
+        "worker-group",
+        "on_create",
+    )
+    assert in_message in problem.message
+
+
+@pytest.mark.parametrize("uri", ["my-bucket/prefix", "", "ftp://my-bucket/x"])
+def test_source_that_is_no_uri(uri: str):
+    problem = only(
+        check_cluster(cluster(lifecycle_source_s3_uri=uri)), Code.LIFECYCLE_SOURCE, "lifecycle_source_s3_uri"
+    )
+    assert problem.remedy == "write s3://<bucket>/<prefix>/"
+
+
+def test_source_that_is_too_long():
+    problem = only(
+        check_lifecycle_source("s3://sagemaker-x/" + "p" * 1024, has_script=True),
+        Code.LIFECYCLE_SOURCE,
+        "lifecycle_source_s3_uri",
+    )
+    assert "is 1041 characters long" in problem.message
+
+
+def test_script_without_a_source():
+    problem = only(check_lifecycle_source(None, has_script=True), Code.LIFECYCLE_SOURCE, "lifecycle_source_s3_uri")
+    assert "nothing says where it lies" in problem.message
+    assert check_lifecycle_source(None, has_script=False) == []
+    assert check_lifecycle_source(TOKEN, has_script=True) == []
