@@ -12,9 +12,10 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields, check_is_spec
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.spec.references import SUBNET, Key, Subnet
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, Spec, Within, in_long_form
-from llm_fleet.spec.values import PATH, KeyArn, Seconds
+from llm_fleet.spec.values import PATH, InFile, KeyArn, Seconds, Several
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
 TEXT_TOKEN, NUMBER_TOKEN = "${Token[TOKEN.1]}", -1.8881545897087e289
@@ -51,6 +52,19 @@ class Task(Spec):
     parts: Mapping[str, Pause] = {}
     steps: tuple[Pause, ...] = ()
     system_id: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} system_id")] = None
+
+
+class Word(StrEnum):
+    QUICK = "quick"
+
+
+class Machine(Spec):
+    """What a fleet file says in other words than Python, names that stand for objects, and lists."""
+
+    mode: Annotated[Mode, InFile(Word, lambda word: Mode.FAST)] = Mode.SLOW
+    pauses: Annotated[Several[Pause], InFile(Mapping[str, Pause], lambda named: tuple(named.values()))] = ()
+    key: Key | None = None
+    subnets: Several[Subnet] = ()
 
 
 class Tasks(Spec):
@@ -171,3 +185,47 @@ def test_a_path_is_kept_as_text() -> None:
 
     assert Source(folder=Path("a/b")).folder == "a/b"
     assert refused(Source, folder=3)[0].where == "folder"
+
+
+def machine(written: Mapping[str, Any]) -> Machine:
+    return Machine.model_validate_json(json.dumps(in_long_form(Machine, written)))
+
+
+def test_a_file_may_have_another_type_than_python() -> None:
+    made = Machine(mode=Mode.FAST, pauses=[Pause(seconds=60), Pause(seconds=90)])
+    assert machine({"mode": "quick", "pauses": {"a": "1 min", "b": {"for": "90 s"}}}) == made
+    assert made.pauses == (Pause(seconds=60), Pause(seconds=90))
+    schema = Machine.model_json_schema()
+    assert schema["properties"]["pauses"]["type"] == "object"
+    assert schema["$defs"]["Word"]["enum"] == ["quick"]
+    for wrong in ({"mode": "fast"}, {"pauses": [{"for": "1 min"}]}):
+        with pytest.raises(ValidationError):
+            machine(wrong)
+
+
+def test_a_name_stands_for_an_object_that_has_it() -> None:
+    class OfTheCdk:
+        subnet_id = "subnet-1"
+
+    made = Machine(subnets=[OfTheCdk(), "subnet-2", TEXT_TOKEN])
+    assert [SUBNET.name_of(each) for each in made.subnets] == ["subnet-1", "subnet-2", TEXT_TOKEN]
+    assert machine({"subnets": ["subnet-1"], "key": KEY}) == Machine(subnets=("subnet-1",), key=KEY)
+    with pytest.raises(ValidationError, match="not the ARN of a KMS key"):
+        machine({"key": "alias/mine"})
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "code", "remedy"),
+    [
+        ({"mode": Word.QUICK}, "mode", "LF114", "Mode.FAST"),
+        ({"pauses": {"a": Pause(seconds=60)}}, "pauses", "LF113", "a tuple"),
+        ({"pauses": [3]}, "pauses[0]", "LF113", "Pause(seconds=…)"),
+        ({"subnets": "subnet-1"}, "subnets", "LF113", "a tuple"),
+        ({"subnets": [3]}, "subnets[0]", "LF113", "give a subnet of the CDK, or its id"),
+        ({"key": "alias/mine"}, "key", "LF116", "arn:aws:kms"),
+    ],
+)
+def test_such_a_value_is_refused_with_its_place(given: dict[str, Any], where: str, code: str, remedy: str) -> None:
+    (problem,) = refused(Machine, **given)
+    assert (problem.where, problem.code) == (where, code)
+    assert remedy in problem.remedy
