@@ -7,7 +7,16 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet import FleetNetwork, HeadNode, LoginPool, LustreFileSystem, OpenZfsFileSystem, ParallelCluster, Queue
+from llm_fleet import (
+    FleetNetwork,
+    HeadNode,
+    LoginPool,
+    LustreFileSystem,
+    LustreSpec,
+    OpenZfsFileSystem,
+    ParallelCluster,
+    Queue,
+)
 
 
 class ResearchStack(cdk.Stack):
@@ -20,7 +29,7 @@ class ResearchStack(cdk.Stack):
 
         # --- the fourteen lines ---
         network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"])
-        lustre = LustreFileSystem(self, "Fsx", network=network, storage_capacity_gib=4800)
+        lustre = LustreFileSystem(self, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
         home = OpenZfsFileSystem(self, "Home", network=network)
         cluster = ParallelCluster(
             self,

@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem
+from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec
 
 
 class ResearchStack(cdk.Stack):
@@ -20,7 +20,7 @@ class ResearchStack(cdk.Stack):
 
         # --- the ten lines ---
         network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az4"])
-        lustre = LustreFileSystem(self, "Fsx", network=network, storage_capacity_gib=4800)
+        lustre = LustreFileSystem(self, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
         groups = [
             InstanceGroup.controller("ml.m5.xlarge"),
             InstanceGroup.workers("trn1", "ml.trn1.32xlarge", count=4),

@@ -182,6 +182,7 @@ def _spec_fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
     for name, field in spec.model_fields.items():
         key = spec.key_of(name)
         written = one.all_members[name]
+        written = written.final_target if isinstance(written, griffe.Alias) else written  # of a base
         assert isinstance(written, griffe.Attribute)
         plain = isinstance(field.default, bool | int | str) and not isinstance(field.default, Enum)
         default = code(repr(field.default)) if plain else _default(written)
@@ -193,13 +194,15 @@ def _spec_fields(one: griffe.Class, homes: Mapping[str, str]) -> str:
 
 def _bare(annotation: str) -> str:
     """Return an annotation without the metadata in its `Annotated[…]`."""
-    inner, depth = annotation.removeprefix("Annotated["), 0
+    inner, depth, end = annotation.removeprefix("Annotated["), 0, None
     if inner == annotation:
         return annotation
     for index, letter in enumerate(inner):
         depth += (letter in "[(") - (letter in ")]")
-        if letter == "," and depth == 0:
-            return inner[:index]
+        if letter == "," and depth == 0 and end is None:
+            end = index
+        if depth < 0:
+            return inner[:end] + inner[index + 1 :]
     return inner
 
 

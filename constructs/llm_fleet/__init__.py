@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
     from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
-    from llm_fleet.rules.terms import LustreDeploymentType as LustreDeploymentType
     from llm_fleet.rules.terms import NodeProvisioningMode as NodeProvisioningMode
     from llm_fleet.rules.terms import NodeRecovery as NodeRecovery
     from llm_fleet.rules.terms import NodeReports as NodeReports
@@ -117,6 +116,7 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop as ThroughputDrop
     from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
     from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs as WatchedJobs
+    from llm_fleet.spec.buckets import BucketSpec as BucketSpec
     from llm_fleet.spec.endpoint import EndpointImage as EndpointImage
     from llm_fleet.spec.endpoint import EndpointModel as EndpointModel
     from llm_fleet.spec.endpoint import EndpointSpec as EndpointSpec
@@ -134,8 +134,19 @@ if TYPE_CHECKING:
     from llm_fleet.spec.instance_group import NetworkInterfaceType as NetworkInterfaceType
     from llm_fleet.spec.instance_group import RollingUpdate as RollingUpdate
     from llm_fleet.spec.instance_group import ScheduledUpdate as ScheduledUpdate
+    from llm_fleet.spec.lustre import DataRepository as DataRepository
+    from llm_fleet.spec.lustre import ExistingLustre as ExistingLustre
+    from llm_fleet.spec.lustre import LustreBackups as LustreBackups
+    from llm_fleet.spec.lustre import LustreDeploymentType as LustreDeploymentType
+    from llm_fleet.spec.lustre import LustreSpec as LustreSpec
+    from llm_fleet.spec.lustre import LustreStorageType as LustreStorageType
+    from llm_fleet.spec.lustre import LustreThroughput as LustreThroughput
     from llm_fleet.spec.notebook import GitRepository as GitRepository
     from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
+    from llm_fleet.spec.open_zfs import Backups as Backups
+    from llm_fleet.spec.open_zfs import ExistingOpenZfs as ExistingOpenZfs
+    from llm_fleet.spec.open_zfs import OpenZfsSpec as OpenZfsSpec
+    from llm_fleet.spec.open_zfs import OpenZfsVolumeSpec as OpenZfsVolumeSpec
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
     from llm_fleet.spec.studio import StudioSignIn as StudioSignIn
     from llm_fleet.spec.studio import StudioSpec as StudioSpec
@@ -154,11 +165,11 @@ if TYPE_CHECKING:
     from llm_fleet.spec.training_job_data import JobMetric as JobMetric
     from llm_fleet.spec.training_job_data import JobOutput as JobOutput
     from llm_fleet.spec.training_job_data import Tracking as Tracking
-    from llm_fleet.storage.data_bucket import DataBucket as DataBucket
+    from llm_fleet.storage.buckets import DataBucket as DataBucket
     from llm_fleet.storage.fleet_key import FleetKey as FleetKey
-    from llm_fleet.storage.lustre_file_system import LustreFileSystem as LustreFileSystem
-    from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem as OpenZfsFileSystem
-    from llm_fleet.storage.open_zfs_volume import OpenZfsVolume as OpenZfsVolume
+    from llm_fleet.storage.lustre import LustreFileSystem as LustreFileSystem
+    from llm_fleet.storage.open_zfs import OpenZfsFileSystem as OpenZfsFileSystem
+    from llm_fleet.storage.open_zfs import OpenZfsVolume as OpenZfsVolume
 
 _HOMES = {
     "accounting.accounting": ("Accounting",),
@@ -230,7 +241,6 @@ _HOMES = {
         "DeepHealthCheck",
         "InternetAccess",
         "LifecycleHook",
-        "LustreDeploymentType",
         "NodeProvisioningMode",
         "NodeRecovery",
         "NodeReports",
@@ -274,16 +284,26 @@ _HOMES = {
         "ScheduledUpdate",
     ),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
+    "spec.buckets": ("BucketSpec",),
+    "spec.lustre": (
+        "DataRepository",
+        "ExistingLustre",
+        "LustreBackups",
+        "LustreDeploymentType",
+        "LustreSpec",
+        "LustreStorageType",
+        "LustreThroughput",
+    ),
+    "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
     "spec.smp": ("SmpConfiguration",),
     "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),
     "spec.training_job_data": ("Channel", "Checkpoints", "InputMode", "JobMetric", "JobOutput", "Tracking"),
-    "storage.data_bucket": ("DataBucket",),
+    "storage.buckets": ("DataBucket",),
     "storage.fleet_key": ("FleetKey",),
-    "storage.lustre_file_system": ("LustreFileSystem",),
-    "storage.open_zfs_file_system": ("OpenZfsFileSystem",),
-    "storage.open_zfs_volume": ("OpenZfsVolume",),
+    "storage.lustre": ("LustreFileSystem",),
+    "storage.open_zfs": ("OpenZfsFileSystem", "OpenZfsVolume"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

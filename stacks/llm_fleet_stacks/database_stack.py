@@ -10,10 +10,10 @@ from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.slurm_database import SlurmDatabaseConfig
 from llm_fleet.network.network import Network
+from llm_fleet.references import key_of, subnet_of
 from llm_fleet.storage.fleet_key import FleetKey
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.imported import imported_key, imported_subnet
 
 
 class DatabaseStack(FleetStack):
@@ -50,7 +50,7 @@ class DatabaseStack(FleetStack):
         here = network_for(self, network)
         if here is None:
             raise TypeError("a database stands in a network; the fleet file has been refused without one")
-        self.key = imported_key(self, "Key", config.kms_key_arn) or FleetKey(
+        self.key = key_of(self, "Key", config.kms_key_arn) or FleetKey(
             self, "Key", description="Encrypts the Slurm accounting of an LLM fleet"
         )
         """Encrypts the database and its secrets."""
@@ -58,7 +58,7 @@ class DatabaseStack(FleetStack):
             self,
             "Database",
             network=here,
-            subnets=[imported_subnet(self, f"Subnet{n}", subnet) for n, subnet in enumerate(config.subnets)] or None,
+            subnets=[subnet_of(self, f"Subnet{n}", subnet) for n, subnet in enumerate(config.subnets)] or None,
             encryption_key=self.key,
             require_tls=config.require_tls,
             **asdict(config.settings),

@@ -12,10 +12,10 @@ from llm_fleet.config.storage import StorageConfig
 from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.network.network import Network
+from llm_fleet.references import role_of
 from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.imported import imported_role
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
 from llm_fleet_stacks.people import directory_from, slurm_account_from
@@ -86,7 +86,7 @@ class HyperPodStack(FleetStack):
             training=training_from(self, config.training),
             downloads=downloads_from(self, config.downloads),
             metrics=metrics,
-            role=imported_role(self, "ExecutionRole", config.execution_role_arn),
+            role=role_of(self, "ExecutionRole", config.execution_role_arn),
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),
             tags=config.tags,

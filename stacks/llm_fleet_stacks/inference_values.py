@@ -18,7 +18,7 @@ from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.sidecar_images import SidecarImages
 from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.terms import Capacity, ModelSource
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.buckets import DataBucket
 
 
 class _Common(TypedDict):

@@ -18,14 +18,14 @@ from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.placement_group import PlacementGroup
 from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.root_volume import RootVolume
-from llm_fleet_stacks.imported import imported_subnet
+from llm_fleet.references import subnet_of
 
 
 def head_node_from(scope: Construct, config: HeadNodeConfig) -> HeadNode:
     """Return the head node that `config` describes; what it names by id is imported below `scope`."""
     return HeadNode(
         instance_type=config.instance_type,
-        subnet=imported_subnet(scope, "Subnet-head", config.subnet_id) if config.subnet_id else None,
+        subnet=subnet_of(scope, "Subnet-head", config.subnet_id) if config.subnet_id else None,
         elastic_ip=config.elastic_ip,
         security_groups=_security_groups(scope, "head", config.security_group_ids),
         key_name=config.key_name,
@@ -50,8 +50,7 @@ def queue_from(scope: Construct, config: QueueConfig) -> Queue:
         capacity_type=config.capacity_type,
         allocation_strategy=config.allocation_strategy,
         subnets=[
-            imported_subnet(scope, f"Subnet-{name}-{index}", subnet_id)
-            for index, subnet_id in enumerate(config.subnet_ids)
+            subnet_of(scope, f"Subnet-{name}-{index}", subnet_id) for index, subnet_id in enumerate(config.subnet_ids)
         ],
         availability_zone_id=config.availability_zone_id,
         security_groups=_security_groups(scope, name, config.security_group_ids),
@@ -76,7 +75,7 @@ def login_pool_from(scope: Construct, config: LoginPoolConfig) -> LoginPool:
         name=config.name,
         instance_type=config.instance_type,
         count=config.count,
-        subnet=imported_subnet(scope, f"Subnet-{name}", config.subnet_id) if config.subnet_id else None,
+        subnet=subnet_of(scope, f"Subnet-{name}", config.subnet_id) if config.subnet_id else None,
         security_groups=_security_groups(scope, name, config.security_group_ids),
         gracetime_minutes=config.gracetime_minutes,
         allowed_ips=config.allowed_ips,

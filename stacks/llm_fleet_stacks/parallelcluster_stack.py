@@ -18,10 +18,10 @@ from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
 from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.references import policy_of
 from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.imported import imported_policy
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
 from llm_fleet_stacks.parallelcluster_nodes import head_node_from, login_pool_from, queue_from
@@ -96,7 +96,7 @@ class ParallelClusterStack(FleetStack):
             metrics=metrics,
             read_buckets=buckets_from(self, config.reads, own=storage.buckets),
             write_buckets=buckets_from(self, config.writes, own=storage.buckets),
-            permissions_boundary=imported_policy(self, "Boundary", config.permissions_boundary_arn),
+            permissions_boundary=policy_of(self, "Boundary", config.permissions_boundary_arn),
             iam_resource_prefix=config.iam_resource_prefix,
             tags=config.tags,
             log_retention_days=config.log_retention_days,

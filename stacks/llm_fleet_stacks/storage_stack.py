@@ -12,16 +12,14 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.network import Network
-from llm_fleet.storage.access_log_bucket import AccessLogBucket
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
-from llm_fleet.storage.open_zfs_volume import OpenZfsVolume
+from llm_fleet.storage.lustre import LustreFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem, OpenZfsVolume
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.file_systems import lustre_from, open_zfs_from, volumes_from
 from llm_fleet_stacks.fleet_stack import FleetStack
-from llm_fleet_stacks.imported import imported_key
 
 
 class StorageStack(FleetStack):
@@ -64,8 +62,7 @@ class StorageStack(FleetStack):
             name: DataBucket(
                 self,
                 f"Bucket-{name}",
-                bucket_name=bucket.bucket_name,
-                encryption_key=imported_key(self, f"KeyOfBucket-{name}", bucket.kms_key_arn) or self.key,
+                bucket.narrowed(BucketSpec, encryption_key=bucket.encryption_key or self.key),
                 access_log_bucket=self.access_logs,
             )
             for name, bucket in config.buckets.items()

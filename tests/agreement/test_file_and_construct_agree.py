@@ -13,6 +13,7 @@ from llm_fleet import (
     ClusterUser,
     CompileCache,
     Downloads,
+    ExistingLustre,
     FleetError,
     FleetNetwork,
     HyperPodCluster,
@@ -56,15 +57,6 @@ def cluster(*groups: InstanceGroup, compute_cidr: str = "10.1.0.0/16", **options
     return make
 
 
-def lustre(**options: Any) -> Construct:
-    def make(stack: cdk.Stack) -> None:
-        network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
-        given: dict[str, Any] = {"storage_capacity_gib": 4800} | options
-        LustreFileSystem(stack, "Fsx", network=network, **given)
-
-    return make
-
-
 def apart(*, group: str | None, whole: str | None) -> Construct:
     """A cluster, or one group of it, in another AZ than its file system."""
 
@@ -78,7 +70,9 @@ def apart(*, group: str | None, whole: str | None) -> Construct:
 
 
 def without_vpc(stack: cdk.Stack) -> None:
-    fsx = LustreFileSystem.from_attributes(stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcd1234")
+    fsx = LustreFileSystem.from_attributes(
+        stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcd1234")
+    )
     HyperPodCluster(stack, "Train", network=None, lustre=fsx, groups=(CONTROLLER, workers()))
 
 
@@ -253,25 +247,6 @@ BAD: dict[str, Bad] = {
         ),
         construct=lambda stack: OpenZfsFileSystem(stack, "Home", network=None),  # pyright: ignore[reportArgumentType]
     ),
-    "Lustre of 1300 GiB": Bad(
-        code="LF302", edits=("4800 GiB", "1300 GiB"), construct=lustre(storage_capacity_gib=1300)
-    ),
-    "PERSISTENT_2 at 200": Bad(
-        code="LF303", edits=("250 MB/s/TiB", "200 MB/s/TiB"), construct=lustre(per_unit_storage_throughput=200)
-    ),
-    "throughput on SCRATCH_2": Bad(
-        code="LF303",
-        edits=("size: 4800", "deployment: SCRATCH_2, size: 4800"),
-        construct=lustre(deployment_type="SCRATCH_2", per_unit_storage_throughput=250),
-    ),
-    **{
-        f"EFA on {kind}": Bad(
-            code="LF304",
-            edits=(FSX_LINE, f"deployment: {kind}, size: 1200 GiB, efa: true"),
-            construct=lustre(deployment_type=kind, storage_capacity_gib=1200, efa_enabled=True),
-        )
-        for kind in ("SCRATCH_1", "SCRATCH_2", "PERSISTENT_1")
-    },
     "40 p5 in a /24": Bad(
         code="LF220",
         edits=("ml.trn1.32xlarge, count: 4", "ml.p5.48xlarge, count: 40"),

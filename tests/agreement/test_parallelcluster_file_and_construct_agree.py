@@ -17,12 +17,14 @@ from llm_fleet import (
     ComputeResource,
     DeployedConfiguration,
     Downloads,
+    ExistingOpenZfs,
     FleetError,
     FleetNetwork,
     HeadNode,
     InternetAccess,
     LoginPool,
     LustreFileSystem,
+    LustreSpec,
     NeuronHost,
     NodeScripts,
     OpenZfsFileSystem,
@@ -102,20 +104,20 @@ def closed(stack: cdk.Stack) -> None:
 
 def below_fsx(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
-    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=4800)
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
     apps = SharedStorage.managed_ebs("data", mount_dir="/fsx/apps", size_gib=200)
     ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()], lustre=lustre, shared_storage=[apps])
 
 
 def home_without_volume(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
-    home = OpenZfsFileSystem.from_attributes(stack, "Home", file_system_id="fs-0123456789abcdef0")
+    home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef0"))
     ParallelCluster(stack, "Pc", network=network, head_node=HEAD, queues=[trn1()], open_zfs=home)
 
 
 def fleet_lustre(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", availability_zone_ids=[ZONE])
-    LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=5000)
+    LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=5000), network=network)
 
 
 def foreign_bucket_mount(stack: cdk.Stack) -> None:

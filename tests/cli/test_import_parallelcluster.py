@@ -136,8 +136,8 @@ def test_a_lustre_that_parallelcluster_would_make_is_the_fleets(tmp_path: Path) 
     storage = {"Name": "fsx", "StorageType": "FsxLustre", "MountDir": "/fsx", "FsxLustreSettings": settings}
     fleet = parse_fleet(imported(tmp_path, {**PLAIN, "SharedStorage": [storage]}).text)
     assert fleet.storage.fsx is not None
-    assert fleet.storage.fsx.settings.storage_capacity_gib == 4800
-    assert fleet.storage.fsx.settings.per_unit_storage_throughput == 250
+    assert fleet.storage.fsx.storage_capacity_gib == 4800
+    assert fleet.storage.fsx.effective_throughput == 250
 
 
 @pytest.mark.parametrize("with_database", [False, True])

@@ -102,6 +102,7 @@ _ERRORS: dict[str, set[str]] = {
     "enum": {"enum"},
     "function-after": set(),
     "function-before": {"fleet"},
+    "function-plain": {"fleet"},
     "function-wrap": {"fleet"},
     "int": {"int_type", "int_from_float"},
     "is-instance": set(),

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from llm_fleet import LustreThroughput
 from llm_fleet.config import parse
 from llm_fleet.config.load import load_fleet, parse_fleet
 from tests.config.good_fleet import GOOD, edited
@@ -40,9 +41,9 @@ def test_values_are_resolved() -> None:
     assert fleet.network is not None
     assert fleet.network.availability_zone_ids == ("usw2-az4",)
     assert fleet.storage.fsx is not None
-    settings = fleet.storage.fsx.settings
-    assert (settings.storage_capacity_gib, settings.per_unit_storage_throughput) == (4800, 250)
-    assert settings.effective_efa is False
+    fsx = fleet.storage.fsx
+    assert (fsx.storage_capacity_gib, fsx.throughput) == (4800, LustreThroughput(per_tib=250))
+    assert fsx.effective_efa(fleet.region) is False
     groups = fleet.hyperpod_clusters["ml-cluster"].by_name
     assert list(groups) == ["controller-group", "worker-group"]
     assert groups["worker-group"].node_type == "Compute"

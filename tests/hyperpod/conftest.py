@@ -7,7 +7,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem
+from llm_fleet import FleetNetwork, HyperPodCluster, InstanceGroup, LustreFileSystem, LustreSpec
 
 ZONE = "usw2-az4"
 OTHER_ZONE = "usw2-az1"
@@ -22,7 +22,7 @@ def network(stack: cdk.Stack) -> FleetNetwork:
 
 @pytest.fixture
 def lustre(stack: cdk.Stack, network: FleetNetwork) -> LustreFileSystem:
-    return LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=4800)
+    return LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=4800), network=network)
 
 
 @pytest.fixture

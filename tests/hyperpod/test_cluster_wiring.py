@@ -20,6 +20,7 @@ from llm_fleet import (
     HyperPodCluster,
     InstanceGroup,
     LustreFileSystem,
+    LustreSpec,
     RollingUpdate,
     ScheduledUpdate,
 )
@@ -165,7 +166,7 @@ def test_role_grows_with_what_is_in_use(make: Make, stack: cdk.Stack, network: F
         return str([body for name, body in policies.items() if name.startswith(cluster.node.id)])
 
     plain, fast, watched = "Plain", "Fast", "Watched"
-    efa = LustreFileSystem(stack, "Efa", network=network, storage_capacity_gib=19200, efa_enabled=True)
+    efa = LustreFileSystem(stack, "Efa", LustreSpec(storage_capacity_gib=19200, efa_enabled=True), network=network)
     update = ScheduledUpdate(schedule_expression="cron(0 3 ? * SUN *)", deployment=RollingUpdate(alarm_names=["sick"]))
     clusters = [
         make(id=plain),

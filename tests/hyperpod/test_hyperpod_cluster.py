@@ -20,6 +20,7 @@ from llm_fleet import (
     LifecycleHook,
     LifecycleScripts,
     LustreFileSystem,
+    LustreSpec,
     NetworkInterfaceType,
     NodeRecovery,
     OpenZfsFileSystem,
@@ -253,7 +254,7 @@ def test_group_in_another_zone(make: Make, properties: Properties, stack: cdk.St
 def test_cluster_stands_beside_its_data(
     make: Make, properties: Properties, stack: cdk.Stack, network: FleetNetwork
 ) -> None:
-    far = LustreFileSystem(stack, "Far", network=network, availability_zone_id="usw2-az1")
+    far = LustreFileSystem(stack, "Far", LustreSpec(availability_zone_id="usw2-az1"), network=network)
     make(lustre=far)
     assert properties()["VpcConfig"]["Subnets"] == [stack.resolve(network.compute_subnet("usw2-az1").subnet_id)]
 

@@ -12,6 +12,7 @@ from llm_fleet import (
     FleetNetwork,
     HeadNode,
     LustreFileSystem,
+    LustreSpec,
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
@@ -34,7 +35,7 @@ def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration
         cdk.Stack(app, "Train", env=ENVIRONMENT),
         "Cluster",
         network=network,
-        lustre=LustreFileSystem(lasting, "Fsx", network=network, storage_capacity_gib=1200),
+        lustre=LustreFileSystem(lasting, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network),
         open_zfs=home,
         shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=home.add_volume("apps"))],
         read_buckets=[s3.Bucket(lasting, "Data")],
@@ -65,7 +66,7 @@ def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
     stack = cdk.Stack(app, "Both", env=ENVIRONMENT)
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
-    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=1200)
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network)
     names = {
         ParallelCluster(
             stack,

@@ -18,6 +18,7 @@ from llm_fleet import (
     ImmutableChanges,
     LoginPool,
     LustreFileSystem,
+    LustreSpec,
     ParallelCluster,
     ParallelClusterVersion,
     Queue,
@@ -52,7 +53,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         defaults: dict[str, Any] = {
             "cluster_name": "train",
             "network": network,
-            "lustre": LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=1200),
+            "lustre": LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network),
             "head_node": HeadNode(instance_type="m5.2xlarge"),
             "queues": [Queue.trainium("trn1", max_count=4)],
         }

@@ -14,6 +14,7 @@ from llm_fleet import (
     HeadNode,
     LoginPool,
     LustreFileSystem,
+    LustreSpec,
     OpenZfsFileSystem,
     ParallelCluster,
     Queue,
@@ -38,7 +39,9 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
         stack,
         "Train",
         network=network,
-        lustre=LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=4800, metadata_iops=12000),
+        lustre=LustreFileSystem(
+            stack, "Fsx", LustreSpec(storage_capacity_gib=4800, metadata_iops=12000), network=network
+        ),
         open_zfs=OpenZfsFileSystem(stack, "Home", network=network),
         shared_storage=[
             SharedStorage.managed_ebs("apps", mount_dir="/apps", size_gib=200, settings={"KmsKeyId": key.key_arn}),

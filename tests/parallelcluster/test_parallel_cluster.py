@@ -16,12 +16,15 @@ from llm_fleet import (
     Accounting,
     ClusterUser,
     ComputeResource,
+    ExistingLustre,
+    ExistingOpenZfs,
     FleetError,
     FleetNetwork,
     HeadNode,
     InternetAccess,
     LoginPool,
     LustreFileSystem,
+    LustreSpec,
     NeuronHost,
     NodeScripts,
     OpenZfsFileSystem,
@@ -121,10 +124,10 @@ def test_own_subnets_and_security_groups_stay(stack: cdk.Stack, make: Make, prop
 def test_file_systems_are_handed_over_by_id_and_outlive_the_cluster(make: Make, stack: cdk.Stack, properties: Read):
     own = ec2.SecurityGroup.from_security_group_id(stack, "FsxGroup", "sg-0123456789abcdef8")
     lustre = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", security_group=own
+        stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", security_group=own)
     )
     home = OpenZfsFileSystem.from_attributes(
-        stack, "Home", file_system_id="fs-0123456789abcdef1", volume_id="fsvol-0123456789abcdef0"
+        stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1", volume_id="fsvol-0123456789abcdef0")
     )
     make(lustre=lustre, open_zfs=home)
     configuration = properties()["ClusterConfiguration"]
@@ -151,9 +154,7 @@ def test_a_cluster_stands_beside_its_data(make: Make, stack: cdk.Stack, properti
     lustre = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
-        file_system_id="fs-0123456789abcdef0",
-        mount_name="abcdefgh",
-        availability_zone_id=OTHER_ZONE,
+        ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", availability_zone_id=OTHER_ZONE),
     )
     make(lustre=lustre)
     head = properties()["ClusterConfiguration"]["HeadNode"]
@@ -161,7 +162,7 @@ def test_a_cluster_stands_beside_its_data(make: Make, stack: cdk.Stack, properti
 
 
 def test_everything_wrong_is_told_at_once_and_nothing_is_made(make: Make, stack: cdk.Stack):
-    home = OpenZfsFileSystem.from_attributes(stack, "Home", file_system_id="fs-0123456789abcdef1")
+    home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     with pytest.raises(FleetError) as error:
         make(
             scheduler="pbs",
@@ -189,7 +190,7 @@ def test_everything_wrong_is_told_at_once_and_nothing_is_made(make: Make, stack:
 
 def test_mount_paths_are_told_of_by_their_parameters(make: Make, stack: cdk.Stack):
     lustre = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh"
+        stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
     )
     with pytest.raises(FleetError) as error:
         make(lustre=lustre, lustre_mount_path="fsx data")
@@ -263,7 +264,7 @@ def test_accounting_is_named_after_the_cluster_and_its_port_is_opened(stack: cdk
 
 def test_nothing_goes_before_the_cluster(stack: cdk.Stack, make: Make):
     network = FleetNetwork(stack, "Own", availability_zone_ids=[ZONE])
-    make(network=network, lustre=LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=1200))
+    make(network=network, lustre=LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network))
     needed = reachable(stack, "Custom::PclusterCluster")
     for kind in (
         "AWS::EC2::NatGateway",

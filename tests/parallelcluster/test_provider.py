@@ -10,6 +10,7 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import (
     Accounting,
+    ExistingLustre,
     HeadNode,
     LustreFileSystem,
     ParallelCluster,
@@ -156,7 +157,7 @@ def test_munge_key_of_accounting(stack: cdk.Stack, make: Make):
 
 def test_what_the_construct_finds_in_its_own_configuration(stack: cdk.Stack, make: Make):
     lustre = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh"
+        stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
     )
     make(
         lustre=lustre,

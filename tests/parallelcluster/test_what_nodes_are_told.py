@@ -11,6 +11,8 @@ from llm_fleet import (
     CapacityType,
     ClusterUser,
     ComputeResource,
+    ExistingLustre,
+    ExistingOpenZfs,
     FleetError,
     HeadNode,
     LoginPool,
@@ -49,20 +51,31 @@ def test_mounts_as_nodes_verify_them(stack: cdk.Stack, make: Make):
     lustre = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
-        file_system_id="fs-0123456789abcdef0",
-        mount_name="abcdefgh",
-        dns_name="fsx.example",
-        efa_enabled=True,
+        ExistingLustre(
+            file_system_id="fs-0123456789abcdef0",
+            mount_name="abcdefgh",
+            dns_name="fs-0123456789abcdef0.example",
+            efa_enabled=True,
+        ),
     )
     home = OpenZfsFileSystem.from_attributes(
-        stack, "Home", file_system_id="fs-1", volume_id="fsvol-0123456789abcdef0", dns_name="home.example"
+        stack,
+        "Home",
+        ExistingOpenZfs(
+            file_system_id="fs-0123456789abcdef1",
+            volume_id="fsvol-0123456789abcdef0",
+            dns_name="fs-0123456789abcdef1.example",
+        ),
     )
     make(lustre=lustre, lustre_mount_path="/data", open_zfs=home)
     mounts = [
         (mount["kind"], mount["dns_name"], mount["mount_path"], mount["efa"])
         for mount in told_manifest(stack)["mounts"]
     ]
-    assert mounts == [("lustre", "fsx.example", "/data", True), ("open_zfs", "home.example", "/home", None)]
+    assert mounts == [
+        ("lustre", "fs-0123456789abcdef0.example", "/data", True),
+        ("open_zfs", "fs-0123456789abcdef1.example", "/home", None),
+    ]
 
 
 def test_users_buckets_and_steps(stack: cdk.Stack, make: Make, tmp_path: Path):

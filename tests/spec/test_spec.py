@@ -12,7 +12,7 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.fields import check_fields, check_is_spec
 from llm_fleet.rules.problem import FleetError, Problem
-from llm_fleet.spec.references import SUBNET, Key, Subnet
+from llm_fleet.spec.references import SUBNET, Bucket, Key, LogGroup, OwnSecurityGroup, Subnet
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, Spec, Within, in_long_form
 from llm_fleet.spec.values import PATH, InFile, KeyArn, Seconds, Several
@@ -229,3 +229,41 @@ def test_such_a_value_is_refused_with_its_place(given: dict[str, Any], where: st
     (problem,) = refused(Machine, **given)
     assert (problem.where, problem.code) == (where, code)
     assert remedy in problem.remedy
+
+
+class KeyRef:
+    key_arn = KEY
+
+
+class Reached:
+    key_ref = KeyRef()
+    security_group_id = "sg-0123456789abcdef0"
+    log_group_name = "/aws/fsx/fleet"
+    bucket_name = "corpus"
+
+
+class Standing(Spec):
+    key: Key | None = None
+    group: OwnSecurityGroup | None = None
+    log: LogGroup | None = None
+    bucket: Bucket | None = None
+
+
+@pytest.mark.parametrize("name", Standing.model_fields)
+def test_what_exists_elsewhere_is_an_object_or_its_text_in_python(name: str) -> None:
+    thing = Reached()
+    texts = {"key": KEY, "group": "sg-0123456789abcdef0", "log": "/fleet", "bucket": "s3://corpus"}
+    for given in (thing, texts[name], TEXT_TOKEN, None):
+        assert getattr(Standing(**{name: given}), name) is given
+    (problem,) = refused(Standing, **{name: 5})
+    assert (problem.where, problem.code) == (name, "LF113")
+    with pytest.raises(ValidationError):
+        Standing.model_validate_json(json.dumps({name: {"key_arn": KEY}}))
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("key", "alias/mine"), ("group", "my-group")])
+def test_its_text_has_one_form_in_a_file_and_in_python(name: str, wrong: str) -> None:
+    (problem,) = refused(Standing, **{name: wrong})
+    assert problem.code == "LF116"
+    with pytest.raises(ValidationError, match="this is not"):
+        Standing.model_validate_json(json.dumps({name: wrong}))

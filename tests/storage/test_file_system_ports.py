@@ -7,10 +7,11 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
+from llm_fleet import ExistingLustre, LustreSpec
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import rule_description
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.lustre import LustreFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 
 Rule = tuple[str, str, str, int | None, int | None]
 """From, to, protocol, first port, last port."""
@@ -68,7 +69,7 @@ def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.St
 
 
 def test_efa_needs_all_traffic_both_ways(stack: cdk.Stack, network: FleetNetwork):
-    fsx = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    fsx = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     own, nodes = ids(stack, fsx.security_group, network.security_group)
     expected = {(s, t, "-1", None, None) for s in (own, nodes) for t in (own, nodes)}
     template = json_of(stack)
@@ -200,7 +201,9 @@ def test_a_group_known_by_its_id_is_let_in_once_however_often_it_is_imported(
 def test_an_existing_file_system_in_the_group_of_its_clients_needs_no_rules(stack: cdk.Stack):
     shared = [ec2.SecurityGroup.from_security_group_id(stack, name, "sg-0123456789abcdef0") for name in ("A", "B")]
     fsx = LustreFileSystem.from_attributes(
-        stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcd1234", security_group=shared[0]
+        stack,
+        "Fsx",
+        ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcd1234", security_group=shared[0]),
     )
     fsx.allow_mount_from(shared[1])
     assert not outward(json_of(stack))

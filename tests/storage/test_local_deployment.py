@@ -7,11 +7,13 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
+from llm_fleet import DataRepository, LustreDeploymentType, LustreSpec, OpenZfsVolumeSpec
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.lustre import LustreFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
@@ -28,15 +30,22 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     stack = cdk.Stack(app, "Storage", env=ENVIRONMENT)
     key = FleetKey(stack, "Key")
-    corpus = DataBucket(stack, "Corpus", encryption_key=key)
+    corpus = DataBucket(stack, "Corpus", BucketSpec(encryption_key=key))
     linked = LustreFileSystem(
-        stack, "Linked", network=network, availability_zone_id="usw2-az1", storage_capacity_gib=4800, encryption_key=key
+        stack,
+        "Linked",
+        LustreSpec(availability_zone_id="usw2-az1", storage_capacity_gib=4800, encryption_key=key),
+        network=network,
     )
-    linked.add_data_repository("Link", bucket=corpus, prefix="books/", file_system_path="/books")
-    LustreFileSystem(stack, "Efa", network=network, storage_capacity_gib=19200)
-    OpenZfsFileSystem(stack, "Home", network=network).add_volume("apps", quota_gib=200)
+    linked.add_data_repository("Link", DataRepository(s3=corpus, prefix="books/", file_system_path="/books"))
+    LustreFileSystem(stack, "Efa", LustreSpec(storage_capacity_gib=19200), network=network)
+    OpenZfsFileSystem(stack, "Home", network=network).add_volume("apps", OpenZfsVolumeSpec(quota_gib=200))
     scratch = LustreFileSystem(
-        stack, "Scratch", network=network, deployment_type="SCRATCH_2", removal_policy=cdk.RemovalPolicy.DESTROY
+        stack,
+        "Scratch",
+        LustreSpec(deployment_type=LustreDeploymentType.SCRATCH_2),
+        network=network,
+        removal_policy=cdk.RemovalPolicy.DESTROY,
     )
     assert not scratch.efa_enabled
     app.synth()

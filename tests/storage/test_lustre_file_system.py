@@ -8,10 +8,11 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk.assertions import Annotations, Match, Template
 
+from llm_fleet import LustreBackups, LustreDeploymentType, LustreSpec, LustreStorageType, LustreThroughput
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
+from llm_fleet.storage.lustre import LustreFileSystem
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def refused(stack: cdk.Stack, network: FleetNetwork, **wishes: Any) -> FleetErro
     """Return the error for these wishes, which must come before any resource."""
     before = len(stack.node.find_all())
     with pytest.raises(FleetError) as caught:
-        LustreFileSystem(stack, "Fsx", network=network, **wishes)
+        LustreFileSystem(stack, "Fsx", LustreSpec(**wishes), network=network)
     assert len(stack.node.find_all()) == before
     return caught.value
 
@@ -60,13 +61,13 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
     ("wishes", "configuration"),
     [
         (
-            {"storage_capacity_gib": 4800, "per_unit_storage_throughput": 1000},
+            {"storage_capacity_gib": 4800, "throughput": LustreThroughput(per_tib=1000)},
             {"EfaEnabled": True, "MetadataConfiguration": {"Mode": "AUTOMATIC"}},
         ),
         ({"metadata_iops": 24000}, {"MetadataConfiguration": {"Mode": "USER_PROVISIONED", "Iops": 24000}}),
         ({"version": "2.12"}, {"MetadataConfiguration": Match.absent(), "EfaEnabled": False}),
         (
-            {"deployment_type": "SCRATCH_2", "storage_capacity_gib": 2400},
+            {"deployment_type": LustreDeploymentType.SCRATCH_2, "storage_capacity_gib": 2400},
             {
                 "PerUnitStorageThroughput": Match.absent(),
                 "AutomaticBackupRetentionDays": Match.absent(),
@@ -75,17 +76,17 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
                 "MetadataConfiguration": Match.absent(),
             },
         ),
-        ({"deployment_type": "SCRATCH_1"}, {"LogConfiguration": Match.absent()}),
+        ({"deployment_type": LustreDeploymentType.SCRATCH_1}, {"LogConfiguration": Match.absent()}),
         (
-            {"deployment_type": "PERSISTENT_1", "storage_type": "HDD"},
+            {"deployment_type": LustreDeploymentType.PERSISTENT_1, "storage_type": LustreStorageType.HDD},
             {"DriveCacheType": "READ", "PerUnitStorageThroughput": 40},
         ),
         (
-            {"deployment_type": "PERSISTENT_1", "storage_type": "SSD"},
+            {"deployment_type": LustreDeploymentType.PERSISTENT_1, "storage_type": LustreStorageType.SSD},
             {"DriveCacheType": Match.absent(), "PerUnitStorageThroughput": 200},
         ),
         (
-            {"storage_type": "INTELLIGENT_TIERING"},
+            {"storage_type": LustreStorageType.INTELLIGENT_TIERING},
             {
                 "ThroughputCapacity": 4000,
                 "PerUnitStorageThroughput": Match.absent(),
@@ -95,11 +96,15 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
             },
         ),
         (
-            {"storage_type": "INTELLIGENT_TIERING", "read_cache_gib": 1000, "throughput_capacity": 8000},
+            {
+                "storage_type": LustreStorageType.INTELLIGENT_TIERING,
+                "read_cache_gib": 1000,
+                "throughput": LustreThroughput(whole=8000),
+            },
             {"DataReadCacheConfiguration": {"SizingMode": "USER_PROVISIONED", "SizeGiB": 1000}},
         ),
         (
-            {"backup_retention_days": 0, "backup_start_time": "05:00", "maintenance_start_time": "7:03:00"},
+            {"backups": LustreBackups(retention_days=0, start_time="05:00"), "maintenance_start_time": "7:03:00"},
             {
                 "AutomaticBackupRetentionDays": 0,
                 "DailyAutomaticBackupStartTime": Match.absent(),
@@ -107,7 +112,7 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
             },
         ),
         (
-            {"backup_retention_days": 30, "backup_start_time": "05:00", "copy_tags_to_backups": True},
+            {"backups": LustreBackups(retention_days=30, start_time="05:00", copy_tags=True)},
             {
                 "AutomaticBackupRetentionDays": 30,
                 "DailyAutomaticBackupStartTime": "05:00",
@@ -121,17 +126,17 @@ def test_defaults(stack: cdk.Stack, network: FleetNetwork):
     ],
 )
 def test_wishes(stack: cdk.Stack, network: FleetNetwork, wishes: dict[str, Any], configuration: dict[str, Any]):
-    LustreFileSystem(stack, "Fsx", network=network, **wishes)
+    LustreFileSystem(stack, "Fsx", LustreSpec(**wishes), network=network)
     Template.from_stack(stack).has_resource_properties("AWS::FSx::FileSystem", {"LustreConfiguration": configuration})
 
 
 def test_an_elastic_file_system_has_no_capacity(stack: cdk.Stack, network: FleetNetwork):
-    LustreFileSystem(stack, "Fsx", network=network, storage_type="INTELLIGENT_TIERING")
+    LustreFileSystem(stack, "Fsx", LustreSpec(storage_type=LustreStorageType.INTELLIGENT_TIERING), network=network)
     assert "StorageCapacity" not in properties(stack)
 
 
 def test_it_stands_in_the_zone_that_was_asked_for(stack: cdk.Stack, network: FleetNetwork):
-    fsx = LustreFileSystem(stack, "Fsx", network=network, availability_zone_id="usw2-az1")
+    fsx = LustreFileSystem(stack, "Fsx", LustreSpec(availability_zone_id="usw2-az1"), network=network)
     assert fsx.availability_zone_id == "usw2-az1"
     assert properties(stack)["SubnetIds"] == [stack.resolve(network.compute_subnets["usw2-az1"].subnet_id)]
 
@@ -148,13 +153,13 @@ def test_names_come_from_the_service(stack: cdk.Stack, network: FleetNetwork):
 
 def test_a_key_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
-    LustreFileSystem(stack, "Fsx", network=network, encryption_key=key)
+    LustreFileSystem(stack, "Fsx", LustreSpec(encryption_key=key), network=network)
     assert properties(stack)["KmsKeyId"] == "arn:aws:kms:us-west-2:111122223333:key/abc"
 
 
 def test_a_log_group_of_ones_own(stack: cdk.Stack, network: FleetNetwork):
     group = logs.LogGroup(stack, "Events", log_group_name="/aws/fsx/fleet")
-    LustreFileSystem(stack, "Fsx", network=network, log_group=group, log_level="ERROR_ONLY")
+    LustreFileSystem(stack, "Fsx", LustreSpec(log_group=group, log_level="ERROR_ONLY"), network=network)
     configuration = properties(stack)["LustreConfiguration"]["LogConfiguration"]
     assert configuration["Level"] == "ERROR_ONLY"
     arn = "".join(
@@ -173,8 +178,6 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: FleetNetwork):
     for group, remedy in zip((unnamed, elsewhere, imported), remedies, strict=True):
         (problem,) = refused(stack, network, log_group=group).problems
         assert (problem.code, problem.path, problem.remedy) == (Code.FILE_SYSTEM_LOG, ("log_group",), remedy)
-    (problem,) = refused(stack, network, log_level="ALL").problems
-    assert problem.path == ("log_level",)
     fine = logs.LogGroup.from_log_group_name(stack, "Fine", "/aws/fsx/fine")
     (problem,) = refused(stack, network, log_group=fine, log_level="DISABLED").problems
     assert problem.remedy == "leave one of the two out"
@@ -184,10 +187,13 @@ def test_log_groups_that_fsx_refuses(stack: cdk.Stack, network: FleetNetwork):
     ("wishes", "code"),
     [
         ({"storage_capacity_gib": 1300}, Code.LUSTRE_CAPACITY),
-        ({"per_unit_storage_throughput": 200}, Code.LUSTRE_THROUGHPUT),
-        ({"deployment_type": "SCRATCH_2", "per_unit_storage_throughput": 200}, Code.LUSTRE_THROUGHPUT),
-        ({"deployment_type": "SCRATCH_2", "efa_enabled": True}, Code.LUSTRE_EFA),
-        ({"deployment_type": "PERSISTENT_3"}, Code.LUSTRE_TYPE),
+        ({"throughput": LustreThroughput(per_tib=200)}, Code.LUSTRE_THROUGHPUT),
+        (
+            {"deployment_type": LustreDeploymentType.SCRATCH_2, "throughput": LustreThroughput(per_tib=200)},
+            Code.LUSTRE_THROUGHPUT,
+        ),
+        ({"deployment_type": LustreDeploymentType.SCRATCH_2, "efa_enabled": True}, Code.LUSTRE_EFA),
+        ({"storage_type": LustreStorageType.HDD}, Code.LUSTRE_TYPE),
     ],
 )
 def test_bad_input_is_told_before_anything_is_made(
@@ -203,13 +209,13 @@ def test_all_that_is_wrong_is_told_at_once(stack: cdk.Stack, network: FleetNetwo
     error = refused(
         stack,
         network,
-        deployment_type="SCRATCH_2",
+        deployment_type=LustreDeploymentType.SCRATCH_2,
         storage_capacity_gib=1300,
-        per_unit_storage_throughput=200,
+        throughput=LustreThroughput(per_tib=200),
         efa_enabled=True,
         encryption_key=key,
         maintenance_start_time="Sunday",
-        log_level="LOUD",
+        log_group="/fleet",
     )
     assert {problem.code for problem in error.problems} == {
         Code.LUSTRE_CAPACITY,
@@ -228,7 +234,7 @@ def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: FleetNetwork
 
 def test_a_capacity_that_is_known_only_at_deploy_time(stack: cdk.Stack, network: FleetNetwork):
     size = cdk.CfnParameter(stack, "Size", type="Number")
-    LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=size.value_as_number)  # pyright: ignore[reportArgumentType]
+    LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=size.value_as_number), network=network)  # pyright: ignore[reportArgumentType]
     made = properties(stack)
     assert made["StorageCapacity"] == {"Ref": "Size"}
     assert made["LustreConfiguration"]["EfaEnabled"] is False

@@ -7,10 +7,11 @@ import pytest
 from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
+from llm_fleet import Backups, OpenZfsSpec
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
@@ -46,18 +47,19 @@ def test_wishes(stack: cdk.Stack, network: FleetNetwork):
     OpenZfsFileSystem(
         stack,
         "Home",
+        OpenZfsSpec(
+            availability_zone_id="usw2-az1",
+            deployment_type="SINGLE_AZ_1",
+            storage_capacity_gib=1024,
+            throughput_capacity=512,
+            disk_iops=6000,
+            compression="LZ4",
+            record_size_kib=64,
+            maintenance_start_time="7:03:00",
+            encryption_key=kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc"),
+            backups=Backups(retention_days=7, start_time="05:00"),
+        ),
         network=network,
-        availability_zone_id="usw2-az1",
-        deployment_type="SINGLE_AZ_1",
-        storage_capacity_gib=1024,
-        throughput_capacity=512,
-        disk_iops=6000,
-        compression="LZ4",
-        record_size_kib=64,
-        backup_retention_days=7,
-        backup_start_time="05:00",
-        maintenance_start_time="7:03:00",
-        encryption_key=kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc"),
     )
     made = properties(stack)
     configuration = made["OpenZFSConfiguration"]
@@ -70,13 +72,15 @@ def test_wishes(stack: cdk.Stack, network: FleetNetwork):
 
 
 def test_no_window_for_backups_that_are_not_made(stack: cdk.Stack, network: FleetNetwork):
-    OpenZfsFileSystem(stack, "Home", network=network, backup_retention_days=0, backup_start_time="05:00")
+    OpenZfsFileSystem(
+        stack, "Home", OpenZfsSpec(backups=Backups(retention_days=0, start_time="05:00")), network=network
+    )
     assert "DailyAutomaticBackupStartTime" not in properties(stack)["OpenZFSConfiguration"]
 
 
 def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cdk.Stack, network: FleetNetwork):
     with pytest.raises(FleetError) as caught:
-        OpenZfsFileSystem(stack, "Home", network=network, storage_capacity_gib=1, throughput_capacity=161)
+        OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=1, throughput_capacity=161), network=network)
     assert {p.code for p in caught.value.problems} == {Code.OPEN_ZFS_CAPACITY, Code.OPEN_ZFS_THROUGHPUT}
     assert caught.value.subject == "Test/Home"
     assert stack.node.try_find_child("Home") is None

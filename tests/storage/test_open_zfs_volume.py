@@ -6,10 +6,11 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
+from llm_fleet import OpenZfsSpec, OpenZfsVolumeSpec
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 
 
 def volume(stack: cdk.Stack) -> dict[str, Any]:
@@ -38,12 +39,11 @@ def test_wishes(stack: cdk.Stack, network: FleetNetwork):
     home = OpenZfsFileSystem(
         stack,
         "Home",
+        OpenZfsSpec(compression="LZ4", record_size_kib=64),
         network=network,
-        compression="LZ4",
-        record_size_kib=64,
         removal_policy=cdk.RemovalPolicy.DESTROY,
     )
-    home.add_volume("Tools", volume_name="tools", quota_gib=200)
+    home.add_volume("Tools", OpenZfsVolumeSpec(name="tools", quota_gib=200))
     made = volume(stack)
     configuration = made["Properties"]["OpenZFSConfiguration"]
     assert made["Properties"]["Name"] == "tools"
@@ -53,9 +53,9 @@ def test_wishes(stack: cdk.Stack, network: FleetNetwork):
 
 
 def test_all_that_is_wrong_is_told_at_once_and_before_anything_is_made(stack: cdk.Stack, network: FleetNetwork):
-    home = OpenZfsFileSystem(stack, "Home", network=network, storage_capacity_gib=100)
+    home = OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=100), network=network)
     with pytest.raises(FleetError) as caught:
-        home.add_volume("Apps", volume_name="a/b", quota_gib=200)
+        home.add_volume("Apps", OpenZfsVolumeSpec(name="a/b", quota_gib=200))
     assert [problem.code for problem in caught.value.problems] == [Code.OPEN_ZFS_VOLUME_NAME, Code.OPEN_ZFS_QUOTA]
     assert caught.value.subject == "Test/Home/Apps"
     assert home.node.try_find_child("Apps") is None
@@ -65,4 +65,4 @@ def test_a_name_is_given_once(stack: cdk.Stack, network: FleetNetwork):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     home.add_volume("apps")
     with pytest.raises(FleetError, match="has a volume of this name already"):
-        home.add_volume("Apps", volume_name="apps")
+        home.add_volume("Apps", OpenZfsVolumeSpec(name="apps"))

@@ -7,9 +7,10 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
+from llm_fleet import DataRepository
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.storage.lustre_file_system import LustreFileSystem
-from llm_fleet.storage.open_zfs_file_system import OpenZfsFileSystem
+from llm_fleet.storage.lustre import LustreFileSystem
+from llm_fleet.storage.open_zfs import OpenZfsFileSystem
 
 
 def policies(stack: cdk.Stack, *types: str) -> dict[str, tuple[str | None, str | None]]:
@@ -54,7 +55,7 @@ def test_a_file_system_to_be_deleted_keeps_nothing(stack: cdk.Stack, network: Fl
 def test_a_link_to_s3_is_kept_with_its_file_system(stack: cdk.Stack, network: FleetNetwork):
     for id, policy in (("Kept", cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE), ("Gone", cdk.RemovalPolicy.DESTROY)):
         fsx = LustreFileSystem(stack, id, network=network, removal_policy=policy)
-        fsx.add_data_repository("Corpus", file_system_path="/corpus", data_repository_path="s3://corpus")
+        fsx.add_data_repository("Corpus", DataRepository(file_system_path="/corpus", s3="s3://corpus"))
     found = policies(stack, "AWS::FSx::DataRepositoryAssociation")
     assert {name[:4]: policy for name, policy in found.items()} == {
         "Kept": ("RetainExceptOnCreate", "Retain"),

@@ -14,11 +14,10 @@ from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
-from llm_fleet.config.zones import zone_of_fsx, zone_of_home
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.address_claims import address_claims as service_address_claims
-from llm_fleet.rules.lustre_addresses import lustre_addresses
+from llm_fleet.rules.lustre_network import lustre_claim
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
@@ -76,14 +75,10 @@ def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
 def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
     fsx, home = fleet.storage.fsx, fleet.storage.home
     if fsx is not None and fsx.existing is None:
-        claim = AddressClaim.for_file_system(
-            owner="storage.fsx", what="FSx for Lustre", availability_zone_id=zone_of_fsx(fleet)
-        )
-        addresses = lustre_addresses(replace(fsx.settings, region=fleet.region))
-        yield claim if addresses is None else replace(claim, addresses_each=addresses)
+        yield lustre_claim(fsx, owner="storage.fsx", availability_zone_id=fleet.zone_of_fsx, region=fleet.region)
     if home is not None and home.existing is None:
         yield AddressClaim.for_file_system(
-            owner="storage.home", what="FSx for OpenZFS", availability_zone_id=zone_of_home(fleet)
+            owner="storage.home", what="FSx for OpenZFS", availability_zone_id=fleet.zone_of_home
         )
     for name, cluster in fleet.hyperpod_clusters.items():
         view = placed_cluster(fleet, cluster)
@@ -129,7 +124,7 @@ def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
 def _claim_of_training_job(job: TrainingJobConfig, fleet: Fleet) -> AddressClaim:
     """With a channel on FSx it runs in that AZ; else in any, and the first must have room."""
     on_fsx = any(channel.fsx is not None for channel in job.channels.values())
-    zone = zone_of_fsx(fleet) if on_fsx and fleet.storage.fsx is not None else None
+    zone = fleet.zone_of_fsx if on_fsx and fleet.storage.fsx is not None else None
     return training_job_claim(job, owner=job.name, availability_zone_id=zone)
 
 

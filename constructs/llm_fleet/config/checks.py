@@ -6,7 +6,7 @@ from llm_fleet.config.check_network_config import check_network_config
 from llm_fleet.config.check_places import check_places, check_zones_exist
 from llm_fleet.config.check_slurm_database import check_slurm_database_config
 from llm_fleet.config.check_stack_names import check_stack_names
-from llm_fleet.config.check_storage_config import check_storage_config
+from llm_fleet.config.check_storage import check_storage
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.check_jobs import check_jobs
 from llm_fleet.config.monitoring.check_metrics import check_metrics_config
@@ -36,7 +36,7 @@ def check_fleet(fleet: Fleet) -> list[Problem]:
         *check_fleet_name(fleet.name),
         *check_region(fleet.region),
         *check_network_config(fleet),
-        *check_storage_config(fleet),
+        *check_storage(fleet),
         *check_slurm_database_config(fleet),
         *check_people_config(fleet),
         *check_cluster_config(fleet),

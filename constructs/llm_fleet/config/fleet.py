@@ -81,6 +81,28 @@ class Fleet(FleetModel):
         return self
 
     @property
+    def first_zone(self) -> str | None:
+        """The AZ id where things stand that the file gives none; `None` without a network."""
+        zones = self.network.availability_zone_ids if self.network is not None else ()
+        return zones[0] if zones else None
+
+    @property
+    def zone_of_fsx(self) -> str | None:
+        """The AZ id of the Lustre file system; `None` when there is none, or nothing says where an existing one is."""
+        fsx = self.storage.fsx
+        if fsx is None:
+            return None
+        return fsx.existing.availability_zone_id if fsx.existing else fsx.availability_zone_id or self.first_zone
+
+    @property
+    def zone_of_home(self) -> str | None:
+        """The AZ id of the OpenZFS file system, likewise."""
+        home = self.storage.home
+        if home is None:
+            return None
+        return home.existing.availability_zone_id if home.existing else home.availability_zone_id or self.first_zone
+
+    @property
     def hyperpod_clusters(self) -> Mapping[str, HyperPodConfig]:
         """The clusters on HyperPod, by name."""
         return {name: cluster for name, cluster in self.clusters.items() if isinstance(cluster, HyperPodConfig)}

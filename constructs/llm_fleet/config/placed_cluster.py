@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.zones import first_zone, zone_of_fsx, zone_of_home
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
 
 
@@ -19,7 +18,7 @@ def placed_cluster(fleet: Fleet, config: HyperPodConfig) -> PlacedCluster:
         region=fleet.region,
         accounting_database=config.accounting_database,
         has_vpc=fleet.network is not None,
-        availability_zone_id=config.availability_zone_id or zone_of_fsx(fleet) or first_zone(fleet),
+        availability_zone_id=config.availability_zone_id or fleet.zone_of_fsx or fleet.first_zone,
         mounts=tuple(_mounts(fleet)),
         # Where the bucket is left to the fleet, one that is sure to be good.
         lifecycle_source_s3_uri=f"s3://{scripts.bucket_name or 'sagemaker-made-by-the-fleet'}/{scripts.prefix or ''}",
@@ -31,8 +30,8 @@ def placed_cluster(fleet: Fleet, config: HyperPodConfig) -> PlacedCluster:
 def _mounts(fleet: Fleet) -> Iterator[Mount]:
     storage = fleet.storage
     if storage.fsx is not None:
-        zone = zone_of_fsx(fleet)
+        zone = fleet.zone_of_fsx
         yield Mount(kind="lustre", mount_path=storage.fsx.mount_path, availability_zone_id=zone)
     if storage.home is not None:
-        zone = zone_of_home(fleet)
+        zone = fleet.zone_of_home
         yield Mount(kind="open_zfs", mount_path=storage.home.mount_path, availability_zone_id=zone)

@@ -1,30 +1,66 @@
-"""The storage of a fleet."""
+"""The storage of a fleet: its file systems, each with what only a fleet file says of it, and its buckets."""
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from llm_fleet.config.bucket import BucketConfig
-from llm_fleet.config.fsx import FsxConfig
-from llm_fleet.config.home import HomeConfig
 from llm_fleet.config.slurm_database import SlurmDatabaseConfig
-from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.buckets import BucketSpec
+from llm_fleet.spec.lustre import DataRepository, ExistingLustre, LustreSpec
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
+
+
+class FleetLustre(LustreSpec):
+    """An FSx for Lustre file system that every node of the fleet mounts, made for it or existing."""
+
+    import_from: Annotated[str | None, Field(alias="import")] = None
+    """A bucket, or a prefix of it, that the whole file system mirrors: short for a data repository at `/`."""
+    data_repositories: tuple[DataRepository, ...] = ()
+    """Folders that mirror buckets. Default: none."""
+    mount_path: Annotated[str, Field(alias="mount")] = "/fsx"
+    """Where nodes mount it. Default: `/fsx`."""
+    existing: ExistingLustre | None = None
+    """A file system that exists already. Then only `mount` may stand next to it."""
+
+    @property
+    def repositories(self) -> tuple[DataRepository, ...]:
+        """All data repositories, that of `import` last."""
+        if self.import_from is None:
+            return self.data_repositories
+        return (*self.data_repositories, DataRepository(file_system_path="/", s3=self.import_from))
+
+
+class FleetVolume(OpenZfsVolumeSpec):
+    """A volume of the fleet's OpenZFS file system, kept when the fleet goes. Its key is its name.
+
+    Under another key it is another volume, and empty.
+    """
+
+    mount_path: Annotated[str, Field(alias="mount", examples=["/apps"])]
+    """Where the nodes of every ParallelCluster mount it. HyperPod's nodes do not."""
+
+
+class FleetOpenZfs(OpenZfsSpec):
+    """An FSx for OpenZFS file system for home directories, made for the fleet or existing."""
+
+    mount_path: Annotated[str, Field(alias="mount")] = "/home"
+    """Where nodes mount it. Default: `/home`."""
+    volumes: Annotated[Mapping[str, FleetVolume], Field(examples=[{"apps": {"mount": "/apps"}}])] = {}
+    """Volumes of it that every ParallelCluster mounts elsewhere, e.g. at `/apps`, by name. Default: none."""
+    existing: ExistingOpenZfs | None = None
+    """A file system that exists already. Then only `mount` may stand next to it."""
 
 
 class StorageConfig(FleetModel):
     """What outlives the clusters."""
 
-    fsx: FsxConfig | None = None
+    fsx: FleetLustre | None = None
     """An FSx for Lustre file system for data and checkpoints. Default: none."""
-    home: HomeConfig | None = None
+    home: FleetOpenZfs | None = None
     """An FSx for OpenZFS file system for home directories. Default: none; homes are then on the controller."""
     slurm_database: SlurmDatabaseConfig | None = Field(default=None, examples=["{}"])
     """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
-    buckets: Mapping[str, BucketConfig] = {}
+    buckets: Mapping[str, BucketSpec] = {}
     """Buckets for data and models, by name. Default: none."""
-
-    @model_validator(mode="after")
-    def _tell_buckets(self) -> Self:
-        name_entries(self.buckets)
-        return self

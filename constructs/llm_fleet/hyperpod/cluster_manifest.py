@@ -12,7 +12,7 @@ from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeGroup, NodeManifest, NodeMount
-from llm_fleet.rules.lustre_efa import EfaClients
+from llm_fleet.rules.lustre_network import EfaClients
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.hyperpod_cluster import Mount

@@ -16,7 +16,7 @@ from llm_fleet.network.network import Network
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
-from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 _NAME_LENGTH = 63
 """ClusterName's limit, for the name that we make up; the rules check the user's own."""

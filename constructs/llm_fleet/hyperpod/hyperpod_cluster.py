@@ -37,7 +37,7 @@ from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.terms import NodeProvisioningMode, NodeRecovery, NodeType, SlurmConfigStrategy
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.instance_group import InstanceGroup
-from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
 @jsii.implements(iam.IGrantable)

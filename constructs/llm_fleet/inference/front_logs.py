@@ -7,7 +7,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IDependable
 
-from llm_fleet.storage.access_log_bucket import AccessLogBucket
+from llm_fleet.storage.buckets import AccessLogBucket
 
 _DELIVERY = "logdelivery.elasticloadbalancing.amazonaws.com"
 

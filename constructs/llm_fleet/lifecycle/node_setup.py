@@ -15,7 +15,7 @@ from llm_fleet.lifecycle.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.named_files.named_file import locked_files, own_scripts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.lustre_efa import EfaClients, connections, why_efa_is_unused, why_too_many_connections
+from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring.metrics import check_is_metrics, check_metrics
 from llm_fleet.rules.own_steps import check_own_scripts
 from llm_fleet.rules.people.check import PeopleSettings, check_people

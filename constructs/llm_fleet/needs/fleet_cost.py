@@ -9,8 +9,8 @@ from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService
-from llm_fleet.rules.lustre_settings import LustreSettings
 from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints, nat_gateways
+from llm_fleet.spec.lustre import LustreSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,9 +181,9 @@ def storage_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     """Return a line for each kind of storage that is made; what exists already is paid for elsewhere."""
     storage = fleet.storage
     if storage.fsx is not None and storage.fsx.existing is None:
-        yield _lustre(storage.fsx.settings, fleet.region, table)
+        yield _lustre(storage.fsx, fleet.region, table)
     if storage.home is not None and storage.home.existing is None:
-        home = storage.home.settings
+        home = storage.home
         kind = home.deployment_type
         yield _storage_cost_line(
             "storage.home", f"OpenZFS {kind}, storage", f"{kind}/storage", home.storage_capacity_gib, table, fleet
@@ -195,11 +195,11 @@ def storage_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     yield from _database(fleet, table)
 
 
-def _lustre(settings: LustreSettings, region: str, table: PriceTable) -> CostLine:
-    throughput = settings.effective_throughput
-    kind, storage = settings.deployment_type, settings.storage_type
+def _lustre(spec: LustreSpec, region: str, table: PriceTable) -> CostLine:
+    throughput = spec.effective_throughput
+    kind, storage = spec.deployment_type, spec.storage_type
     item = f"{kind}/{storage}" + (f"/{throughput}" if throughput is not None else "")
-    size = settings.effective_capacity_gib
+    size = spec.effective_capacity_gib
     elastic = "" if size is not None else "elastic: paid by what lies in it, and by the throughput"
     return CostLine(
         owner="storage.fsx",

@@ -7,7 +7,6 @@ from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.services.view import ServiceView
-from llm_fleet.config.zones import first_zone, zone_of_fsx
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of_clusters
 from llm_fleet.rules.inference.scaling import maximum_of, minimum_of
 from llm_fleet.rules.inference.terms import Capacity
@@ -42,7 +41,7 @@ def machines_of_sagemaker(fleet: Fleet) -> Iterator[Machines]:
     for name, job in fleet.training_jobs.items():
         yield _of_job(name, job, _zones_of_job(job, fleet))
     for name, notebook in fleet.notebooks.items():
-        zone = notebook.availability_zone_id or first_zone(fleet)
+        zone = notebook.availability_zone_id or fleet.first_zone
         yield Machines(
             owner=f"notebook {name}",
             path=("notebooks", name),
@@ -93,7 +92,7 @@ def _of_job(name: str, job: TrainingJobConfig, zones: tuple[str, ...]) -> Machin
 
 def _zones_of_job(job: TrainingJobConfig, fleet: Fleet) -> tuple[str, ...]:
     """With a channel on FSx it runs in that AZ, else in any of the network."""
-    zone = zone_of_fsx(fleet) if any(channel.fsx is not None for channel in job.channels.values()) else None
+    zone = fleet.zone_of_fsx if any(channel.fsx is not None for channel in job.channels.values()) else None
     return _network_zones(fleet) if zone is None else (zone,)
 
 

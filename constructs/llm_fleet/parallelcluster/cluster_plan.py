@@ -28,7 +28,7 @@ from llm_fleet.rules.parallelcluster.iam_prefix import check_prefix_path
 from llm_fleet.rules.parallelcluster.place import check_place
 from llm_fleet.rules.parallelcluster.plain_values import check_plain_values
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
-from llm_fleet.storage.mountable import MountableLustre
+from llm_fleet.storage.file_systems import MountableLustre
 
 _NAME_LENGTH = 20
 """Of the name that we make up. It is part of every host name, and must not change when a queue is added: with the hash

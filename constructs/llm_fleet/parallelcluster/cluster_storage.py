@@ -8,7 +8,7 @@ from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.manifest import check_mount
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
-from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 _LUSTRE = "fsx"
 _OPEN_ZFS = "home"

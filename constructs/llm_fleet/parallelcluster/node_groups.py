@@ -3,7 +3,7 @@
 from llm_fleet.lifecycle.node_manifest import NodeGroup
 from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.login_pool import LoginPool
-from llm_fleet.rules.lustre_efa import EfaClients
+from llm_fleet.rules.lustre_network import EfaClients
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.release import is_unchecked
 from llm_fleet.rules.terms import NodeType, ParallelClusterHook

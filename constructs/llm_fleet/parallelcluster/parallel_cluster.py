@@ -42,7 +42,7 @@ from llm_fleet.parallelcluster.update_check import UpdateCheck
 from llm_fleet.rules.parallelcluster.release import doubt_about_python
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
 from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
-from llm_fleet.storage.mountable import MountableLustre, MountableOpenZfs
+from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
 @jsii.implements(iam.IGrantable)

@@ -9,7 +9,7 @@ from llm_fleet.rules.parallelcluster.check import check_shared_storage
 from llm_fleet.rules.parallelcluster.storage_arguments import check_storage_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem, raise_problems
-from llm_fleet.storage.mountable import VolumeToMount
+from llm_fleet.storage.file_systems import VolumeToMount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

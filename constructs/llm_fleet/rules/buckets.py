@@ -5,6 +5,7 @@ import re
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.buckets import BucketSpec
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
@@ -36,11 +37,16 @@ def check_bucket_name(name: str | None) -> list[Problem]:
     ]
 
 
-def check_bucket_lifecycle(*, noncurrent_version_days: int, incomplete_upload_days: int) -> list[Problem]:
+def check_bucket(bucket: BucketSpec) -> list[Problem]:
+    """Return everything that S3 refuses of `bucket`."""
+    return [*check_bucket_name(bucket.bucket_name), *_check_lifecycle(bucket)]
+
+
+def _check_lifecycle(bucket: BucketSpec) -> list[Problem]:
     """Return a problem for each number of days that S3 refuses."""
     days = {
-        "noncurrent_version_days": noncurrent_version_days,
-        "incomplete_upload_days": incomplete_upload_days,
+        "noncurrent_version_days": bucket.noncurrent_version_days,
+        "incomplete_upload_days": bucket.incomplete_upload_days,
     }
     return [
         Problem(

@@ -86,7 +86,6 @@ class Code(AnyCode):
     DATA_REPOSITORY_PATH = "LF321", "a data repository path that FSx refuses"
     DATA_REPOSITORY_OVERLAP = "LF322", "data repositories whose paths overlap"
     DATA_REPOSITORY_LIMIT = "LF323", "more data repositories than a file system takes"
-    DATA_REPOSITORY_OPTION = "LF324", "a data repository option that FSx refuses"
     OPEN_ZFS_TYPE = "LF330", "no such OpenZFS deployment type"
     OPEN_ZFS_CAPACITY = "LF331", "an OpenZFS capacity that is not sold"
     OPEN_ZFS_THROUGHPUT = "LF332", "an OpenZFS throughput that is not sold"

@@ -2,74 +2,32 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from llm_fleet.catalog.lustre import lustre_limits
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.file_systems import check_choice, words
-from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.rules.file_systems import words
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.lustre import DataRepository, LustreBackups, LustreSpec
 
 _S3_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/.*)?")
 
 
-class DataRepositoryLike(Protocol):
-    """A directory of a Lustre file system that mirrors S3, as the fleet file or a construct tells it."""
+def check_data_repositories(spec: LustreSpec, repositories: Sequence[DataRepository]) -> list[Problem]:
+    """Return everything that FSx would refuse of `repositories` on a file system of `spec`.
 
-    @property
-    def data_repository_path(self) -> str:
-        """`s3://bucket` or `s3://bucket/prefix/`."""
-        ...
-
-    @property
-    def file_system_path(self) -> str:
-        """The directory, from the file system's root."""
-        ...
-
-    @property
-    def auto_import(self) -> Sequence[str]:
-        """Changes in S3 that show in the directory: `NEW`, `CHANGED`, `DELETED`."""
-        ...
-
-    @property
-    def auto_export(self) -> Sequence[str]:
-        """Changes in the directory that are written back to S3."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataRepository:
-    """A directory of a Lustre file system, linked to a bucket or a prefix of one."""
-
-    data_repository_path: str
-    """`s3://bucket` or `s3://bucket/prefix/`."""
-    file_system_path: str
-    """Directory, from the file system's root: `/data` is `/fsx/data` where it is mounted at `/fsx`."""
-    auto_import: tuple[str, ...] = ("NEW", "CHANGED", "DELETED")
-    """Changes in S3 that show in the directory. Default: all three."""
-    auto_export: tuple[str, ...] = ()
-    """Changes in the directory that are written back to S3. Default: none, so that a job's slip stays its own."""
-    import_existing: bool = True
-    """Whether what lies in S3 already is listed in the directory at once."""
-
-
-def check_data_repositories(settings: LustreSettings, repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
-    """Return everything that FSx would refuse of `repositories` on a file system of `settings`.
-
-    Paths of the problems begin with `data_repositories` and an index, or name an attribute of `settings`.
+    Paths of the problems begin with `data_repositories` and an index, or name an attribute of `spec`.
     """
     if not repositories:
         return []
-    problems = [*_check_support(settings), *_check_count(repositories), *_check_backups(settings)]
+    problems = [*_check_support(spec), *_check_count(repositories), *_check_backups(spec)]
     for index, repository in enumerate(repositories):
         problems += [p.under("data_repositories", index) for p in _check_one(repository)]
     return [*problems, *_check_overlaps(repositories)]
 
 
-def _check_support(settings: LustreSettings) -> list[Problem]:
-    variant = settings.variant
+def _check_support(spec: LustreSpec) -> list[Problem]:
+    variant = spec.variant
     versions = lustre_limits().data_repository_versions
     if variant is not None and not variant.data_repositories:
         kind = variant.storage_type if variant.storage_type == "INTELLIGENT_TIERING" else variant.deployment_type
@@ -81,23 +39,23 @@ def _check_support(settings: LustreSettings) -> list[Problem]:
                 remedy="use PERSISTENT_2 on SSD, or copy the data with a job",
             )
         ]
-    if is_unresolved(settings.version) or settings.version in versions:
+    if is_unresolved(spec.version) or spec.version in versions:
         return []
-    if settings.version not in lustre_limits().versions:  # `check_version` tells it.
+    if spec.version not in lustre_limits().versions:  # `check_lustre` reports it.
         return []
     return [
         Problem(
             code=Code.DATA_REPOSITORY_UNSUPPORTED,
             path=("version",),
-            value=settings.version,
-            message=f"Lustre {settings.version} cannot be linked to S3",
+            value=spec.version,
+            message=f"Lustre {spec.version} cannot be linked to S3",
             allowed=words(versions),
             remedy=f"take Lustre {versions[-1]}, or leave it out",
         )
     ]
 
 
-def _check_count(repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
+def _check_count(repositories: Sequence[DataRepository]) -> list[Problem]:
     most = lustre_limits().data_repositories
     if len(repositories) <= most:
         return []
@@ -113,15 +71,13 @@ def _check_count(repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
     ]
 
 
-def _check_backups(settings: LustreSettings) -> list[Problem]:
-    asked = {
-        "backup_retention_days": settings.backup_retention_days,
-        "copy_tags_to_backups": settings.copy_tags_to_backups,
-    }
+def _check_backups(spec: LustreSpec) -> list[Problem]:
+    backups = spec.backups or LustreBackups()
+    asked = {"retention_days": backups.retention_days, "copy_tags": backups.copy_tags}
     return [
         Problem(
             code=Code.FILE_SYSTEM_BACKUP,
-            path=(name,),
+            path=("backups", name),
             value=value,
             message="a file system that is linked to S3 has no backups: S3 is its primary copy",
             remedy="leave it out where nothing is deployed yet, or link a second file system to S3",
@@ -131,14 +87,14 @@ def _check_backups(settings: LustreSettings) -> list[Problem]:
     ]
 
 
-def _check_one(repository: DataRepositoryLike) -> list[Problem]:
+def _check_one(repository: DataRepository) -> list[Problem]:
     problems: list[Problem] = []
     s3_path, path = repository.data_repository_path, repository.file_system_path
     if not is_unresolved(s3_path) and not _S3_PATH.fullmatch(s3_path):
         problems.append(
             Problem(
                 code=Code.DATA_REPOSITORY_PATH,
-                path=("data_repository_path",),
+                path=("s3",),
                 value=s3_path,
                 message="not the path of a bucket or a prefix",
                 allowed="s3://bucket or s3://bucket/prefix/",
@@ -155,23 +111,24 @@ def _check_one(repository: DataRepositoryLike) -> list[Problem]:
                 remedy=f"write '/{path}'",
             )
         )
-    for name, events in (("auto_import", repository.auto_import), ("auto_export", repository.auto_export)):
-        for event in events:
-            problems += check_choice(
-                event,
-                lustre_limits().data_repository_events,
-                code=Code.DATA_REPOSITORY_OPTION,
-                name=name,
-                what="there is no event",
+    if repository.prefix and isinstance(repository.s3, str):
+        problems.append(
+            Problem(
+                code=Code.DATA_REPOSITORY_PATH,
+                path=("prefix",),
+                value=repository.prefix,
+                message="a prefix goes with a bucket of the CDK: an s3:// path has its own",
+                remedy="write it behind the bucket, s3://bucket/prefix/",
             )
+        )
     return problems
 
 
-def _check_overlaps(repositories: Sequence[DataRepositoryLike]) -> list[Problem]:
+def _check_overlaps(repositories: Sequence[DataRepository]) -> list[Problem]:
     problems: list[Problem] = []
     columns = (
         ("file_system_path", "directories", [repository.file_system_path for repository in repositories]),
-        ("data_repository_path", "S3 paths", [repository.data_repository_path for repository in repositories]),
+        ("s3", "S3 paths", [repository.data_repository_path for repository in repositories]),
     )
     for name, what, paths in columns:
         for later in range(len(paths)):

@@ -1,15 +1,23 @@
-"""What every kind of FSx file system has in common: backups, windows, compression, logs."""
+"""What every kind of FSx file system has in common: backups, windows, compression, logs, and where clients mount it."""
 
 import re
 from collections.abc import Iterable, Sequence
 
+from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.lustre import ExistingLustre
+from llm_fleet.spec.open_zfs import ExistingOpenZfs
 
 _DAILY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _WEEKLY = re.compile(r"[1-7]:([01]\d|2[0-3]):[0-5]\d")
+_ID = re.compile(r"fs-[0-9a-f]{8,17}")
+_FIELDS = {
+    "dns_name": ("DnsName", "the DNS name", "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com"),
+    "mount_name": ("MountName", "the mount name", "abcd1234"),
+}
 LOG_GROUP_PREFIX = "/aws/fsx"
 """The service refuses to log elsewhere."""
 MADE_UP = "(made up by CloudFormation)"
@@ -64,14 +72,14 @@ def check_compression(value: str, allowed: Sequence[str]) -> list[Problem]:
     )
 
 
-def check_daily_time(value: str | None, name: str) -> list[Problem]:
+def check_daily_time(value: str | None, *path: str) -> list[Problem]:
     """Return a problem unless `value` is a time of day as FSx reads it."""
-    return _check_time(value, name, _DAILY, "HH:MM in UTC, e.g. 05:00", "a time of day")
+    return _check_time(value, path, _DAILY, "HH:MM in UTC, e.g. 05:00", "a time of day")
 
 
 def check_weekly_time(value: str | None, name: str) -> list[Problem]:
     """Return a problem unless `value` is a time of the week as FSx reads it."""
-    return _check_time(value, name, _WEEKLY, "d:HH:MM in UTC with 1 for Monday, e.g. 7:03:00", "a time of the week")
+    return _check_time(value, (name,), _WEEKLY, "d:HH:MM in UTC with 1 for Monday, e.g. 7:03:00", "a time of the week")
 
 
 def check_backups(days: int | None, copy_tags: bool | None, *, longest: int, owner: str) -> list[Problem]:
@@ -82,7 +90,7 @@ def check_backups(days: int | None, copy_tags: bool | None, *, longest: int, own
         problems.append(
             Problem(
                 code=Code.FILE_SYSTEM_BACKUP,
-                path=("backup_retention_days",),
+                path=("backups", "retention_days"),
                 value=days,
                 message=f"{owner} file systems have no backups" if never else f"backups cannot be kept for {days} days",
                 allowed="0" if never else f"0 (none) to {longest} days",
@@ -93,7 +101,7 @@ def check_backups(days: int | None, copy_tags: bool | None, *, longest: int, own
         problems.append(
             Problem(
                 code=Code.FILE_SYSTEM_BACKUP,
-                path=("copy_tags_to_backups",),
+                path=("backups", "copy_tags"),
                 value=copy_tags,
                 message=f"{owner} file systems have no backups to copy tags to",
                 remedy="leave it out",
@@ -118,16 +126,47 @@ def check_log_group_name(name: str | None) -> list[Problem]:
     ]
 
 
-def _check_time(value: str | None, name: str, pattern: re.Pattern[str], allowed: str, what: str) -> list[Problem]:
+def _check_time(
+    value: str | None, path: tuple[str, ...], pattern: re.Pattern[str], allowed: str, what: str
+) -> list[Problem]:
     if value is None or is_unresolved(value) or pattern.fullmatch(value):
         return []
     return [
         Problem(
             code=Code.FILE_SYSTEM_TIME,
-            path=(name,),
+            path=path,
             value=value,
             message=f"{value!r} is not {what} that FSx can read",
             allowed=allowed,
             remedy=f"write it as {allowed}",
         )
     ]
+
+
+def check_mount_source(existing: ExistingLustre | ExistingOpenZfs) -> list[Problem]:
+    """Check the id of an FSx file system that exists, and DNS name and mount name against HyperPod's limits."""
+    file_system_id = existing.file_system_id
+    mount_name = existing.mount_name if isinstance(existing, ExistingLustre) else None
+    problems: list[Problem] = []
+    if not is_unresolved(file_system_id) and not _ID.fullmatch(file_system_id):
+        remedy = "write the id as `aws fsx describe-file-systems` shows it, e.g. 'fs-0123456789abcdef0'"
+        problems.append(_wrong("file_system_id", file_system_id, "the id of the file system", remedy))
+    for attribute, value in (("dns_name", existing.dns_name), ("mount_name", mount_name)):
+        if value is None or is_unresolved(value):
+            continue
+        member, what, example = _FIELDS[attribute]
+        limit = group_limit(f"InstanceStorageConfigs[].FsxLustreConfig.{member}")
+        if not (limit.matches(value) and limit.holds(len(value))):
+            remedy = f"write it as `aws fsx describe-file-systems` shows it, e.g. '{example}'"
+            problems.append(_wrong(attribute, value, what, remedy))
+    return problems
+
+
+def _wrong(attribute: str, value: str, what: str, remedy: str) -> Problem:
+    return Problem(
+        code=Code.MOUNT_SOURCE,
+        message=f"{what} has not the form that FSx gives it",
+        remedy=remedy,
+        path=(attribute,),
+        value=value,
+    )

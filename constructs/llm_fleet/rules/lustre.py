@@ -1,53 +1,47 @@
-"""What the FSx for Lustre API refuses, told before anything is deployed."""
+"""What the FSx for Lustre API refuses, reported before anything is deployed."""
 
-from llm_fleet.catalog.lustre import lustre_limits, lustre_variants
+from llm_fleet.catalog.lustre import LustreVariant, lustre_limits, lustre_variants
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import (
     check_backups,
+    check_choice,
     check_compression,
     check_daily_time,
+    check_log_group_name,
     check_weekly_time,
+    nearest_of,
     words,
 )
-from llm_fleet.rules.lustre_features import (
-    check_drive_cache,
-    check_efa,
-    check_key,
-    check_metadata,
-    check_read_cache,
-    check_version,
-)
-from llm_fleet.rules.lustre_settings import LustreSettings
-from llm_fleet.rules.lustre_sizes import check_capacity, check_throughput, check_throughput_capacity
-from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.lustre import LustreBackups, LustreSpec
 
 
-def check_lustre(settings: LustreSettings) -> list[Problem]:
-    """Return everything that FSx would refuse of `settings`, by the attribute names of `LustreSettings`."""
-    limits = lustre_limits()
+def check_lustre(spec: LustreSpec) -> list[Problem]:
+    """Return everything that FSx would refuse of `spec`, by the attribute names of `LustreSpec`."""
+    limits, backups = lustre_limits(), spec.backups or LustreBackups()
     free = [
-        *check_compression(settings.compression, limits.compressions),
-        *check_daily_time(settings.backup_start_time, "backup_start_time"),
-        *check_weekly_time(settings.maintenance_start_time, "maintenance_start_time"),
+        *check_compression(spec.compression, limits.compressions),
+        *check_daily_time(backups.start_time, "backups", "start_time"),
+        *check_weekly_time(spec.maintenance_start_time, "maintenance_start_time"),
+        *_check_log(spec),
     ]
-    variant = settings.variant
+    variant = spec.variant
     if variant is None:
-        return [*_check_type(settings), *free]
+        return [*_check_type(spec), *free]
     return [
-        *check_throughput(settings, variant),
-        *check_capacity(settings, variant),
-        *check_throughput_capacity(settings, variant),
-        *check_version(settings, variant),
-        *check_efa(settings, variant),
-        *check_metadata(settings, variant),
-        *check_drive_cache(settings, variant),
-        *check_read_cache(settings, variant),
-        *check_key(settings, variant),
+        *_check_throughput(spec, variant),
+        *_check_capacity(spec, variant),
+        *_check_throughput_capacity(spec, variant),
+        *_check_version(spec, variant),
+        *_check_efa(spec, variant),
+        *_check_metadata(spec, variant),
+        *_check_drive_cache(spec, variant),
+        *_check_read_cache(spec, variant),
+        *_check_key(spec, variant),
         *check_backups(
-            settings.backup_retention_days,
-            settings.copy_tags_to_backups,
+            backups.retention_days,
+            backups.copy_tags,
             longest=limits.backup_retention_days if variant.backups else 0,
             owner=variant.deployment_type,
         ),
@@ -55,22 +49,10 @@ def check_lustre(settings: LustreSettings) -> list[Problem]:
     ]
 
 
-def _check_type(settings: LustreSettings) -> list[Problem]:
-    deployment, storage = settings.deployment_type, settings.storage_type
+def _check_type(spec: LustreSpec) -> list[Problem]:
+    deployment, storage = spec.deployment_type, spec.storage_type
     if is_unresolved(deployment) or is_unresolved(storage):
         return []
-    deployments = tuple(dict.fromkeys(v.deployment_type for v in lustre_variants()))
-    if deployment not in deployments:
-        return [
-            Problem(
-                code=Code.LUSTRE_TYPE,
-                path=("deployment_type",),
-                value=deployment,
-                message=f"FSx for Lustre knows no deployment type {str(deployment)!r}",
-                allowed=words(deployments),
-                remedy=did_you_mean(deployment, deployments, otherwise="write 'PERSISTENT_2'"),
-            )
-        ]
     storages = [v.storage_type for v in lustre_variants() if v.deployment_type == deployment]
     elsewhere = [v.deployment_type for v in lustre_variants() if v.storage_type == storage]
     move = f", or use {words(elsewhere)} for {storage} storage" if elsewhere else ""
@@ -84,3 +66,267 @@ def _check_type(settings: LustreSettings) -> list[Problem]:
             remedy=f"write {storages[0]!r}{move}",
         )
     ]
+
+
+def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem unless the deployment type is sold with this throughput per TiB."""
+    value = spec.throughput.per_tib if spec.throughput is not None else None
+    if value is None or is_unresolved(value) or value in variant.throughputs:
+        return []
+    if not variant.throughputs:
+        elastic = variant.throughput_capacity is not None
+        return [
+            Problem(
+                code=Code.LUSTRE_THROUGHPUT,
+                path=("throughput",),
+                value=value,
+                message=f"the throughput of {_name(variant)} does not go by the TiB"
+                if elastic
+                else f"the throughput of {variant.deployment_type} is fixed and cannot be asked for",
+                remedy="set the throughput of the whole file system in MB/s instead"
+                if elastic
+                else "leave it out, or use PERSISTENT_2 to choose a throughput",
+            )
+        ]
+    below = max((t for t in variant.throughputs if t < value), default=None)
+    above = min((t for t in variant.throughputs if t > value), default=None)
+    return [
+        Problem(
+            code=Code.LUSTRE_THROUGHPUT,
+            path=("throughput",),
+            value=value,
+            message=f"{_name(variant)} is not sold with {value} MB/s/TiB",
+            allowed=f"{words(variant.throughputs)} MB/s/TiB",
+            remedy=nearest_of(below, above, "MB/s/TiB"),
+        )
+    ]
+
+
+def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem unless the deployment type, with its throughput, is sold in this size."""
+    value = spec.storage_capacity_gib
+    if value is None or is_unresolved(value):
+        return []
+    if not variant.tiers:
+        return [
+            Problem(
+                code=Code.LUSTRE_CAPACITY,
+                path=("storage_capacity_gib",),
+                value=value,
+                message=f"{_name(variant)} is elastic and takes no capacity",
+                remedy="leave the size out, or use SSD storage",
+            )
+        ]
+    # A throughput that is not sold has its own problem; sizes are then judged by the first tier.
+    tier = variant.tier(spec.effective_throughput) or variant.tiers[0]
+    if tier.capacity.accepts(value):
+        return []
+    with_throughput = f" with {tier.throughput} MB/s/TiB" if variant.storage_type == "HDD" else ""
+    return [
+        Problem(
+            code=Code.LUSTRE_CAPACITY,
+            path=("storage_capacity_gib",),
+            value=value,
+            message=f"{_name(variant)}{with_throughput} is not sold in {value} GiB",
+            allowed=tier.capacity.describe("GiB"),
+            remedy=nearest_of(*tier.capacity.nearest(value), "GiB"),
+        )
+    ]
+
+
+def _check_throughput_capacity(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem unless the whole file system is sold with this throughput."""
+    value, steps = spec.throughput.whole if spec.throughput is not None else None, variant.throughput_capacity
+    if value is None or is_unresolved(value) or (steps is not None and steps.accepts(value)):
+        return []
+    return [
+        Problem(
+            code=Code.LUSTRE_THROUGHPUT,
+            path=("throughput",),
+            value=value,
+            message=f"{_name(variant)} is not sold with {value} MB/s"
+            if steps
+            else f"the throughput of {_name(variant)} is not set for the whole file system",
+            allowed=steps.describe("MB/s") if steps else "",
+            remedy=nearest_of(*steps.nearest(value), "MB/s") if steps else "leave it out",
+        )
+    ]
+
+
+def _name(variant: LustreVariant) -> str:
+    """`PERSISTENT_2` for SSD storage, which is what everyone means by it, else with the storage type."""
+    return variant.deployment_type + ("" if variant.storage_type == "SSD" else f" on {variant.storage_type} storage")
+
+
+def _check_version(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem unless the deployment type runs this server version."""
+    version = spec.version
+    if is_unresolved(version) or version in variant.versions:
+        return []
+    known = version in lustre_limits().versions
+    return [
+        Problem(
+            code=Code.LUSTRE_VERSION,
+            path=("version",),
+            value=version,
+            message=f"{variant.deployment_type} on {variant.storage_type} does not run Lustre {version}"
+            if known
+            else f"FSx sells no Lustre {version}",
+            allowed=words(variant.versions),
+            remedy=f"take {variant.versions[-1]}, or leave it out",
+        )
+    ]
+
+
+def _check_efa(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem when EFA is asked for and the service would refuse it, or silently leave it off.
+
+    It is decided when the file system is created and cannot be changed later.
+    """
+    if spec.efa_enabled is not True:
+        return []
+    if not variant.efa:
+        return [
+            _efa(
+                f"{variant.deployment_type} has no EFA; the service ignores the wish without a word",
+                "use PERSISTENT_2, or leave EFA out",
+            )
+        ]
+    wanted = lustre_limits().metadata_version
+    if _is_older(spec.version):
+        return [_efa(f"Lustre {spec.version} has no EFA", f"take Lustre {wanted}, or leave EFA out")]
+    tier, capacity = variant.tier(spec.effective_throughput), spec.effective_capacity_gib
+    if tier is None or tier.efa_capacity is None or capacity is None or is_unresolved(capacity):
+        return []
+    if tier.efa_capacity.accepts(capacity):
+        return []
+    sizes = nearest_of(*tier.efa_capacity.nearest(capacity), "GiB")
+    return [
+        _efa(
+            f"EFA at {tier.throughput} MB/s/TiB is not sold in {capacity} GiB",
+            f"{sizes}, a higher throughput (its steps are smaller), or leave EFA out",
+            allowed=tier.efa_capacity.describe("GiB"),
+        )
+    ]
+
+
+def _check_metadata(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem unless metadata IOPS can be provisioned as asked."""
+    value, steps = spec.metadata_iops, variant.metadata_iops
+    if value is None or is_unresolved(value):
+        return []
+    wanted = lustre_limits().metadata_version
+    if steps is None or _is_older(spec.version):
+        return [
+            Problem(
+                code=Code.LUSTRE_METADATA,
+                path=("metadata_iops",),
+                value=value,
+                message=f"{variant.deployment_type} with Lustre {spec.version} has no metadata configuration",
+                remedy=f"leave it out, or use PERSISTENT_2 with Lustre {wanted}",
+            )
+        ]
+    if steps.accepts(value):
+        return []
+    return [
+        Problem(
+            code=Code.LUSTRE_METADATA,
+            path=("metadata_iops",),
+            value=value,
+            message=f"{variant.deployment_type} on {variant.storage_type} is not sold with {value} metadata IOPS",
+            allowed=steps.describe("IOPS"),
+            remedy=nearest_of(*steps.nearest(value), "IOPS"),
+        )
+    ]
+
+
+def _is_older(version: str) -> bool:
+    """Whether `version` is sold, but without EFA and metadata IOPS. `_check_version` tells one that is not sold."""
+    limits = lustre_limits()
+    return not is_unresolved(version) and version in limits.versions and version != limits.metadata_version
+
+
+def _check_drive_cache(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem when a drive cache is set on anything but HDD, or is unknown."""
+    value = spec.drive_cache
+    if value is None or is_unresolved(value):
+        return []
+    if not variant.drive_cache:
+        return [_cache("drive_cache", value, "only HDD storage has a drive cache", "leave it out")]
+    return check_choice(
+        value,
+        lustre_limits().drive_caches,
+        code=Code.LUSTRE_CACHE,
+        name="drive_cache",
+        what="there is no drive cache type",
+    )
+
+
+def _check_read_cache(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return what is wrong with the SSD read cache, which only Intelligent-Tiering has."""
+    mode, size, steps = spec.read_cache, spec.read_cache_gib, variant.throughput_capacity
+    if steps is None:
+        asked = {"read_cache": mode, "read_cache_gib": size}
+        only = "only Intelligent-Tiering has an SSD read cache"
+        return [_cache(name, value, only, "leave it out") for name, value in asked.items() if value is not None]
+    problems = check_choice(
+        mode,
+        lustre_limits().read_cache_modes,
+        code=Code.LUSTRE_CACHE,
+        name="read_cache",
+        what="there is no read cache mode",
+    )
+    sized = mode in (None, "USER_PROVISIONED")
+    if mode == "USER_PROVISIONED" and size is None:
+        problems.append(_cache("read_cache_gib", None, "a user-provisioned read cache needs a size", "set its GiB"))
+    if size is not None and not sized and not is_unresolved(mode):
+        problems.append(_cache("read_cache_gib", size, f"{mode} takes no size", "leave the size out"))
+    throughput = spec.effective_throughput_capacity
+    if size is None or throughput is None or steps.step is None or is_unresolved([size, throughput]) or not sized:
+        return problems
+    least, most = (gib * (throughput // steps.step) for gib in lustre_limits().read_cache_gib_per_step)
+    if not least <= size <= most and steps.accepts(throughput):
+        message = f"{throughput} MB/s does not go with a read cache of {size} GiB"
+        problems.append(_cache("read_cache_gib", size, message, f"take {least} to {most} GiB"))
+    return problems
+
+
+def _check_key(spec: LustreSpec, variant: LustreVariant) -> list[Problem]:
+    """Return a problem when a scratch file system is to be encrypted with a key of one's own."""
+    if spec.encryption_key is None or variant.own_key:
+        return []
+    return [
+        Problem(
+            code=Code.FILE_SYSTEM_KEY,
+            path=("encryption_key",),
+            message=f"{variant.deployment_type} is encrypted with a key of the service and takes no other",
+            remedy="leave the key out, or use a persistent deployment type",
+        )
+    ]
+
+
+def _efa(message: str, remedy: str, *, allowed: str = "") -> Problem:
+    return Problem(
+        code=Code.LUSTRE_EFA, path=("efa_enabled",), value=True, message=message, allowed=allowed, remedy=remedy
+    )
+
+
+def _cache(name: str, value: object, message: str, remedy: str) -> Problem:
+    return Problem(code=Code.LUSTRE_CACHE, path=(name,), value=value, message=message, remedy=remedy)
+
+
+def _check_log(spec: LustreSpec) -> list[Problem]:
+    """Return a problem when a log group is named for events that are not logged, or FSx may not log there."""
+    if spec.log_group is None:
+        return []
+    problems: list[Problem] = []
+    if spec.log_level == "DISABLED":
+        problems.append(
+            Problem(
+                code=Code.FILE_SYSTEM_LOG,
+                path=("log_group",),
+                message="a log group does not go with log level DISABLED",
+                remedy="leave one of the two out",
+            )
+        )
+    return [*problems, *(check_log_group_name(spec.log_group) if isinstance(spec.log_group, str) else [])]

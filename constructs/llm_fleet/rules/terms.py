@@ -96,23 +96,6 @@ class CapacityUnit(StrEnum):
     CAPACITY_PERCENTAGE = "CAPACITY_PERCENTAGE"
 
 
-class LustreDeploymentType(StrEnum):
-    """FSx for Lustre deployment types."""
-
-    SCRATCH_1 = "SCRATCH_1"
-    SCRATCH_2 = "SCRATCH_2"
-    PERSISTENT_1 = "PERSISTENT_1"
-    PERSISTENT_2 = "PERSISTENT_2"
-
-
-class LustreStorageType(StrEnum):
-    """FSx for Lustre storage types."""
-
-    SSD = "SSD"
-    HDD = "HDD"
-    INTELLIGENT_TIERING = "INTELLIGENT_TIERING"
-
-
 class InternetAccess(StrEnum):
     """Whether the nodes of a network reach the internet."""
 

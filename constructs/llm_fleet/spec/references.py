@@ -3,8 +3,8 @@
     root_volume_key: Key | None = None
     '''The KMS key that encrypts the root volume. Default: a key that AWS owns.'''
 
-A fleet file has the ARN; Python has `kms.Key(…)`, or the ARN. `KEY.name_of(value)` is the ARN of either. Descriptions
-know no CDK, so its objects are known by what they have.
+A fleet file has the ARN; Python has `kms.Key(…)`, or the ARN. `KEY.name_of(value)` is the ARN of either, and
+`llm_fleet.references.key_of` the CDK's object. Descriptions know no CDK, so its objects are known by what they have.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.spec.values import KEY_ARN, ROLE_ARN, TextForm, wrong_value
+from llm_fleet.spec.values import KEY_ARN, ROLE_ARN, SECURITY_GROUP_ID, TextForm, wrong_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,10 +87,24 @@ class _Ec2SecurityGroup(Protocol):
     def security_group_id(self) -> str: ...
 
 
+class _LogGroup(Protocol):
+    @property
+    def log_group_name(self) -> str: ...
+
+
+class _S3Bucket(Protocol):
+    @property
+    def bucket_name(self) -> str: ...
+
+
 KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=KEY_ARN)
 ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
 SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
+
+LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
+BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
+_OWN_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id", form=SECURITY_GROUP_ID)
 
 Key = Annotated[_KmsKey | str, KEY]
 """A KMS key, or its ARN."""
@@ -100,3 +114,9 @@ Subnet = Annotated[_Ec2Subnet | str, SUBNET]
 """A subnet, or its id."""
 SecurityGroup = Annotated[_Ec2SecurityGroup | str, SECURITY_GROUP]
 """A security group, or its id."""
+OwnSecurityGroup = Annotated[_Ec2SecurityGroup | str, _OWN_GROUP]
+"""The security group of a thing that exists, or its id, whose form no rule tells."""
+LogGroup = Annotated[_LogGroup | str, LOG_GROUP]
+"""A log group, or its name."""
+Bucket = Annotated[_S3Bucket | str, BUCKET]
+"""A bucket, or its `s3://` address."""

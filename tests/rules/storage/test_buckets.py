@@ -2,9 +2,10 @@
 
 import pytest
 
-from llm_fleet.rules.buckets import check_bucket_lifecycle, check_bucket_name
+from llm_fleet.rules.buckets import check_bucket, check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import check_log_group_name
+from llm_fleet.spec.buckets import BucketSpec
 
 
 @pytest.mark.parametrize("name", [None, "corpus", "a-b", "0ab", "a" * 63, "${Token[TOKEN.3]}"])
@@ -35,8 +36,8 @@ def test_names_that_are_refused(name: str):
 
 
 def test_a_lifecycle_acts_after_whole_days():
-    assert check_bucket_lifecycle(noncurrent_version_days=1, incomplete_upload_days=1) == []
-    problems = check_bucket_lifecycle(noncurrent_version_days=0, incomplete_upload_days=-7)
+    assert check_bucket(BucketSpec(noncurrent_version_days=1, incomplete_upload_days=1)) == []
+    problems = check_bucket(BucketSpec(noncurrent_version_days=0, incomplete_upload_days=-7))
     assert [problem.path for problem in problems] == [("noncurrent_version_days",), ("incomplete_upload_days",)]
     assert {problem.code for problem in problems} == {Code.BUCKET_LIFECYCLE}
 

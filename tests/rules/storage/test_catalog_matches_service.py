@@ -9,7 +9,7 @@ from botocore.session import get_session
 
 from llm_fleet.catalog.lustre import lustre_limits, lustre_variants
 from llm_fleet.catalog.openzfs import open_zfs_limits
-from llm_fleet.rules.terms import LustreDeploymentType, LustreStorageType
+from llm_fleet.spec.lustre import LustreDeploymentType, LustreStorageType
 
 
 @cache

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
+from llm_fleet import DataRepository, LustreBackups, LustreDeploymentType, LustreSpec, LustreStorageType
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.data_repositories import DataRepository, check_data_repositories
-from llm_fleet.rules.lustre_settings import LustreSettings
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.data_repositories import check_data_repositories
+from llm_fleet.rules.problem import FleetError, Problem
 
 
 def link(directory: str = "/data", s3_path: str = "s3://corpus/", **options: Any) -> DataRepository:
-    return DataRepository(file_system_path=directory, data_repository_path=s3_path, **options)
+    return DataRepository(file_system_path=directory, s3=s3_path, **options)
 
 
 def check(*repositories: DataRepository, **wishes: Any) -> list[Problem]:
-    return check_data_repositories(LustreSettings(**wishes), repositories)
+    return check_data_repositories(LustreSpec(**wishes), repositories)
 
 
 def test_a_link_is_possible_to_the_default_file_system():
@@ -26,9 +26,9 @@ def test_a_link_is_possible_to_the_default_file_system():
 @pytest.mark.parametrize(
     ("wishes", "path"),
     [
-        ({"deployment_type": "SCRATCH_1"}, ("data_repositories",)),
-        ({"storage_type": "INTELLIGENT_TIERING"}, ("data_repositories",)),
-        ({"deployment_type": "SCRATCH_2", "version": "2.10"}, ("version",)),
+        ({"deployment_type": LustreDeploymentType.SCRATCH_1}, ("data_repositories",)),
+        ({"storage_type": LustreStorageType.INTELLIGENT_TIERING}, ("data_repositories",)),
+        ({"deployment_type": LustreDeploymentType.SCRATCH_2, "version": "2.10"}, ("version",)),
     ],
 )
 def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[str, ...]):
@@ -37,12 +37,12 @@ def test_some_file_systems_cannot_be_linked(wishes: dict[str, Any], path: tuple[
     assert check(**wishes) == []
 
 
-@pytest.mark.parametrize("name", ["backup_retention_days", "copy_tags_to_backups"])
-def test_a_linked_file_system_has_no_backups(name: str):
-    (problem,) = check(link(), **{name: True})
-    assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, (name,))
+@pytest.mark.parametrize(("name", "asked", "none"), [("retention_days", 7, 0), ("copy_tags", True, False)])
+def test_a_linked_file_system_has_no_backups(name: str, asked: Any, none: Any):
+    (problem,) = check(link(), backups=LustreBackups(**{name: asked}))
+    assert (problem.code, problem.path) == (Code.FILE_SYSTEM_BACKUP, ("backups", name))
     assert problem.remedy == "leave it out where nothing is deployed yet, or link a second file system to S3"
-    assert check(link(), **{name: 0}) == []
+    assert check(link(), backups=LustreBackups(**{name: none})) == []
 
 
 def test_eight_links_and_no_more():
@@ -65,7 +65,7 @@ def test_directories_must_lie_apart(first: str, second: str):
 
 def test_s3_paths_must_lie_apart():
     (problem,) = check(link("/a", "s3://corpus/en"), link("/b", "s3://corpus/en/books/"))
-    assert problem.where == "data_repositories[1].data_repository_path"
+    assert problem.where == "data_repositories[1].s3"
 
 
 @pytest.mark.parametrize(("first", "second"), [("/data", "/data2"), ("/data/a", "/data/b")])
@@ -86,7 +86,7 @@ def test_tokens_that_look_alike_are_the_same_bucket():
 def test_what_is_no_s3_path(s3_path: str):
     (problem,) = check(link(s3_path=s3_path))
     assert (problem.code, problem.value) == (Code.DATA_REPOSITORY_PATH, s3_path)
-    assert problem.where == "data_repositories[0].data_repository_path"
+    assert problem.where == "data_repositories[0].s3"
 
 
 def test_a_directory_without_its_slash():
@@ -97,5 +97,14 @@ def test_a_directory_without_its_slash():
 @pytest.mark.parametrize("name", ["auto_import", "auto_export"])
 def test_an_event_that_is_misspelt(name: str):
     options: dict[str, Any] = {name: ("NEW", "DELETE")}
-    (problem,) = check(link(**options))
-    assert (problem.code, problem.remedy) == (Code.DATA_REPOSITORY_OPTION, "write 'DELETED'")
+    with pytest.raises(FleetError) as refused:
+        link(**options)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where, problem.value) == (Code.NOT_A_CHOICE, f"{name}[1]", "DELETE")
+    assert problem.allowed == "'NEW' or 'CHANGED' or 'DELETED'"
+
+
+def test_a_prefix_goes_with_a_bucket_of_the_cdk():
+    (problem,) = check(link(prefix="books/"))
+    assert (problem.code, problem.where) == (Code.DATA_REPOSITORY_PATH, "data_repositories[0].prefix")
+    assert problem.remedy == "write it behind the bucket, s3://bucket/prefix/"

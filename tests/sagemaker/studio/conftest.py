@@ -13,6 +13,7 @@ from llm_fleet import (
     FleetNetwork,
     HyperPodCluster,
     LustreFileSystem,
+    LustreSpec,
     ParallelCluster,
     StudioDomain,
     StudioSpec,
@@ -81,7 +82,7 @@ def everything(stack: cdk.Stack) -> StudioDomain:
             home_efs=True,
         ),
         network=network,
-        lustre=LustreFileSystem(stack, "Fsx", network=network, availability_zone_id=ZONES[1]),
+        lustre=LustreFileSystem(stack, "Fsx", LustreSpec(availability_zone_id=ZONES[1]), network=network),
         clusters=[
             HyperPodCluster.from_cluster_arn(stack, "Train", CLUSTER),
             ParallelCluster.from_cluster_name(stack, "Parallel", "parallel"),

@@ -7,6 +7,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet import (
+    ExistingLustre,
     FleetError,
     FleetNetwork,
     InternetAccess,
@@ -96,7 +97,9 @@ def test_all_is_told_at_once(stack: cdk.Stack):
 def lustre(stack: cdk.Stack) -> Callable[..., Any]:
     def make(zone: str | None) -> Any:
         return LustreFileSystem.from_attributes(
-            stack, "Fsx", file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", availability_zone_id=zone
+            stack,
+            "Fsx",
+            ExistingLustre(file_system_id="fs-0123456789abcdef0", mount_name="abcdefgh", availability_zone_id=zone),
         )
 
     return make

@@ -18,10 +18,10 @@ from llm_fleet.config.network import NetworkConfig
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.needs.machines import CapacitySource, Machines
 from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
-from llm_fleet.rules.lustre_settings import LustreSettings
 from llm_fleet.rules.network_endpoints import nat_gateways
 from llm_fleet.rules.problem import PathPart
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.lustre import LustreSpec
 
 _LIVING = ("running", "pending")
 _GONE = ("deleted", "failed")
@@ -234,23 +234,23 @@ def _warm_pools(fleet: Fleet) -> Iterator[QuotaNeed]:
 def _storage(fleet: Fleet) -> Iterator[QuotaNeed]:
     fsx, home = fleet.storage.fsx, fleet.storage.home
     if fsx is not None and fsx.existing is None:
-        yield from _quota_need_lustre(fsx.settings)
+        yield from _quota_need_lustre(fsx)
     if home is not None and home.existing is None:
-        settings, path = home.settings, ("storage", "home")
-        yield _need(named_quota("openzfs-storage"), settings.storage_capacity_gib, "storage.home", path)
-        yield _need(named_quota("openzfs-throughput"), settings.effective_throughput_capacity, "storage.home", path)
+        path = ("storage", "home")
+        yield _need(named_quota("openzfs-storage"), home.storage_capacity_gib, "storage.home", path)
+        yield _need(named_quota("openzfs-throughput"), home.effective_throughput_capacity, "storage.home", path)
 
 
-def _quota_need_lustre(settings: LustreSettings) -> Iterator[QuotaNeed]:
+def _quota_need_lustre(spec: LustreSpec) -> Iterator[QuotaNeed]:
     path = ("storage", "fsx")
-    if settings.storage_type == "INTELLIGENT_TIERING":
-        throughput = settings.effective_throughput_capacity
+    if spec.storage_type == "INTELLIGENT_TIERING":
+        throughput = spec.effective_throughput_capacity
         if throughput is not None:
             yield _need(named_quota("lustre-tiering"), throughput, "storage.fsx", path)
         return
-    capacity = settings.effective_capacity_gib
-    if capacity is not None and settings.deployment_type in _LUSTRE:
-        yield _need(named_quota(_LUSTRE[settings.deployment_type]), capacity, "storage.fsx", path)
+    capacity = spec.effective_capacity_gib
+    if capacity is not None and spec.deployment_type in _LUSTRE:
+        yield _need(named_quota(_LUSTRE[spec.deployment_type]), capacity, "storage.fsx", path)
 
 
 def _made_network(network: NetworkConfig) -> Iterator[QuotaNeed]:

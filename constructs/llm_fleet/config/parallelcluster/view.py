@@ -11,7 +11,6 @@ from llm_fleet.config.parallelcluster.login_pool import LoginPoolConfig
 from llm_fleet.config.parallelcluster.queue import QueueConfig
 from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.parallelcluster.storage_view import StorageView
-from llm_fleet.config.zones import first_zone, zone_of_fsx
 from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike, SharedStorageLike
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 
@@ -112,7 +111,7 @@ class ParallelClusterView:
     @property
     def availability_zone_id(self) -> str | None:
         """As written, else that of the fleet's file system, else the network's first."""
-        return self.config.availability_zone_id or zone_of_fsx(self.fleet) or first_zone(self.fleet)
+        return self.config.availability_zone_id or self.fleet.zone_of_fsx or self.fleet.first_zone
 
     @property
     def efa_with_address(self) -> bool:
@@ -144,11 +143,11 @@ class ParallelClusterView:
             )
             storages += [
                 StorageView(
-                    name=each.name,
+                    name=name,
                     kind=StorageKind.FSX_OPEN_ZFS,
                     mount_dir=each.mount_path,
                     existing_id=_MADE_VOLUME[: -len(str(place))] + str(place),
                 )
-                for place, each in enumerate(home.volumes.values(), start=1)
+                for place, (name, each) in enumerate(home.volumes.items(), start=1)
             ]
         return storages

@@ -6,7 +6,6 @@ from dataclasses import replace
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.sagemaker.check_bucket_keys import check_bucket_keys
 from llm_fleet.config.sagemaker.studio import IdsOnClusters, StudioConfig
-from llm_fleet.config.zones import zone_of_fsx
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem
@@ -72,7 +71,7 @@ def _mounts_lustre(fleet: Fleet, config: StudioConfig) -> bool:
 
 def _lustre_zone(fleet: Fleet, config: StudioConfig) -> str | None:
     """Return where the file system stands; `None` where there is none, or the file does not say."""
-    return zone_of_fsx(fleet) if _mounts_lustre(fleet, config) else None
+    return fleet.zone_of_fsx if _mounts_lustre(fleet, config) else None
 
 
 def _check_directory(config: StudioConfig, *, mounts_lustre: bool) -> Iterator[Problem]:

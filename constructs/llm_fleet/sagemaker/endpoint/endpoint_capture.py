@@ -10,8 +10,9 @@ from constructs import Construct
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.endpoint_operations import capture_facts
 from llm_fleet.iam.statements import Permission
+from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.endpoint_operations import DataCapture
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.buckets import DataBucket
 
 _PREFIX = "/aws/sagemaker/Endpoints"
 
@@ -85,7 +86,7 @@ class EndpointCapture(Construct):
         key_arn = capture.encryption_key_arn
         uri = capture.uri
         if uri is None:
-            bucket = DataBucket(self, "Bucket", encryption_key=encryption_key)
+            bucket = DataBucket(self, "Bucket", BucketSpec(encryption_key=encryption_key))
             self.bucket = bucket
             uri = f"s3://{bucket.bucket_name}/{_CAPTURED}"
             key_arn = bucket.encryption_key.key_arn if bucket.encryption_key else None

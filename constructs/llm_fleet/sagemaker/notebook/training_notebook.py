@@ -24,8 +24,9 @@ from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.sagemaker.notebook import check_notebook, check_script_size, notebook_claim
 from llm_fleet.sagemaker.notebook.notebook_permissions import NotebookSecurityGroup, notebook_role
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
+from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 
 _FOLDER = "notebook_instance"
@@ -216,7 +217,7 @@ class TrainingNotebook(NotebookBase):
         )
         """Encrypts the volume, and the bucket if it is its own."""
         self.buckets: tuple[s3.IBucket | s3.Bucket, ...] = tuple(buckets or ()) or (
-            DataBucket(self, "Bucket", encryption_key=self.encryption_key),
+            DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key)),
         )
         """What people and their jobs read and write."""
         self.bucket = cast(s3.IBucket, self.buckets[0])

@@ -22,10 +22,11 @@ from llm_fleet.rules.sagemaker.studio import check_studio, check_studio_place, s
 from llm_fleet.sagemaker.studio.render_domain import StudioScripts, render_domain, render_profile
 from llm_fleet.sagemaker.studio.studio_permissions import StudioGrants, StudioRole, StudioSecurityGroup
 from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
+from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.studio import StudioSpec
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.buckets import DataBucket
+from llm_fleet.storage.file_systems import MountableLustre
 from llm_fleet.storage.fleet_key import FleetKey
-from llm_fleet.storage.mountable import MountableLustre
 
 _NETWORK = Form(
     wanted="a network of llm-fleet",
@@ -120,7 +121,7 @@ class StudioDomain(Construct):
         )
         """Encrypts volumes, home directories, and the bucket if it is its own."""
         self.buckets: tuple[s3.IBucket | s3.Bucket, ...] = tuple(buckets or ()) or (
-            DataBucket(self, "Bucket", encryption_key=self.encryption_key),
+            DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key)),
         )
         """What people and their jobs read and write; the first is the SDK's default."""
         self.security_group = StudioSecurityGroup(self, "SecurityGroup", vpc=network.vpc, home_efs=studio.home_efs)

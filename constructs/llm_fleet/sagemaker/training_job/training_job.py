@@ -33,8 +33,9 @@ from llm_fleet.sagemaker.training_job.scheduled_start import ScheduledStart
 from llm_fleet.sagemaker.training_job.service_role import ServiceRole
 from llm_fleet.sagemaker.training_job.source_archive import SourceArchive
 from llm_fleet.sagemaker.training_job.warm_pool_cap import WarmPoolCap
+from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
-from llm_fleet.storage.data_bucket import DataBucket
+from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 
 _NETWORK = Form(
@@ -108,7 +109,7 @@ class TrainingJob(Construct):
         )
         """Encrypts volumes, the bucket if it is its own, and the machine's log."""
         self.bucket: s3.IBucket = bucket or cast(
-            s3.IBucket, DataBucket(self, "Bucket", encryption_key=self.encryption_key)
+            s3.IBucket, DataBucket(self, "Bucket", BucketSpec(encryption_key=self.encryption_key))
         )
         """Where results and checkpoints go, unless the job says otherwise."""
         self._network = network

@@ -1,4 +1,4 @@
-"""What training wants of Lustre, and what a file system gives."""
+"""What a Lustre file system gives, and what a training run wants of it when it saves itself."""
 
 import math
 from dataclasses import dataclass
@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from llm_fleet.catalog.limit import Steps
 from llm_fleet.catalog.lustre import lustre_need_facts
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.rules.lustre_settings import LustreSettings
+from llm_fleet.spec.lustre import LustreSpec
+
+_MB = 1000**2
+_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LustreSupply:
     """The throughput of the fleet's file system."""
 
-    settings: LustreSettings
+    spec: LustreSpec
     mb_per_second: int
     """MB/s of the whole file system, at all times."""
 
@@ -23,22 +26,18 @@ def lustre_supply(fleet: Fleet) -> LustreSupply | None:
     fsx = fleet.storage.fsx
     if fsx is None or fsx.existing is not None:
         return None
-    throughput = mb_per_second(fsx.settings)
-    return None if throughput is None else LustreSupply(settings=fsx.settings, mb_per_second=throughput)
+    throughput = mb_per_second(fsx)
+    return None if throughput is None else LustreSupply(spec=fsx, mb_per_second=throughput)
 
 
-def mb_per_second(settings: LustreSettings) -> int | None:
-    """Return MB/s of the whole file system; `None` where the settings do not tell."""
-    whole, size = settings.effective_throughput_capacity, settings.effective_capacity_gib
+def mb_per_second(spec: LustreSpec) -> int | None:
+    """Return MB/s of the whole file system; `None` where the description does not say."""
+    whole, size = spec.effective_throughput_capacity, spec.effective_capacity_gib
     if whole is not None or size is None:
         return whole
     facts = lustre_need_facts()
-    each = settings.effective_throughput or facts.scratch_mb_per_tib
+    each = spec.effective_throughput or facts.scratch_mb_per_tib
     return size * each // facts.gib_per_tib
-
-
-_MB = 1000**2
-_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +68,8 @@ class CheckpointNeed:
     @property
     def remedy(self) -> str:
         """What to write under `storage.fsx` so that it suffices: a throughput that is sold, else a larger size."""
-        settings, wanted = self.supply.settings, self.wanted_mb_per_second
-        variant, size = settings.variant, settings.effective_capacity_gib
+        spec, wanted = self.supply.spec, self.wanted_mb_per_second
+        variant, size = spec.variant, spec.effective_capacity_gib
         if variant is None or size is None:
             return f"write `throughput: {_sold(variant and variant.throughput_capacity, wanted)} MB/s`"
         tib = size / lustre_need_facts().gib_per_tib

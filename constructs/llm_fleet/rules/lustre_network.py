@@ -1,11 +1,92 @@
-"""Whether the nodes of clusters can use the EFA of a Lustre file system, and whether it has connections for all."""
+"""What a Lustre file system takes of its network, whether its region has it, and who reaches it over EFA."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from llm_fleet.catalog.instances import facts_of
-from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
+from llm_fleet.catalog.lustre import LustreVariant, lustre_efa, lustre_efa_interfaces, lustre_limits
+from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.lustre import LustreDeploymentType, LustreSpec
+
+
+def lustre_addresses(spec: LustreSpec, *, region: str | None = None) -> int | None:
+    """Return the number of file servers, each of which has an address; `None` when it cannot be told.
+
+    `region`: default, one that has all that FSx sells.
+
+    Source: FSx for Lustre User Guide, IP addresses for file systems: one for each storage server, which holds one step
+    of capacity, and one for each metadata server.
+    """
+    variant = spec.variant
+    if variant is None:
+        return None
+    storage = _storage_servers(spec, variant, region)
+    metadata = _metadata_servers(spec, variant)
+    return None if storage is None or metadata is None else storage + metadata
+
+
+def lustre_claim(
+    spec: LustreSpec, *, owner: str, availability_zone_id: str | None = None, region: str | None = None
+) -> AddressClaim:
+    """Return what the file system takes of its compute subnet; the least that any takes when it cannot be told.
+
+    `owner` says whose it is in the user's words. Used by the fleet file and the construct alike.
+    """
+    addresses, what = lustre_addresses(spec, region=region), "FSx for Lustre"
+    if addresses is None:
+        return AddressClaim.for_file_system(owner=owner, what=what, availability_zone_id=availability_zone_id)
+    return AddressClaim(
+        owner=owner, what=what, count=1, addresses_each=addresses, availability_zone_id=availability_zone_id
+    )
+
+
+def _storage_servers(spec: LustreSpec, variant: LustreVariant, region: str | None) -> int | None:
+    if variant.throughput_capacity is not None:
+        amount, step = spec.effective_throughput_capacity, variant.throughput_capacity.step
+    else:
+        tier = variant.tier(spec.effective_throughput)
+        steps = tier and (tier.efa_capacity if spec.effective_efa(region) else tier.capacity)
+        amount, step = spec.effective_capacity_gib, steps.step if steps else None
+    if amount is None or step is None or is_unresolved(amount):
+        return None
+    return ceil(amount / step)
+
+
+def _metadata_servers(spec: LustreSpec, variant: LustreVariant) -> int | None:
+    limits = lustre_limits()
+    iops, capacity = spec.metadata_iops, spec.effective_capacity_gib
+    if variant.metadata_iops is None or spec.version != limits.metadata_version:
+        return 1
+    if iops is not None:
+        return None if is_unresolved(iops) else ceil(iops / limits.metadata_iops_per_server)
+    if capacity is None:
+        return 1
+    return None if is_unresolved(capacity) else max(1, capacity // limits.automatic_metadata_gib_per_server)
+
+
+def doubt_about_region(spec: LustreSpec, region: str | None) -> str | None:
+    """Return what makes it doubtful that the region has such a file system; `None` when nothing does.
+
+    No problem that is refused: regions gain deployment types faster than a table learns of it.
+    """
+    limits = lustre_limits()
+    if spec.deployment_type != LustreDeploymentType.PERSISTENT_2 or region is None:
+        return None
+    if region in limits.regions_without_persistent_2:
+        return (
+            f"FSx for Lustre is not known to have PERSISTENT_2 in {region}: if it still has not, creation will fail; "
+            "take PERSISTENT_1 or SCRATCH_2 there"
+        )
+    if region not in limits.regions_without_efa:
+        return None
+    if spec.efa_enabled:
+        return f"FSx for Lustre is not known to have EFA in {region}: leave efa_enabled out if creation fails"
+    most = limits.throughput_without_efa
+    if (spec.effective_throughput or 0) > most:
+        return f"FSx for Lustre is not known to go beyond {most} MB/s/TiB in {region}: take that if creation fails"
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

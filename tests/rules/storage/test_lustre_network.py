@@ -1,5 +1,7 @@
 """Which nodes reach a Lustre file system over EFA, with how many connections, and what is said of it at synth."""
 
+from typing import Any
+
 import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Annotations, Match
@@ -9,15 +11,29 @@ from llm_fleet import (
     HeadNode,
     HyperPodCluster,
     InstanceGroup,
+    LustreDeploymentType,
     LustreFileSystem,
+    LustreSpec,
+    LustreStorageType,
+    LustreThroughput,
     Os,
     ParallelCluster,
     Queue,
 )
 from llm_fleet.catalog.instances import InstanceType, instances
-from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces
+from llm_fleet.catalog.lustre import lustre_efa, lustre_efa_interfaces, lustre_limits
+from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.parallelcluster import oses
-from llm_fleet.rules.lustre_efa import EfaClients, connections, why_efa_is_unused, why_too_many_connections
+from llm_fleet.rules.lustre import check_lustre
+from llm_fleet.rules.lustre_network import (
+    EfaClients,
+    connections,
+    doubt_about_region,
+    lustre_addresses,
+    lustre_claim,
+    why_efa_is_unused,
+    why_too_many_connections,
+)
 
 CONTROLLER = EfaClients(name="controller", instance_types=["ml.m5.xlarge"], nodes=1)
 UNUSED, CONNECTIONS = "no node of the cluster can use it", "which takes 1024"
@@ -107,7 +123,7 @@ def test_the_limit_of_connections_counts_all_groups_and_clusters() -> None:
 
 def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
-    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
 
     def cluster(id: str, kind: str, count: int) -> None:
         groups = [InstanceGroup.controller("ml.m5.xlarge"), InstanceGroup.workers("w", kind, count=count)]
@@ -127,7 +143,7 @@ def test_hyperpod_warns_and_clusters_that_share_a_file_system_are_added_up(stack
 def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stack) -> None:
     """Not before all clusters are there: one of a controller alone may come first."""
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
-    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     trn2 = InstanceGroup.workers("w", "ml.trn2.48xlarge", count=4)
     for id, more in (("First", ()), ("Second", (trn2,))):
         groups = [InstanceGroup.controller("ml.m5.xlarge"), *more]
@@ -138,7 +154,7 @@ def test_a_file_system_whose_efa_no_cluster_can_use_is_warned_of(stack: cdk.Stac
 @pytest.mark.parametrize(("system", "warned"), [(Os.RHEL8, True), (Os.RHEL9, False), (Os.UBUNTU2204, False)])
 def test_parallelcluster_warns_of_a_system_without_efa_for_lustre(stack: cdk.Stack, system: Os, warned: bool) -> None:
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
-    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     head = HeadNode(instance_type="m5.2xlarge")
     queues = [Queue.trainium("trn1", max_count=4)]
     ParallelCluster(stack, "Train", network=network, head_node=head, queues=queues, lustre=lustre, os=system)
@@ -148,8 +164,88 @@ def test_parallelcluster_warns_of_a_system_without_efa_for_lustre(stack: cdk.Sta
 
 def test_parallelcluster_warns_too(stack: cdk.Stack) -> None:
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
-    lustre = LustreFileSystem(stack, "Fsx", network=network, storage_capacity_gib=19200)
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     head = HeadNode(instance_type="m5.2xlarge")
     queues = [Queue.trainium("trn1", max_count=550)]
     ParallelCluster(stack, "Train", network=network, head_node=head, queues=queues, lustre=lustre)
     Annotations.from_stack(stack).has_warning("/Test/Train", Match.string_like_regexp("up to 1100 EFA connections"))
+
+
+@pytest.mark.parametrize(
+    ("wishes", "addresses"),
+    [
+        ({}, 1 + 1),
+        ({"storage_capacity_gib": 4800}, 2 + 1),
+        ({"storage_capacity_gib": 19200}, 1 + 1),  # with EFA, one server holds as much
+        ({"storage_capacity_gib": 19200, "efa_enabled": False}, 8 + 1),
+        ({"storage_capacity_gib": 96000, "efa_enabled": False}, 40 + 4),  # a metadata server for each 24000 GiB
+        ({"metadata_iops": 1500}, 1 + 1),
+        ({"metadata_iops": 192000}, 1 + 16),
+        ({"deployment_type": LustreDeploymentType.SCRATCH_1, "storage_capacity_gib": 7200}, 2 + 1),
+        ({"deployment_type": LustreDeploymentType.SCRATCH_2, "storage_capacity_gib": 9600}, 4 + 1),
+        (
+            {
+                "deployment_type": LustreDeploymentType.PERSISTENT_1,
+                "storage_type": LustreStorageType.HDD,
+                "storage_capacity_gib": 5400,
+            },
+            3 + 1,
+        ),
+        ({"storage_type": LustreStorageType.INTELLIGENT_TIERING, "throughput": LustreThroughput(whole=12000)}, 3 + 1),
+        ({"storage_capacity_gib": -1.888154589708e289}, None),
+        ({"metadata_iops": -1.888154589708e289}, None),
+        ({"deployment_type": "${Token[TOKEN.42]}"}, None),
+    ],
+)
+def test_addresses(wishes: dict[str, Any], addresses: int | None):
+    assert lustre_addresses(LustreSpec(**wishes)) == addresses
+
+
+def test_a_claim_names_its_owner_and_its_zone():
+    claim = lustre_claim(LustreSpec(storage_capacity_gib=4800), owner="storage.fsx", availability_zone_id="usw2-az4")
+    assert (claim.owner, claim.what, claim.addresses) == ("storage.fsx", "FSx for Lustre", 3)
+    assert claim.availability_zone_id == "usw2-az4"
+
+
+def test_what_cannot_be_told_claims_the_least():
+    assert lustre_claim(LustreSpec(storage_type=LustreStorageType.HDD), owner="storage.fsx").addresses == 2
+
+
+@pytest.mark.parametrize(
+    ("region", "wishes", "doubt"),
+    [
+        ("sa-east-1", {}, "PERSISTENT_2 in sa-east-1"),
+        ("ca-west-1", {"efa_enabled": True, "storage_capacity_gib": 19200}, "EFA in ca-west-1"),
+        ("ca-west-1", {"throughput": LustreThroughput(per_tib=500)}, "250 MB/s/TiB in ca-west-1"),
+    ],
+)
+def test_doubt(region: str, wishes: dict[str, Any], doubt: str):
+    spec = LustreSpec(**wishes)
+    assert doubt in (doubt_about_region(spec, region) or "")
+    assert check_lustre(spec) == []
+
+
+@pytest.mark.parametrize(
+    ("region", "wishes"),
+    [
+        (None, {}),
+        ("us-west-2", {}),
+        ("xx-new-1", {}),
+        ("ca-west-1", {}),
+        ("sa-east-1", {"deployment_type": LustreDeploymentType.PERSISTENT_1}),
+    ],
+)
+def test_no_doubt(region: str | None, wishes: dict[str, Any]):
+    assert doubt_about_region(LustreSpec(**wishes), region) is None
+
+
+def test_efa_is_not_the_default_where_it_may_be_missing():
+    assert not LustreSpec(storage_capacity_gib=19200).effective_efa("ca-west-1")
+    assert LustreSpec(storage_capacity_gib=19200).effective_efa("us-west-2")
+
+
+def test_the_regions_exist():
+    limits = lustre_limits()
+    named = (*limits.regions_without_persistent_2, *limits.regions_without_efa)
+    assert set(named) <= set(regions())
+    assert len(set(named)) == len(named)

@@ -1,0 +1,53 @@
+"""The CDK's objects of what a description names: by the object itself, or by id, ARN or name.
+
+Each function returns `None` when nothing is named.
+"""
+
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from llm_fleet.spec.references import Key, LogGroup, SecurityGroup
+
+
+def key_of(scope: Construct, id: str, given: Key | None) -> kms.IKey | None:
+    """Return the KMS key; one that is named by its ARN is imported as `id`."""
+    return kms.Key.from_key_arn(scope, id, given) if isinstance(given, str) else cast("kms.IKey | None", given)
+
+
+def security_group_of(scope: Construct, id: str, given: SecurityGroup | None) -> ec2.ISecurityGroup | None:
+    """Return the security group; one that is named by its id is imported as `id`."""
+    if isinstance(given, str):
+        return ec2.SecurityGroup.from_security_group_id(scope, id, given)
+    return cast("ec2.ISecurityGroup | None", given)
+
+
+def log_group_of(scope: Construct, id: str, given: LogGroup | None) -> logs.ILogGroup | None:
+    """Return the log group; one that is named is imported as `id`."""
+    if isinstance(given, str):
+        return logs.LogGroup.from_log_group_name(scope, id, given)
+    return cast("logs.ILogGroup | None", given)
+
+
+def role_of(scope: Construct, id: str, arn: str | None) -> iam.IRole | None:
+    """Return the role of that ARN, which stays as it is: no policy is added to it."""
+    return iam.Role.from_role_arn(scope, id, arn, mutable=False) if arn else None
+
+
+def policy_of(scope: Construct, id: str, arn: str | None) -> iam.IManagedPolicy | None:
+    """Return the managed policy of that ARN."""
+    return iam.ManagedPolicy.from_managed_policy_arn(scope, id, arn) if arn else None
+
+
+def subnet_of(scope: Construct, id: str, subnet_id: str) -> ec2.ISubnet:
+    """Return the subnet of that id, of which nothing else is known."""
+    subnet = ec2.Subnet.from_subnet_id(scope, id, subnet_id)
+    cdk.Annotations.of(subnet).acknowledge_warning(
+        "@aws-cdk/aws-ec2:noSubnetRouteTableId", "no route is added to it: its routes are its owner's"
+    )
+    return subnet

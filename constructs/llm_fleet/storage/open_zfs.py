@@ -1,0 +1,279 @@
+"""FSx for OpenZFS, for home directories: made here, or existing; and the volumes in it."""
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_fsx as fsx
+from constructs import Construct
+
+from llm_fleet.catalog.openzfs import open_zfs_limits
+from llm_fleet.held import hold
+from llm_fleet.network.network import Network
+from llm_fleet.references import security_group_of
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.file_systems import check_has_network, check_mount_source
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.open_zfs import check_open_zfs, check_volume
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.spec.open_zfs import ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
+from llm_fleet.spec.references import KEY
+from llm_fleet.storage.file_systems import FileSystemAccess, FileSystemPorts, MountableOpenZfs, open_zfs_ports
+
+_KIND = "FSx for OpenZFS"
+# Lifecycle scripts make home directories as root and hand them to their users: with root squashed they could not.
+# `crossmnt` shows snapshots, and `sync` (which the service adds) keeps what was said to be written.
+EXPORT_OPTIONS = ("rw", "crossmnt", "no_root_squash")
+"""How every volume is exported, the root volume too."""
+
+
+class OpenZfsVolume(Construct):
+    """An `AWS::FSx::Volume`, for what clusters share beside home directories, e.g. `/apps`.
+
+    `OpenZfsFileSystem.add_volume` makes it. It is retained with its file system, so that a new cluster finds what an
+    old one has left there.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        parent_volume_id: str,
+        dns_name: str,
+        export_path: str,
+        volume_name: str,
+        quota_gib: int | None,
+        compression: str,
+        record_size_kib: int | None,
+        removal_policy: cdk.RemovalPolicy,
+    ) -> None:
+        """Make the volume `volume_name` beneath `parent_volume_id`. `quota_gib`: `None` for all of the file system."""
+        super().__init__(scope, id)
+        properties = fsx.CfnVolume
+        export = properties.ClientConfigurationsProperty(clients="*", options=list(EXPORT_OPTIONS))
+        self.resource = fsx.CfnVolume(
+            self,
+            "Resource",
+            name=volume_name,
+            volume_type="OPENZFS",
+            open_zfs_configuration=properties.OpenZFSConfigurationProperty(
+                parent_volume_id=parent_volume_id,
+                # FSx compresses no volume by itself, whatever its parent does.
+                data_compression_type=compression,
+                record_size_kib=record_size_kib,
+                storage_capacity_quota_gib=quota_gib,
+                copy_tags_to_snapshots=True,
+                nfs_exports=[properties.NfsExportsProperty(client_configurations=[export])],
+            ),
+            tags=[cdk.CfnTag(key="Name", value=self.node.path)],
+        )
+        """The L1 beneath."""
+        self.resource.apply_removal_policy(removal_policy)
+        hold(self.resource)
+        self.dns_name: str = dns_name
+        """The name that clients mount, its file system's."""
+        self.export_path: str = export_path
+        """Its NFS path: clients mount `<dns_name>:<export_path>`."""
+
+    @property
+    def volume_id(self) -> str:
+        """The id, `fsvol-…`, by which ParallelCluster mounts it."""
+        return self.resource.ref
+
+
+@jsii.implements(ec2.IConnectable)
+class OpenZfsFileSystem(Construct):
+    """An FSx for OpenZFS file system in one Availability Zone, made to be mounted as `/home` by every node.
+
+    Default: 512 GiB and 160 MB/s with a standby server (SINGLE_AZ_HA_2), compressed with ZSTD, backups kept for 30
+    days, the root volume exported to every client that its security group lets in.
+
+    It is retained, with all that it stands on, just as `LustreFileSystem` is.
+
+    Source of facts: `catalog/data/openzfs.json`.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        spec: OpenZfsSpec | None = None,
+        *,
+        network: Network,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    ) -> None:
+        """Make a file system in a compute subnet of `network`.
+
+        `spec`: what it is. Default: `OpenZfsSpec()`. `removal_policy`: default, it is retained.
+
+        Raises `FleetError` with everything that FSx would refuse, before any resource is made.
+        """
+        path = f"{scope.node.path}/{id}"
+        spec = OpenZfsSpec() if spec is None else spec
+        raise_problems(check_is_spec(spec, OpenZfsSpec, "spec"), subject=path)
+        zone = spec.availability_zone_id
+        problems = [*check_has_network(network, _KIND), *check_open_zfs(spec)]
+        if not problems:
+            claim = AddressClaim.for_file_system(owner=path, what=_KIND, availability_zone_id=zone)
+            problems = network.reserve_addresses([claim])
+        raise_problems(problems, subject=path)
+        super().__init__(scope, id)
+        self._spec = spec
+        self._removal_policy = removal_policy
+        self._volume_names: list[str] = []
+        self._access = FileSystemAccess(
+            self,
+            "Access",
+            network=network,
+            availability_zone_id=zone,
+            ports=open_zfs_ports(),
+            servers_talk=False,
+            kind=_KIND,
+            removal_policy=removal_policy,
+        )
+        self.resource = fsx.CfnFileSystem(
+            self,
+            "Resource",
+            file_system_type="OPENZFS",
+            subnet_ids=[self._access.subnet_id],
+            security_group_ids=[self._access.security_group.security_group_id],
+            storage_type="SSD",
+            storage_capacity=spec.storage_capacity_gib,
+            kms_key_id=None if spec.encryption_key is None else KEY.name_of(spec.encryption_key),
+            open_zfs_configuration=_configuration(spec),
+            tags=[cdk.CfnTag(key="Name", value=self.node.path)],
+        )
+        """The L1 beneath."""
+        self._access.carry(self.resource)
+
+    def add_volume(self, id: str, volume: OpenZfsVolumeSpec | None = None) -> OpenZfsVolume:
+        """Make a volume beside the root volume's own files, e.g. for `/apps`: exported, compressed and kept as that is.
+
+        Who mounts the root volume finds it there under its name too, so that no home directory may have it. Raises
+        `FleetError` with what FSx would refuse of it beside the earlier ones.
+        """
+        path = f"{self.node.path}/{id}"
+        volume = OpenZfsVolumeSpec() if volume is None else volume
+        raise_problems(check_is_spec(volume, OpenZfsVolumeSpec, "volume"), subject=path)
+        name = id if volume.name is None else volume.name
+        taken = dict.fromkeys(self._volume_names, "the file system has a volume of this name already")
+        problems = check_volume(volume, name, capacity_gib=self._spec.storage_capacity_gib, taken=taken)
+        raise_problems(problems, subject=path)
+        self._volume_names.append(name)
+        return OpenZfsVolume(
+            self,
+            id,
+            parent_volume_id=self.resource.attr_root_volume_id,
+            dns_name=self.dns_name,
+            export_path=f"{self.export_path}/{name}",
+            volume_name=name,
+            quota_gib=volume.quota_gib,
+            compression=self._spec.compression,
+            record_size_kib=self._spec.record_size_kib,
+            removal_policy=self._removal_policy,
+        )
+
+    @staticmethod
+    def from_attributes(scope: Construct, id: str, existing: ExistingOpenZfs) -> MountableOpenZfs:
+        """Return a file system that exists already; see `LustreFileSystem.from_attributes`."""
+        return ImportedOpenZfs(scope, id, existing)
+
+    @property
+    def file_system_id(self) -> str:
+        """The id, `fs-…`."""
+        return self.resource.ref
+
+    @property
+    def dns_name(self) -> str:
+        """The name that clients mount."""
+        return self.resource.attr_dns_name
+
+    @property
+    def volume_id(self) -> str | None:
+        """The id of the root volume, `fsvol-…`."""
+        return self.resource.attr_root_volume_id
+
+    @property
+    def export_path(self) -> str:
+        """The NFS path of the root volume, `/fsx`."""
+        return open_zfs_limits().root_export_path
+
+    @property
+    def availability_zone_id(self) -> str | None:
+        """The AZ id where it stands."""
+        return self._access.availability_zone_id
+
+    @property
+    def security_group(self) -> ec2.ISecurityGroup:
+        """The group of the file system's own interfaces."""
+        return self._access.security_group
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of `security_group`; prefer `allow_mount_from`, which opens every port."""
+        return self._access.connections
+
+    def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
+        """Open the ports to clients in `security_group`. Idempotent; the network's own group is in already."""
+        self._access.ports.allow_clients(security_group)
+
+
+def _configuration(spec: OpenZfsSpec) -> fsx.CfnFileSystem.OpenZFSConfigurationProperty:
+    properties = fsx.CfnFileSystem
+    days, iops = spec.effective_backup_retention_days, spec.disk_iops
+    start_time = spec.backups.start_time if spec.backups is not None else None
+    export = properties.ClientConfigurationsProperty(clients="*", options=list(EXPORT_OPTIONS))
+    return properties.OpenZFSConfigurationProperty(
+        deployment_type=spec.deployment_type,
+        throughput_capacity=spec.effective_throughput_capacity,
+        disk_iops_configuration=properties.DiskIopsConfigurationProperty(mode="USER_PROVISIONED", iops=iops)
+        if iops
+        else None,
+        automatic_backup_retention_days=days,
+        daily_automatic_backup_start_time=start_time if days else None,
+        copy_tags_to_backups=True,
+        copy_tags_to_volumes=True,
+        weekly_maintenance_start_time=spec.maintenance_start_time,
+        root_volume_configuration=properties.RootVolumeConfigurationProperty(
+            data_compression_type=spec.compression,
+            record_size_kib=spec.record_size_kib,
+            copy_tags_to_snapshots=True,
+            nfs_exports=[properties.NfsExportsProperty(client_configurations=[export])],
+        ),
+    )
+
+
+class ImportedOpenZfs(Construct):
+    """What `OpenZfsFileSystem.from_attributes` returns: as much of a file system as was told."""
+
+    def __init__(self, scope: Construct, id: str, existing: ExistingOpenZfs) -> None:
+        """Take what is known; nothing is looked up and nothing made but rules."""
+        path = f"{scope.node.path}/{id}"
+        raise_problems(check_is_spec(existing, ExistingOpenZfs, "existing"), subject=path)
+        raise_problems(check_mount_source(existing), subject=path)
+        super().__init__(scope, id)
+        stack = cdk.Stack.of(self)
+        self.file_system_id = existing.file_system_id
+        self.dns_name = existing.dns_name or f"{existing.file_system_id}.fsx.{stack.region}.{stack.url_suffix}"
+        self.availability_zone_id: str | None = existing.availability_zone_id
+        self.volume_id: str | None = existing.volume_id
+        self._ports: FileSystemPorts | None = None
+        security_group = security_group_of(self, "SecurityGroup", existing.security_group)
+        if security_group is not None:
+            self._ports = FileSystemPorts(
+                self,
+                "Ports",
+                security_group=security_group,
+                ports=open_zfs_ports(),
+                both_ways=False,
+                name=_KIND,
+                owner=id,
+            )
+
+    def allow_mount_from(self, security_group: ec2.ISecurityGroup) -> None:
+        """Open the ports between the file system's security group and this one.
+
+        Does nothing when the file system's own group was not told: then its ports must be open already.
+        """
+        if self._ports is not None:
+            self._ports.allow_clients(security_group)
