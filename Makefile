@@ -91,6 +91,8 @@ $(uv):
 .venv/.ready: pyproject.toml uv.lock | $(uv)
 	@echo "setting up: Python packages and Node from uv.lock (about 1 GB, under a minute on a fast line)"
 	@$(uv) sync --quiet --locked --compile-bytecode --python $(PYTHON)
+	@# cdk.json synthesizes with -O, whose bytecode has files of its own: what stacks import is compiled here, once.
+	@PYTHONPATH=constructs:stacks .venv/bin/python -O -c 'import llm_fleet_stacks as s; from pkgutil import resolve_name, iter_modules; [resolve_name(m.name) for m in iter_modules(s.__path__, "llm_fleet_stacks.")]'
 	@touch $@
 
 # ParallelCluster's own schema and validators, for the embedded AWS and the tests: see local/parallelcluster.
