@@ -45,7 +45,7 @@ def test_a_fleet_of_one_hyperpod_cluster_imports_no_other_kind(tmp_path: Path) -
 
 
 def test_the_ratio_to_an_empty_app_does_not_grow() -> None:
-    """The least of some interleaved runs: what else the machine does can only add to a run; up to 3.6 beside a load of 13."""
+    """The least of some interleaved runs: what else a machine does only adds. 3.6 at a load of 13."""
     use_project_node()
     cases = {
         "empty": Case(arguments=("tools/bench/empty_app.py",), environment=OFF),
