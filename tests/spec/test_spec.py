@@ -14,7 +14,7 @@ from llm_fleet.rules.fields import check_fields, check_is_spec
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.spec.references import SUBNET, Bucket, Key, LogGroup, OwnSecurityGroup, Subnet
 from llm_fleet.spec.shape import OWN_KEY
-from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, Spec, Within, in_long_form
+from llm_fleet.spec.spec import PYTHON_ONLY, SHORTHAND, InRequest, Spec, Within, in_long_form, in_request
 from llm_fleet.spec.values import PATH, InFile, KeyArn, Seconds, Several
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
@@ -267,3 +267,32 @@ def test_its_text_has_one_form_in_a_file_and_in_python(name: str, wrong: str) ->
     assert problem.code == "LF116"
     with pytest.raises(ValidationError, match="this is not"):
         Standing.model_validate_json(json.dumps({name: wrong}))
+
+
+class Stop(Spec):
+    after_seconds: Annotated[
+        Seconds,
+        Within(
+            limit=Limit(minimum=1, maximum=9), code=Code.QUANTITY, what="the end", below="leave it out", above="write 9"
+        ),
+        InRequest("Stopping.After"),
+    ] = 5
+    pending_seconds: Annotated[Seconds | None, InRequest("Stopping.Pending")] = None
+    note: str = ""
+
+
+class Run(Spec):
+    stop: Stop = Stop()
+    tries: Annotated[int | None, InRequest("Tries")] = None
+
+
+def test_a_field_says_where_a_request_has_its_value():
+    assert in_request(Run()) == {"Stopping": {"After": 5}}
+    stop = Stop(after_seconds=NUMBER_TOKEN, pending_seconds=0)  # pyright: ignore[reportArgumentType]
+    assert in_request(Run(stop=stop, tries=2)) == {"Stopping": {"After": NUMBER_TOKEN, "Pending": 0}, "Tries": 2}
+
+
+@pytest.mark.parametrize(("seconds", "remedy"), [(0, "leave it out"), (10, "write 9")])
+def test_a_range_can_have_a_remedy_for_each_side(seconds: int, remedy: str):
+    (problem,) = check_fields(Run(stop=Stop(after_seconds=seconds)))
+    assert (problem.path, problem.remedy) == (("stop", "after_seconds"), remedy)

@@ -6,6 +6,7 @@ from typing import Any, cast
 from llm_fleet.rules.inference.forms import Form, check_form
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.spec import Spec, Within
 
 
@@ -20,12 +21,21 @@ def check_fields(spec: Spec) -> list[Problem]:
     for name, field in type(spec).model_fields.items():
         value: Any = getattr(spec, name)
         for within in (each for each in field.metadata if isinstance(each, Within)):
-            found += check_number(value, within.limit, within.code, name, what=within.what)
+            remedy = _remedy(value, within)
+            found += check_number(value, within.limit, within.code, name, what=within.what, remedy=remedy)
         if isinstance(value, Spec):
             found += [each.under(name) for each in check_fields(value)]
         for key, part in _parts(value):
             found += [each.under(name, key) for each in check_fields(part)]
     return found
+
+
+def _remedy(value: Any, within: Within) -> str:
+    """Return what the field itself offers for a number outside its range; nothing for the usual remedy."""
+    if type(value) is not int or is_unresolved(value):
+        return ""
+    too_small = within.limit.minimum is not None and value < within.limit.minimum
+    return within.below if too_small else within.above
 
 
 def _parts(value: Any) -> list[tuple[PathPart, Spec]]:

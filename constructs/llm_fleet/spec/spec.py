@@ -25,6 +25,7 @@ What a field can carry, all in `Annotated[…]`:
 | `Field(examples=[…])` | what schema and remedies show; a required field needs one |
 | a `Quantity`, a `TextForm` (`spec/values.py`) | unit, or form of text |
 | `Within(limit=…, code=…, what=…)` | a range: `rules.fields.check_fields` reports it, the schema has the bounds |
+| `InRequest(path)` | where a request of the API has the value: `in_request` renders it |
 | `SHORTHAND` | a single value in a fleet file stands for the mapping with this key |
 | an enum or `Literal` as the type | a choice of words |
 | `InFile(type, read)` (`spec/values.py`) | the type in a fleet file where Python has the API's value |
@@ -91,6 +92,10 @@ class Within:
     code: AnyCode
     what: str
     """What messages call it, e.g. `the volume`."""
+    below: str = ""
+    """The remedy for a number below the range. Default: to write the nearest in it."""
+    above: str = ""
+    """The remedy for a number above the range. Default: to write the nearest in it."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Offer editors the bounds of a plain number; text with a unit has a pattern."""
@@ -100,6 +105,13 @@ class Within:
                 arm |= {} if self.limit.minimum is None else {"minimum": self.limit.minimum}
                 arm |= {} if self.limit.maximum is None else {"maximum": self.limit.maximum}
         return node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InRequest:
+    """Where a request of the API has a field's value, e.g. `StoppingCondition.MaxRuntimeInSeconds`; its metadata."""
+
+    path: str
 
 
 _Other = TypeVar("_Other", bound="Spec")
@@ -191,6 +203,32 @@ class Spec(FleetModel):
         short = [] if name is None else [_only_form(node["properties"][cls.key_of(name)])]
         node[SHORTHAND] = [*short, *cls.shorthand_schemas()]
         return reference
+
+
+def in_request(spec: Spec) -> dict[str, Any]:
+    """Return what the fields with an `InRequest`, of `spec` and of the descriptions in it, put into a request.
+
+    A field that is `None` puts nothing there.
+    """
+    request: dict[str, Any] = {}
+    for name, field in type(spec).model_fields.items():
+        value: Any = getattr(spec, name)
+        if isinstance(value, Spec):
+            _merge(in_request(value), request)
+        for place in (each for each in field.metadata if isinstance(each, InRequest) and value is not None):
+            entry: Any = value
+            for key in reversed(place.path.split(".")):
+                entry = {key: entry}
+            _merge(entry, request)
+    return request
+
+
+def _merge(entries: dict[str, Any], into: dict[str, Any]) -> None:
+    for key, value in entries.items():
+        if isinstance(into.get(key), dict):
+            _merge(value, into[key])
+        else:
+            into[key] = value
 
 
 def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> Any:

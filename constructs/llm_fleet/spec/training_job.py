@@ -13,11 +13,15 @@ from llm_fleet.catalog.training_job import job_machine_fact, training_instances,
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.shape import OWN_KEY
-from llm_fleet.spec.spec import SHORTHAND, Spec, Within
+from llm_fleet.spec.spec import SHORTHAND, InRequest, Spec, Within
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric, JobOutput, Tracking
 from llm_fleet.spec.values import Days, Gibibytes, Seconds
 
+_ATTEMPTS, _WAIT = (
+    Limit(minimum=job_machine_fact(fact)["min"], maximum=job_machine_fact(fact)["max"])
+    for fact in ("capacity_attempts", "capacity_wait_seconds")
+)
 _WARM = Limit(minimum=1, maximum=training_job_limit("ResourceConfig.KeepAlivePeriodInSeconds").maximum)
 
 
@@ -49,6 +53,7 @@ class WarmPool(Spec):
         SHORTHAND,
         Field(alias="keep", examples=["30 min"]),
         Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="the warm time"),
+        InRequest("ResourceConfig.KeepAlivePeriodInSeconds"),
     ]
     """For how long after the job's end."""
     cap_seconds: Annotated[
@@ -78,11 +83,21 @@ class CapacityRetries(Spec):
     They go on from the run's checkpoints. A job under a watch has none: the watch starts it again.
     """
 
-    attempts: Annotated[int, SHORTHAND] = job_machine_fact("capacity_attempts")["default"]
+    attempts: Annotated[
+        int, SHORTHAND, Within(limit=_ATTEMPTS, code=SageMakerCode.TRAINING_CAPACITY, what="the number of further jobs")
+    ] = job_machine_fact("capacity_attempts")["default"]
     """How many after the first, 0 to 20. Default: 5."""
-    first_wait_seconds: Annotated[Seconds | None, Field(alias="first_wait")] = None
+    first_wait_seconds: Annotated[
+        Seconds | None,
+        Field(alias="first_wait"),
+        Within(limit=_WAIT, code=SageMakerCode.TRAINING_CAPACITY, what="the wait before the second job"),
+    ] = None
     """Before the second job; doubled before each further one. Default: `5 min`."""
-    longest_wait_seconds: Annotated[Seconds | None, Field(alias="longest_wait")] = None
+    longest_wait_seconds: Annotated[
+        Seconds | None,
+        Field(alias="longest_wait"),
+        Within(limit=_WAIT, code=SageMakerCode.TRAINING_CAPACITY, what="the longest wait before a job"),
+    ] = None
     """However often it was doubled. Default: `1 h`, or the first wait where that is longer."""
 
     @property
@@ -130,7 +145,17 @@ class TrainingJobSpec(Spec):
         Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_SETTING, what="the volume"),
     ] = None
     """Size of each instance's volume. Default: `30 GiB`; instances with local disks have these, and no volume."""
-    max_run_seconds: Annotated[Seconds, Field(alias="max_run")] = training_job_fact("max_run_seconds")["default"]
+    max_run_seconds: Annotated[
+        Seconds,
+        Field(alias="max_run"),
+        Within(
+            limit=Limit(minimum=1, maximum=training_job_fact("max_run_seconds")["maximum"]),
+            code=SageMakerCode.TRAINING_TIME,
+            what="the time that it may run",
+            above="write 28 days at most; a training that takes longer goes on from a checkpoint in another job",
+        ),
+        InRequest("StoppingCondition.MaxRuntimeInSeconds"),
+    ] = training_job_fact("max_run_seconds")["default"]
     """How long it may run, retries included, up to `28 days`. Default: `24 h`."""
     max_pending_seconds: Annotated[
         Seconds | None,
@@ -140,15 +165,27 @@ class TrainingJobSpec(Spec):
             code=SageMakerCode.TRAINING_TIME,
             what="the time that it may be pending",
         ),
+        InRequest("StoppingCondition.MaxPendingTimeInSeconds"),
     ] = None
     """How long it may wait for accelerated capacity. Default: as long as SageMaker lets it."""
     spot: Annotated[Spot | None, Field(examples=["true"])] = None
     """`true`, or more about it: spot instances. Default: on demand."""
     warm_pool: Annotated[WarmPool | None, Field(examples=["30 min"])] = None
     """How long instances stay for the next job, paid in full. Default: not at all."""
-    training_plan_arn: Annotated[str | None, Field(alias="training_plan")] = None
+    training_plan_arn: Annotated[
+        str | None, Field(alias="training_plan"), InRequest("ResourceConfig.TrainingPlanArn")
+    ] = None
     """ARN of a training plan, capacity that was reserved. Default: none."""
-    retries: int | None = None
+    retries: Annotated[
+        int | None,
+        Within(
+            limit=training_job_limit("RetryStrategy.MaximumRetryAttempts"),
+            code=SageMakerCode.TRAINING_TIME,
+            what="the number of retries",
+            below="leave it out: then SageMaker does not retry",
+        ),
+        InRequest("RetryStrategy.MaximumRetryAttempts"),
+    ] = None
     """How often SageMaker starts it again after an error of its own, 1 to 30. Default: never."""
     hyperparameters: Mapping[str, Any] = {}
     """What the script is told as `--name value`. No secrets. Default: nothing."""

@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field, PrivateAttr
 
+from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import smp_images, smp_versions, training_image_families, training_instances
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.spec import training_job_words as words
 from llm_fleet.spec.smp import SmpConfiguration
-from llm_fleet.spec.spec import SHORTHAND, Spec
+from llm_fleet.spec.spec import SHORTHAND, Spec, Within
 from llm_fleet.spec.values import PATH
 
 LEFT_OUT = frozenset({"__pycache__", "node_modules", "venv"})
@@ -208,7 +210,14 @@ class Distribution(Spec):
     """`none`, `torchrun`, `smp`, `smddp` or `mpi`. Default: `none`, one process on each instance."""
     smp_configuration: Annotated[SmpConfiguration | None, Field(alias="smp")] = None
     """With `smp`: what SMP v2 is told, by its own keys."""
-    processes_per_host: int | None = None
+    processes_per_host: Annotated[
+        int | None,
+        Within(
+            limit=Limit(minimum=1),
+            code=SageMakerCode.TRAINING_DISTRIBUTION,
+            what="the number of processes on an instance",
+        ),
+    ] = None
     """With `mpi`: how many processes on each instance. Default: one for each GPU."""
 
     @classmethod

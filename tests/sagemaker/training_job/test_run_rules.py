@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.training_job import job_machine_fact
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import FleetError, raise_problems
 from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
 from llm_fleet.sagemaker.training_job.machine_pace import (
@@ -57,7 +58,8 @@ def test_waits_are_doubled_up_to_the_longest() -> None:
      {"first_wait_seconds": 600, "longest_wait_seconds": 60}],
 )  # fmt: skip
 def test_other_attempts_are_told(given: dict[str, Any]) -> None:
-    (problem,) = check_capacity_retries(CapacityRetries(**given))
+    retries = CapacityRetries(**given)
+    (problem,) = [*check_fields(retries), *check_capacity_retries(retries)]
     assert problem.code == "LF973"
 
 

@@ -1,12 +1,12 @@
 """When a training job is started, and how often it is tried."""
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import available_timezones
 
 from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.rules.cron import EXAMPLE, cron_fault
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
@@ -59,44 +59,21 @@ def check_job_schedule(schedule: JobSchedule) -> list[Problem]:
 
 def check_capacity_retries(retries: CapacityRetries) -> list[Problem]:
     """Return what is wrong with further attempts after one without capacity, by attributes (LF973)."""
-    attempts, waits = job_machine_fact("capacity_attempts"), job_machine_fact("capacity_wait_seconds")
-    bounds = {
-        "attempts": attempts,
-        "first_wait_seconds": waits,
-        "longest_wait_seconds": waits,
-    }
-    problems = [
-        problem
-        for attribute, bound in bounds.items()
-        for problem in _bounded(getattr(retries, attribute), bound["min"], bound["max"], attribute)
-    ]
     first, longest = retries.first_wait_seconds, retries.longest_wait_seconds
-    if not problems and first is not None and longest is not None and longest < first:
-        problems.append(
-            Problem(
-                code=SageMakerCode.TRAINING_CAPACITY,
-                message="the longest wait is shorter than the first",
-                path=("longest_wait_seconds",),
-                value=longest,
-                allowed=f"{first} or more",
-                remedy="leave it out, or write more",
-            )
-        )
-    return problems
-
-
-def _bounded(value: object, least: int, most: int, attribute: str) -> Iterator[Problem]:
-    if value is None or is_unresolved(value):
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        yield Problem(
+    if first is None or longest is None or check_fields(retries) or is_unresolved(first) or is_unresolved(longest):
+        return []
+    if longest >= first:
+        return []
+    return [
+        Problem(
             code=SageMakerCode.TRAINING_CAPACITY,
-            message="this is no number that a job's further attempts can have",
-            path=(attribute,),
-            value=value,
-            allowed=f"{least} to {most}",
-            remedy=f"write {min(max(value, least), most)}" if isinstance(value, int) else "write a whole number",
+            message="the longest wait is shorter than the first",
+            path=("longest_wait_seconds",),
+            value=longest,
+            allowed=f"{first} or more",
+            remedy="leave it out, or write more",
         )
+    ]
 
 
 def _expression_fault(expression: str) -> str | None:

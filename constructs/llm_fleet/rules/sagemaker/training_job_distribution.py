@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_job import TrainingInstance, launchers, smddp_instances, training_instances
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
@@ -31,22 +29,12 @@ def _own_values(job: TrainingJobSpec) -> Iterator[Problem]:
         yield _problem(
             "this is SMP's, and the distribution is another", "take the distribution smp", "smp_configuration"
         )
-    if distribution.processes_per_host is None:
-        return
-    if distribution.kind is not DistributionKind.MPI:
+    if distribution.processes_per_host is not None and distribution.kind is not DistributionKind.MPI:
         yield _problem(
             "only MPI is told how many processes it starts",
             "leave it out",
             "processes_per_host",
             distribution.processes_per_host,
-        )
-    else:
-        yield from check_number(
-            distribution.processes_per_host,
-            Limit(minimum=1),
-            _CODE,
-            "processes_per_host",
-            what="the number of processes on an instance",
         )
 
 

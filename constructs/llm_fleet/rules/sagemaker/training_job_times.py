@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from llm_fleet.catalog.limit import Limit
-from llm_fleet.catalog.training_job import training_instances, training_job_fact, training_job_limit
+from llm_fleet.catalog.training_job import training_instances
 from llm_fleet.rules.fields import check_fields
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
@@ -18,20 +16,7 @@ _POOL = SageMakerCode.TRAINING_WARM_POOL
 
 def check_times(job: TrainingJobSpec) -> list[Problem]:
     """Return what is wrong with times, attempts and the warm pool, by the attributes of the job."""
-    longest = Limit(minimum=1, maximum=training_job_fact("max_run_seconds")["maximum"])
-    retries = training_job_limit("RetryStrategy.MaximumRetryAttempts")
     return [
-        *check_number(
-            job.max_run_seconds,
-            longest,
-            _CODE,
-            "max_run_seconds",
-            what="the time that it may run",
-            remedy="write 28 days at most; a training that takes longer goes on from a checkpoint in another job"
-            if _above(job.max_run_seconds, longest)
-            else "",
-        ),
-        *check_number(job.retries, retries, _CODE, "retries", what="the number of retries", remedy=_no_retries(job)),
         *_pending(job),
         *([] if job.spot is None else _spot(job, job.spot)),
         *_warm_pool(job),
@@ -40,14 +25,6 @@ def check_times(job: TrainingJobSpec) -> list[Problem]:
 
 def _known(value: Any) -> bool:
     return type(value) is int and not is_unresolved(value)
-
-
-def _above(value: Any, limit: Limit) -> bool:
-    return _known(value) and limit.maximum is not None and value > limit.maximum
-
-
-def _no_retries(job: TrainingJobSpec) -> str:
-    return "leave it out: then SageMaker does not retry" if job.retries == 0 else ""
 
 
 def _pending(job: TrainingJobSpec) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from typing import Any
 from llm_fleet.catalog.training_job import training_instances, training_job_fact
 from llm_fleet.sagemaker.training_job.job_place import JobPlace
 from llm_fleet.sagemaker.training_job.script_mode import render_hyperparameters
+from llm_fleet.spec.spec import in_request
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_data import Channel, InputMode
 
@@ -13,6 +14,7 @@ def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
     """Return the request for one job of `spec`, as boto3 takes it; the same for the same arguments, keys in order."""
     network = place.subnet_ids or place.security_group_ids
     checkpoint_uri = _checkpoint_uri(spec, place)
+    values = in_request(spec)
     request: dict[str, Any] = {
         "TrainingJobName": place.name,
         "AlgorithmSpecification": _algorithm(spec, place),
@@ -20,9 +22,9 @@ def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
         "HyperParameters": render_hyperparameters(spec, source_uri=place.source_uri, region=place.region),
         "InputDataConfig": [_channel(name, channel) for name, channel in spec.channels.items()],
         "OutputDataConfig": _output(spec, place),
-        "ResourceConfig": _resources(spec, place),
-        "StoppingCondition": _stopping(spec),
-        "RetryStrategy": None if spec.retries is None else {"MaximumRetryAttempts": spec.retries},
+        "ResourceConfig": {**_resources(spec, place), **values.pop("ResourceConfig", {})},
+        "StoppingCondition": {**values.pop("StoppingCondition"), **_longest_wait(spec)},
+        "RetryStrategy": values.pop("RetryStrategy", None),
         "CheckpointConfig": None
         if spec.checkpoints is None
         else {"S3Uri": checkpoint_uri, "LocalPath": spec.checkpoints.local_path},
@@ -36,6 +38,7 @@ def render_request(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
         **_record(spec),
         "RemoteDebugConfig": {"EnableRemoteDebug": True} if spec.remote_debug else None,
         "InfraCheckConfig": {"EnableInfraCheck": True} if spec.infra_check else None,
+        **values,
         "Tags": [{"Key": key, "Value": value} for key, value in {**place.tags, **spec.tags}.items()],
     }
     return {key: value for key, value in request.items() if value is not None and value not in ([], {})}
@@ -98,19 +101,11 @@ def _resources(spec: TrainingJobSpec, place: JobPlace) -> dict[str, Any]:
     }
     if place.volume_key_arn is not None and not instance.has_local_disks:
         rendered["VolumeKmsKeyId"] = place.volume_key_arn
-    if spec.warm_pool is not None:
-        rendered["KeepAlivePeriodInSeconds"] = spec.warm_pool.keep_alive_seconds
-    if spec.training_plan_arn is not None:
-        rendered["TrainingPlanArn"] = spec.training_plan_arn
     return rendered
 
 
-def _stopping(spec: TrainingJobSpec) -> dict[str, Any]:
-    return {
-        "MaxRuntimeInSeconds": spec.max_run_seconds,
-        **({} if spec.wait_seconds is None else {"MaxWaitTimeInSeconds": spec.wait_seconds}),
-        **({} if spec.max_pending_seconds is None else {"MaxPendingTimeInSeconds": spec.max_pending_seconds}),
-    }
+def _longest_wait(spec: TrainingJobSpec) -> dict[str, Any]:
+    return {} if spec.wait_seconds is None else {"MaxWaitTimeInSeconds": spec.wait_seconds}
 
 
 def _checkpoint_uri(spec: TrainingJobSpec, place: JobPlace) -> str | None:
