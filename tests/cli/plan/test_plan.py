@@ -1,6 +1,7 @@
 """`llm-fleet plan` as a person and as CI run it, without AWS."""
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -134,6 +135,17 @@ def test_a_folder_that_is_no_assembly(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_what_needs_a_synthesis_is_refused_without_one(capsys: pytest.CaptureFixture[str]):
     assert plan(TRN1, "--no-synth", "--deployed") == 2
     assert "LF1085" in capsys.readouterr().err
+
+
+def test_a_picture_without_graphviz_is_refused_before_the_synthesis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    assert plan(TRN1, "--no-aws", "--picture", tmp_path / "it.svg") == 1
+    told = capsys.readouterr()
+    assert "LF1098" in told.err
+    assert "pip install 'llm-fleet[picture]'" in told.err
+    assert told.out == ""
 
 
 def test_forty_columns():

@@ -39,6 +39,10 @@ def whole_plan(arguments: argparse.Namespace) -> int:
     What the file alone tells is printed before anything that may fail: a synthesis, AWS.
     """
     fleet = load_fleet(arguments.file)
+    if arguments.picture is not None:
+        from llm_fleet.cli.plan.picture.layout import graphviz
+
+        graphviz()  # before the synthesis, which takes its time
     screen = Screen.of_output()
     told: dict[str, object] = {"fleet": fleet.name, "file": str(arguments.file), "region": fleet.region}
     code = ExitCode.FINE

@@ -19,4 +19,5 @@ class PlanCode(AnyCode):
     LEFT_STACK = "LF1090", "a stack that is deployed and that the fleet file no longer has"
 
     # Of the picture, from the end of the range.
+    NO_GRAPHVIZ = "LF1098", "a picture where Graphviz is not installed"
     NO_ASSEMBLY = ("LF1099", "a folder that is no synthesized cloud assembly")

@@ -13,7 +13,7 @@ from llm_fleet.catalog.glyph_widths import text_width
 from llm_fleet.cli.plan.picture import things
 from llm_fleet.cli.plan.picture.assembly import Assembly, References
 from llm_fleet.cli.plan.picture.drawing import picture_of
-from llm_fleet.cli.plan.picture.layout import Layout, Rectangle
+from llm_fleet.cli.plan.picture.layout import Layout, Rectangle, ordered
 from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.cli.plan.picture.things import PAD, SMALL, TEXT, TITLE
 from llm_fleet.rules.day_two.plan_codes import PlanCode
@@ -188,18 +188,22 @@ def test_no_line_runs_through_a_card(layout: Layout):
             x, y = min(start[0], end[0]), min(start[1], end[1])
             run = Rectangle(x=x, y=y, width=abs(start[0] - end[0]), height=abs(start[1] - end[1]))
             through = [thing.title for thing, place in layout.cards if overlap(run, place)]
-            assert through == [], (line.route.link, run)
+            assert through == [], (line.link, run)
 
 
 def test_every_line_runs_straight_and_ends_at_its_cards(layout: Layout):
     places = {thing.key: place for thing, place in layout.cards}
     for line in layout.lines:
         assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(line.points))
-        ends = {line.route.link.source, line.route.link.target}
-        for x, y in (line.points[0], line.points[-1]):
-            assert any(
-                x in (places[key].x, places[key].right) and places[key].y <= y <= places[key].bottom for key in ends
-            )
+        for end, key in zip((line.points[0], line.points[-1]), ordered(layout.scene, line.link), strict=True):
+            assert is_at(end, places[key]), (line, places[key])
+
+
+def is_at(point: tuple[int, int], place: Rectangle) -> bool:
+    """Return whether `point` is on an edge of `place`, or a pixel beside."""
+    (x, y), near = point, (-1, 0, 1)
+    across = place.x <= x <= place.right and (y - place.y in near or y - place.bottom in near)
+    return across or (place.y <= y <= place.bottom and (x - place.x in near or x - place.right in near))
 
 
 @pytest.mark.parametrize("across", [0, 1], ids=["down", "across"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from llm_fleet.catalog.glyph_widths import text_width
 from llm_fleet.cli.plan.picture.assembly import Assembly
-from llm_fleet.cli.plan.picture.layout import HEAD, Box, Layout, Line, Rectangle
+from llm_fleet.cli.plan.picture.layout import HEAD, Box, Layout, Line, Rectangle, ordered
 from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.cli.plan.picture.things import GAP, LABEL, LINE, MARGIN, PAD, SMALL, STYLE, TITLE, Link, Thing, Verb
 
@@ -99,7 +99,7 @@ def _card(thing: Thing, place: Rectangle) -> Iterator[str]:
 
 
 def _line(line: Line, scene: Scene) -> str:
-    link = line.route.link
+    link = line.link
     verb = link.verb.name.casefold()
     start, *rest = line.points
     path = f"M{start[0]:g} {start[1]:g}" + "".join(f" L{x:g} {y:g}" for x, y in rest)
@@ -109,21 +109,20 @@ def _line(line: Line, scene: Scene) -> str:
 
 def _head(line: Line, scene: Scene, verb: str) -> str:
     """Return the arrow head: at the end of the line, or at its start when that is what the line leads to."""
-    route = line.route
-    ends_last = scene.things[route.link.source].column <= scene.things[route.link.target].column
-    x, y = line.points[-1 if ends_last else 0]
-    # A line within one column comes back to it, from the right.
-    from_left = ends_last and route.first is not route.last
-    return _arrow(x, y, -7 if from_left else 7, verb)
+    ends_last = ordered(scene, line.link)[0] == line.link.source
+    (from_x, from_y), (x, y) = line.points[-2:] if ends_last else line.points[1::-1]
+    if x == from_x:
+        return _arrow(x, y, f"l-3.5 {7 if from_y > y else -7} h7", verb)
+    return _arrow(x, y, f"l{7 if from_x > x else -7} -3.5 v7", verb)
 
 
-def _arrow(x: float, y: float, back: float, verb: str) -> str:
-    return f'<path class="arrow {verb}" d="M{x:g} {y:g} l{back:g} -3.5 v7 z"/>'
+def _arrow(x: float, y: float, sides: str, verb: str) -> str:
+    return f'<path class="arrow {verb}" d="M{x:g} {y:g} {sides} z"/>'
 
 
 def _legend(layout: Layout) -> tuple[list[str], float]:
     """Return what explains the lines that are there, in as many rows as it takes, and where the picture ends."""
-    used = [verb for verb in Verb if any(line.route.link.verb is verb for line in layout.lines)]
+    used = [verb for verb in Verb if any(line.link.verb is verb for line in layout.lines)]
     x, y = float(MARGIN), layout.height + GAP + LINE
     made: list[str] = []
     for verb in used:
@@ -132,7 +131,7 @@ def _legend(layout: Layout) -> tuple[list[str], float]:
             x, y = float(MARGIN), y + LINE + 4
         name = verb.name.casefold()
         made.append(f'<path class="line {name}" d="M{x:g} {y - 4:g} h{_SAMPLE}"/>')
-        made.append(_arrow(x + _SAMPLE, y - 4, -7, name))
+        made.append(_arrow(x + _SAMPLE, y - 4, "l-7 -3.5 v7", name))
         made.append(f'<text class="small" x="{x + _SAMPLE + 8:g}" y="{y:g}">{escape(verb)}</text>')
         x += width
     return made, (y if used else layout.height) + MARGIN

@@ -1,18 +1,25 @@
-"""Where things stand in a picture, and the ways of its lines."""
+"""Where things stand in a picture, and the ways of its lines: Graphviz lays them out, in the process, by `pygraphviz`.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Self
+It gets the sizes of cards and titles, and no text: what it answers does not depend on the fonts of the machine.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
+from math import ceil
+from typing import Any, Self
 
 from llm_fleet.catalog.glyph_widths import text_width
-from llm_fleet.cli.plan.picture.scene import Scene, Vpc
+from llm_fleet.cli.failures import refuse
+from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.cli.plan.picture.things import (
     GAP,
     INSET,
     LABEL,
-    LANE,
     MARGIN,
-    PORT,
+    PAD,
     TITLE,
     Column,
     Link,
@@ -20,239 +27,12 @@ from llm_fleet.cli.plan.picture.things import (
     card_height,
     card_width,
 )
+from llm_fleet.rules.day_two.plan_codes import PlanCode
 
 HEAD = 44
 """Height of the picture's own title."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """From where to where, down the picture."""
-
-    top: int
-    bottom: int
-
-    @property
-    def middle(self) -> float:
-        """Half way."""
-        return (self.top + self.bottom) / 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """A region, VPC, zone or subnet."""
-
-    kind: str
-    title: str
-    depth: int
-    """0 is the region."""
-    span: Span
-
-
-@dataclass(slots=True, kw_only=True)
-class Frame:
-    """How high everything is, and where; how far to the side is decided when lines have been laid between."""
-
-    boxes: list[Box] = field(default_factory=list[Box])
-    cards: dict[str, Span] = field(default_factory=dict[str, Span])
-    """By keys of things."""
-    bottom: int = 0
-
-
-def frame_of(scene: Scene) -> Frame:
-    """Return where each box and card of `scene` stands from top to bottom."""
-    return _Framing(scene).frame()
-
-
-class _Framing:
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._frame = Frame()
-        self._home = {key: vpc.key for vpc in scene.vpcs for key in vpc.subnets}
-        self._ends = _ends(scene)
-
-    def frame(self) -> Frame:
-        top = MARGIN + HEAD
-        y = top + LABEL
-        for vpc in self._scene.vpcs:
-            y = self._vpc(vpc, y) + GAP
-        outside = [one for one in self._left() if self._vpc_of(one) is None]
-        y = self._rows(outside, y)
-        bottom = max(y, self._region_column(top + LABEL)) + INSET
-        self._frame.boxes.insert(0, _box("region", f"Region {self._scene.region}", 0, top, bottom))
-        self._frame.bottom = bottom
-        return self._frame
-
-    def _vpc(self, vpc: Vpc, top: int) -> int:
-        place = len(self._frame.boxes)
-        y = self._rows([one for one in self._left() if self._vpc_of(one) == vpc.key and not _one(one)], top + LABEL)
-        for zone in vpc.zones:
-            if zone.title:
-                y = self._zone(zone.title, [(subnet.key, subnet.title) for subnet in zone.subnets], y) + GAP
-            else:
-                for subnet in zone.subnets:
-                    y = self._subnet(subnet.key, subnet.title, y, depth=2) + GAP
-        bottom = y - GAP + INSET
-        self._frame.boxes.insert(place, _box("vpc", vpc.title, 1, top, bottom))
-        return bottom
-
-    def _zone(self, title: str, subnets: Iterable[tuple[str, str]], top: int) -> int:
-        place = len(self._frame.boxes)
-        y = top + LABEL
-        for key, name in subnets:
-            y = self._subnet(key, name, y, depth=3) + GAP // 2
-        bottom = y - GAP // 2 + INSET
-        self._frame.boxes.insert(place, _box("zone", f"Availability Zone {title}", 2, top, bottom))
-        return bottom
-
-    def _subnet(self, key: str, title: str, top: int, *, depth: int) -> int:
-        inside = [one for one in self._left() if one.subnets == (key,) and one.stack]
-        bottom = self._rows(inside, top + LABEL) if inside else top + LABEL
-        self._frame.boxes.append(_box("subnet", title, depth, top, bottom))
-        return bottom
-
-    def _rows(self, things: Iterable[Thing], top: int) -> int:
-        """Stack `things` in their columns, and return where the longest column ends, with a gap below."""
-        ends = dict.fromkeys(Column, top)
-        for thing in things:
-            bottom = ends[thing.column] + card_height(thing, self._ends[thing.key])
-            self._frame.cards[thing.key] = Span(top=ends[thing.column], bottom=bottom)
-            ends[thing.column] = bottom + GAP
-        return max(ends.values())
-
-    def _region_column(self, top: int) -> int:
-        """Stack what stands in no VPC on the right, near the middle of what it has to do with."""
-        last = [one for one in self._scene.things.values() if one.column is Column.REGION]
-        linked = {one.key: self._linked(one.key) for one in last}
-        last.sort(key=lambda one: sum(linked[one.key]) / len(linked[one.key]) if linked[one.key] else float("inf"))
-        return self._rows(last, top)
-
-    def _linked(self, key: str) -> list[float]:
-        pairs = [(link.source, link.target) for link in self._scene.links]
-        others = [b if a == key else a for a, b in pairs if key in (a, b)]
-        return [self._frame.cards[other].middle for other in others if other in self._frame.cards]
-
-    def _left(self) -> list[Thing]:
-        return [one for one in self._scene.things.values() if one.column is not Column.REGION]
-
-    def _vpc_of(self, thing: Thing) -> str | None:
-        if thing.vpc is not None:
-            return thing.vpc
-        return self._home[thing.subnets[0]] if thing.subnets else None
-
-
-def _one(thing: Thing) -> bool:
-    """Return whether `thing` stands in one subnet for sure; of what exists already no template tells."""
-    return len(thing.subnets) == 1 and bool(thing.stack)
-
-
-def _ends(scene: Scene) -> Mapping[str, int]:
-    """Return how many lines end at each card."""
-    ends = dict.fromkeys(scene.things, 0)
-    for link in scene.links:
-        ends[link.source] += 1
-        ends[link.target] += 1
-    return ends
-
-
-def _box(kind: str, title: str, depth: int, top: int, bottom: int) -> Box:
-    return Box(kind=kind, title=title, depth=depth, span=Span(top=top, bottom=bottom))
-
-
-# Lines that leave, pass and arrive never run at one height, so that no two of them look like one.
-_LEAVES, _PASSES, _ARRIVES = 0, 2, 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """One line: the heights at which it runs from gutter to gutter."""
-
-    link: Link
-    first: Column
-    """The column on its left end."""
-    last: Column
-    """The column on its right end; of a line within one column the same."""
-    heights: tuple[int, ...]
-    """Height at the first card, in each column between that it passes, and at the last card."""
-
-
-def routes_of(scene: Scene, frame: Frame) -> list[Route]:
-    """Return a route for each line of `scene`."""
-    columns = sorted({thing.column for thing in scene.things.values()})
-    ports = _ports(scene, frame)
-    taken: dict[Column, set[int]] = {column: set() for column in columns}
-    return [_route(scene, frame, link, ports, columns, taken) for link in scene.links]
-
-
-def ordered(scene: Scene, link: Link) -> tuple[str, str]:
-    """Return the keys of both ends, that in the column further left first."""
-    if scene.things[link.source].column <= scene.things[link.target].column:
-        return link.source, link.target
-    return link.target, link.source
-
-
-def _route(
-    scene: Scene,
-    frame: Frame,
-    link: Link,
-    ports: Mapping[tuple[str, str, str], int],
-    columns: list[Column],
-    taken: Mapping[Column, set[int]],
-) -> Route:
-    left, right = ordered(scene, link)
-    first, last = scene.things[left].column, scene.things[right].column
-    start, end = ports[left, right, left], ports[left, right, right]
-    between = [column for column in columns if first < column < last]
-    heights = [start, *(_free(scene, frame, column, end, taken[column]) for column in between), end]
-    return Route(link=link, first=first, last=last, heights=tuple(heights))
-
-
-def _ports(scene: Scene, frame: Frame) -> dict[tuple[str, str, str], int]:
-    """Return the height of each end of each line, by both ends' keys and the one that is meant."""
-    sides: dict[tuple[str, bool], list[tuple[float, tuple[str, str, str]]]] = {}
-    for link in scene.links:
-        left, right = ordered(scene, link)
-        same = scene.things[left].column is scene.things[right].column
-        sides.setdefault((left, True), []).append((frame.cards[right].middle, (left, right, left)))
-        sides.setdefault((right, same), []).append((frame.cards[left].middle, (left, right, right)))
-    found: dict[tuple[str, str, str], int] = {}
-    for (key, leaves), ends in sides.items():
-        span = frame.cards[key]
-        step = (span.bottom - span.top) / (len(ends) + 1)
-        for number, (_, end) in enumerate(sorted(ends), start=1):
-            found[end] = _at(span.top + step * number, _LEAVES if leaves else _ARRIVES)
-    return found
-
-
-def _free(scene: Scene, frame: Frame, column: Column, wanted: int, taken: set[int]) -> int:
-    """Return the height nearest to `wanted` at which `column` has no card, and no other line passes.
-
-    `wanted` itself is best: the line then runs straight to its end.
-    """
-    cards = [frame.cards[key] for key, thing in scene.things.items() if thing.column is column]
-    if wanted not in taken and not any(_near(card, wanted) for card in cards):
-        taken.add(wanted)
-        return wanted
-    bottom = frame.bottom - PORT
-    top = frame.boxes[0].span.top + PORT
-    heights = [y for y in range(_at(top, _PASSES) + PORT, bottom, PORT) if not any(_near(card, y) for card in cards)]
-    unused = [y for y in heights if y not in taken] or heights
-    best = min(unused, key=lambda y: (abs(y - wanted), y))
-    taken.add(best)
-    return best
-
-
-def _near(card: Span, y: int) -> bool:
-    return card.top - GAP // 4 <= y <= card.bottom + GAP // 4
-
-
-def _at(y: float, rest: int) -> int:
-    """Return the height nearest to `y` that lines of one kind use."""
-    return round((y - rest) / PORT) * PORT + rest
-
-
-_DEPTH = 4
-"""Boxes within boxes: region, VPC, zone, subnet."""
+_INCH = 72
+"""Graphviz takes sizes in inches, and answers in points; one point is one pixel of the picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,11 +56,21 @@ class Rectangle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line with its corners; the last is where it ends."""
+class Box:
+    """A region, VPC, zone or subnet."""
 
-    route: Route
-    points: tuple[tuple[float, float], ...]
+    kind: str
+    title: str
+    depth: int
+    """0 is the region."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line with its corners, from the card that is further left."""
+
+    link: Link
+    points: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,131 +88,167 @@ class Layout:
 
     @classmethod
     def of(cls, scene: Scene) -> Self:
-        """Return where everything of `scene` is."""
-        frame = frame_of(scene)
-        routes = routes_of(scene, frame)
-        lanes = _Lanes(routes, sorted({thing.column for thing in scene.things.values()}))
-        sides = _Sides(scene, frame, lanes)
-        cards = {key: sides.card(thing) for key, thing in scene.things.items()}
+        """Return where everything of `scene` is. Raises `FleetError` (LF1098) where Graphviz is not installed."""
+        graph = _Graph(scene)
+        paper = _Paper(_laid_out(graph.text()))
+        title = f"Region {scene.region}"
+        width = max(paper.width, text_width(title, TITLE, bold=True) + 2 * PAD) + 2 * INSET
+        region = Rectangle(x=MARGIN, y=MARGIN + HEAD, width=width, height=LABEL + paper.height + INSET)
+        boxes = [(box, paper.boxes[name]) for name, box in graph.boxes.items()]
         return cls(
             scene=scene,
-            width=sides.right + MARGIN,
-            height=frame.bottom,
-            boxes=tuple((box, sides.box(box)) for box in frame.boxes),
-            cards=tuple((scene.things[key], place) for key, place in cards.items()),
-            lines=tuple(Line(route=route, points=sides.points(route)) for route in routes),
+            width=region.right + MARGIN,
+            height=region.bottom,
+            boxes=((Box(kind="region", title=title, depth=0), region), *boxes),
+            cards=tuple((thing, paper.cards[key]) for key, thing in scene.things.items()),
+            lines=tuple(Line(link=link, points=points) for link, points in zip(scene.links, paper.lines, strict=True)),
         )
 
 
-class _Lanes:
-    """Which lane of which gutter each line takes; two lines of one lane never meet."""
-
-    def __init__(self, routes: list[Route], columns: list[Column]) -> None:
-        self.columns = columns
-        self.of: dict[tuple[int, Column], int] = {}
-        """By the number of the route, and the column left of the gutter."""
-        self.counts = dict.fromkeys(columns, 0)
-        falls = [
-            (column, min(a, b), max(a, b), number)
-            for number, route in enumerate(routes)
-            for column, (a, b) in self.falls(route)
-        ]
-        used: dict[Column, list[list[tuple[int, int]]]] = {column: [] for column in columns}
-        for column, top, bottom, number in sorted(falls):
-            lanes = used[column]
-            free = [n for n, lane in enumerate(lanes) if all(bottom + 4 < a or b + 4 < top for a, b in lane)]
-            if not free:
-                lanes.append([])
-            lane = free[0] if free else len(lanes) - 1
-            lanes[lane].append((top, bottom))
-            self.of[number, column] = lane
-            self.counts[column] = len(lanes)
-        self.numbers = {id(route): number for number, route in enumerate(routes)}
-
-    def falls(self, route: Route) -> list[tuple[Column, tuple[int, int]]]:
-        """Return the gutters in which `route` runs down or up, from which height to which."""
-        if route.first is route.last:
-            return [(route.first, (route.heights[0], route.heights[-1]))]
-        passed = [column for column in self.columns if route.first <= column < route.last]
-        return list(zip(passed, zip(route.heights, route.heights[1:], strict=False), strict=True))
+def ordered(scene: Scene, link: Link) -> tuple[str, str]:
+    """Return the keys of both ends, that in the column further left first."""
+    if scene.things[link.source].column <= scene.things[link.target].column:
+        return link.source, link.target
+    return link.target, link.source
 
 
-class _Sides:
-    """How far from the left edge columns and gutters are."""
+class _Graph:
+    """A scene in Graphviz's language: boxes are clusters, columns are ranks."""
 
-    def __init__(self, scene: Scene, frame: Frame, lanes: _Lanes) -> None:
-        self._frame, self._lanes = frame, lanes
-        self._widths = dict.fromkeys(lanes.columns, 0.0)
+    def __init__(self, scene: Scene) -> None:
+        self.boxes: dict[str, Box] = {}
+        """By the names of their clusters; outer ones first."""
+        self._scene = scene
+        self._home = {key: vpc.key for vpc in scene.vpcs for key in vpc.subnets}
+        self._ends = dict.fromkeys(scene.things, 0)
+        self._columns: dict[Column, list[Thing]] = {}
         for thing in scene.things.values():
-            self._widths[thing.column] = max(self._widths[thing.column], card_width(thing))
-        self._lefts: dict[Column, float] = {}
-        x: float = MARGIN + _DEPTH * INSET
-        inner = x
-        for column in lanes.columns:
-            if column is Column.REGION:
-                inner = self._inner_end(inner)
-                x = max(x, inner + (_DEPTH - 1) * INSET + self._gutter_before_region())
-            self._lefts[column] = x
-            inner = x + self._widths[column] if column is not Column.REGION else inner
-            x += self._widths[column] + self._gutter(column)
-        if Column.REGION not in lanes.columns:
-            inner = self._inner_end(inner)
-            x = max(x, inner + (_DEPTH - 1) * INSET + GAP)
-        self._inner = inner
-        self.right = max(x, MARGIN + self._label(0))
+            self._columns.setdefault(thing.column, []).append(thing)
+        for key in (key for link in scene.links for key in (link.source, link.target)):
+            self._ends[key] += 1
 
-    def card(self, thing: Thing) -> Rectangle:
-        """Return the place of a card."""
-        span = self._frame.cards[thing.key]
-        x = self._lefts[thing.column]
-        return Rectangle(x=x, y=span.top, width=self._widths[thing.column], height=span.bottom - span.top)
+    def text(self) -> str:
+        return "\n".join(
+            [
+                f"digraph {{ rankdir=LR; newrank=true; splines=ortho; nodesep={GAP / _INCH:.3f}; ranksep=0.9;",
+                'node [shape=box, fixedsize=true, label=""]; edge [arrowhead=none];',
+                *self._vpcs(),
+                *self._cards(one for one in self._scene.things.values() if self._vpc_of(one) is None),
+                *self._ranks(),
+                *self._lines(),
+                "}",
+            ]
+        )
 
-    def box(self, box: Box) -> Rectangle:
-        """Return the place of a box: the region around everything, others around the columns before the last."""
-        x = MARGIN + box.depth * INSET
-        right = self.right if box.depth == 0 else self._inner + (_DEPTH - box.depth) * INSET
-        return Rectangle(x=x, y=box.span.top, width=right - x, height=box.span.bottom - box.span.top)
+    def _vpcs(self) -> Iterator[str]:
+        inside = [one for one in self._scene.things.values() if self._vpc_of(one)]
+        for vpc in self._scene.vpcs:
+            yield self._open("vpc", vpc.title, 1)
+            yield from self._cards(one for one in inside if self._vpc_of(one) == vpc.key and not _is_in_one(one))
+            for zone in vpc.zones:
+                if zone.title:
+                    yield self._open("zone", f"Availability Zone {zone.title}", 2)
+                for subnet in zone.subnets:
+                    yield self._open("subnet", subnet.title, 3 if zone.title else 2)
+                    here = [one for one in inside if _is_in_one(one) and one.subnets == (subnet.key,)]
+                    # Graphviz draws no empty cluster.
+                    empty = f"{_quoted(f'in {subnet.key}')} [style=invis, width=0.01, height=0.01];"
+                    yield from self._cards(here) if here else [empty]
+                    yield "}"
+                yield from ["}"] if zone.title else []
+            yield "}"
 
-    def points(self, route: Route) -> tuple[tuple[float, float], ...]:
-        """Return the corners of a line, from its left end to its right."""
-        number = self._lanes.numbers[id(route)]
-        x, y = self._right_of(route.first), float(route.heights[0])
-        found = [(x, y)]
-        for column, (start, end) in self._lanes.falls(route):
-            lane = self._lane(column, self._lanes.of[number, column])
-            found += [(lane, float(start)), (lane, float(end))]
-        ends_left = route.first is not route.last
-        found.append((self._lefts[route.last] if ends_left else self._right_of(route.last), float(route.heights[-1])))
-        return tuple(found)
+    def _open(self, kind: str, title: str, depth: int) -> str:
+        name = f"cluster{len(self.boxes)}"
+        self.boxes[name] = Box(kind=kind, title=title, depth=depth)
+        width = text_width(title, TITLE, bold=True) + 2 * PAD
+        size = f'BORDER="0" FIXEDSIZE="TRUE" WIDTH="{width:.0f}" HEIGHT="{LABEL - INSET}"'
+        label = f"<<TABLE {size}><TR><TD></TD></TR></TABLE>>"
+        return f"subgraph {name} {{ margin={INSET}; labeljust=l; label={label};"
 
-    def _lane(self, column: Column, lane: int) -> float:
-        start = self._right_of(column)
-        after = [one for one in self._lanes.columns if one > column]
-        # Before the last column lines run beside the boxes, not along their edges.
-        if after and after[0] is Column.REGION:
-            start = self._lefts[Column.REGION] - self._gutter_before_region()
-        return start + GAP + lane * LANE
+    def _cards(self, things: Iterable[Thing]) -> Iterator[str]:
+        for thing in things:
+            width = ceil(max(map(card_width, self._columns[thing.column]))) / _INCH
+            height = card_height(thing, self._ends[thing.key]) / _INCH
+            yield f"{_quoted(thing.key)} [width={width:.4f}, height={height:.4f}];"
 
-    def _right_of(self, column: Column) -> float:
-        return self._lefts[column] + self._widths[column]
+    def _ranks(self) -> Iterator[str]:
+        columns = [[_quoted(one.key) for one in things] for _, things in sorted(self._columns.items())]
+        yield from (f"{{ rank=same; {' '.join(keys)} }}" for keys in columns)
+        yield from (f"{left[0]} -> {right[0]} [style=invis];" for left, right in pairwise(columns))
 
-    def _gutter(self, column: Column) -> float:
-        count = self._lanes.counts[column]
-        return 2 * GAP + count * LANE if count else GAP
+    def _lines(self) -> Iterator[str]:
+        for number, link in enumerate(self._scene.links):
+            first, last = ordered(self._scene, link)
+            same = self._scene.things[first].column is self._scene.things[last].column
+            yield f"{_quoted(first)} -> {_quoted(last)} [class={number}{', constraint=false' if same else ''}];"
 
-    def _gutter_before_region(self) -> float:
-        before = [column for column in self._lanes.columns if column is not Column.REGION]
-        return self._gutter(before[-1]) if before else 0.0
-
-    def _inner_end(self, end: float) -> float:
-        """Return `end`, or further right where a box has a longer title."""
-        return max(end, *(self._label(depth) + MARGIN - (_DEPTH - depth) * INSET for depth in range(1, _DEPTH)))
-
-    def _label(self, depth: int) -> float:
-        titles = [text_width(box.title, TITLE, bold=True) for box in self._frame.boxes if box.depth == depth]
-        return max(titles, default=0.0) + (depth + 2) * INSET
+    def _vpc_of(self, thing: Thing) -> str | None:
+        if thing.column is Column.REGION:
+            return None
+        return thing.vpc or (self._home[thing.subnets[0]] if thing.subnets else None)
 
 
-def places(layout: Layout) -> Mapping[str, Rectangle]:
-    """Return the places of the cards by the keys of their things."""
-    return {thing.key: place for thing, place in layout.cards}
+def _is_in_one(thing: Thing) -> bool:
+    """Return whether `thing` stands in one subnet for sure; of what exists already no template tells."""
+    return len(thing.subnets) == 1 and bool(thing.stack)
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def graphviz() -> Any:
+    """Return `pygraphviz`, whose classes have no types. Raises `FleetError` (LF1098) where it is missing."""
+    try:
+        return import_module("pygraphviz")
+    except ImportError:
+        refuse(
+            PlanCode.NO_GRAPHVIZ,
+            "the picture is laid out by Graphviz, which is not installed",
+            "run `pip install 'llm-fleet[picture]'`, which brings it, or leave out --picture",
+        )
+
+
+def _laid_out(graph: str) -> Mapping[str, Any]:
+    """Return what Graphviz answers, in JSON (https://graphviz.org/docs/outputs/json/)."""
+    return json.loads(graphviz().AGraph(string=graph).draw(format="json", prog="dot"))
+
+
+class _Paper:
+    """Graphviz's answer in pixels of the picture, from its upper left corner."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        _, _, self.width, self.height = _numbers(told["bb"])
+        objects: list[dict[str, Any]] = told["objects"]
+        self.boxes = {one["name"]: self._place(*_numbers(one["bb"])) for one in objects if "bb" in one}
+        self.cards = {one["name"]: self._card(one) for one in objects if "pos" in one}
+        edges = [one for one in told.get("edges", ()) if "class" in one]
+        self.lines = [self._line(one["pos"]) for one in sorted(edges, key=lambda one: int(one["class"]))]
+
+    def _at(self, x: float, y: float) -> tuple[int, int]:
+        """Return a point of Graphviz, whose origin is below, as the nearest pixel of the picture."""
+        return round(MARGIN + INSET + x), round(MARGIN + HEAD + LABEL + self.height - y)
+
+    def _place(self, left: float, low: float, right: float, high: float) -> Rectangle:
+        (x, y), (end, bottom) = self._at(left, high), self._at(right, low)
+        return Rectangle(x=x, y=y, width=end - x, height=bottom - y)
+
+    def _card(self, node: Mapping[str, Any]) -> Rectangle:
+        x, y = _numbers(node["pos"])
+        across, up = float(node["width"]) * _INCH / 2, float(node["height"]) * _INCH / 2
+        return self._place(x - across, y - up, x + across, y + up)
+
+    def _line(self, curve: str) -> tuple[tuple[int, int], ...]:
+        """Return the corners of a curve, all of whose parts are straight, and level or upright."""
+        corners: list[tuple[int, int]] = []
+        for point in (self._at(*_numbers(one)) for one in curve.split()):
+            if len(corners) > 1 and any(corners[-2][n] == corners[-1][n] == point[n] for n in (0, 1)):
+                corners.pop()
+            if point not in corners[-1:]:
+                corners.append(point)
+        return tuple(corners)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(one) for one in text.split(",")]

@@ -147,8 +147,6 @@ LABEL = 26
 """Height of the title of a box."""
 GAP = 16
 """Between two cards, and between two boxes."""
-LANE = 8
-"""Between two lines beside each other."""
 PORT = 6
 """Between two ends of lines on one side of a card, at least."""
 MARGIN = 24
