@@ -1,6 +1,7 @@
 """Pages and files of package indexes, as they are fetched.
 
-A page of a package index (PEP 503, 658, 691): the files of one package, with the checksums that it vouches for.
+A page of a package index (PEP 503, 658, 691): the files of one package, with the checksums that it vouches for. The
+standard library reads it in 50 lines; `packaging` reads none, and `pypi-simple` brings six packages with it.
 
 assumption: neuron-package-index-as-pep-503
 

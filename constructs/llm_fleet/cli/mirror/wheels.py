@@ -1,4 +1,4 @@
-"""Which wheels a mirror holds: what is asked for, which fit a node, resolved with uv."""
+"""Which wheels a mirror holds: what is asked for, which fit a node by `packaging`, resolved with `uv`."""
 
 import os
 import re
