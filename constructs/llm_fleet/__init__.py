@@ -64,18 +64,8 @@ if TYPE_CHECKING:
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
     from llm_fleet.notifications.alarm_topic import AlarmTopic as AlarmTopic
-    from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation as CapacityReservation
-    from llm_fleet.parallelcluster.compute_resource import ComputeResource as ComputeResource
-    from llm_fleet.parallelcluster.dcv import Dcv as Dcv
-    from llm_fleet.parallelcluster.head_node import HeadNode as HeadNode
-    from llm_fleet.parallelcluster.login_pool import LoginPool as LoginPool
     from llm_fleet.parallelcluster.node_scripts import NodeScripts as NodeScripts
     from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster as ParallelCluster
-    from llm_fleet.parallelcluster.placement_group import PlacementGroup as PlacementGroup
-    from llm_fleet.parallelcluster.queue import Queue as Queue
-    from llm_fleet.parallelcluster.root_volume import RootVolume as RootVolume
-    from llm_fleet.parallelcluster.shared_storage import SharedStorage as SharedStorage
-    from llm_fleet.parallelcluster.slurm_settings import SlurmSettings as SlurmSettings
     from llm_fleet.rules.inference.terms import Authentication as Authentication
     from llm_fleet.rules.inference.terms import ClaimFormat as ClaimFormat
     from llm_fleet.rules.inference.terms import ServerKind as ServerKind
@@ -147,6 +137,16 @@ if TYPE_CHECKING:
     from llm_fleet.spec.open_zfs import ExistingOpenZfs as ExistingOpenZfs
     from llm_fleet.spec.open_zfs import OpenZfsSpec as OpenZfsSpec
     from llm_fleet.spec.open_zfs import OpenZfsVolumeSpec as OpenZfsVolumeSpec
+    from llm_fleet.spec.parallelcluster import SharedStorage as SharedStorage
+    from llm_fleet.spec.parallelcluster import SlurmSettings as SlurmSettings
+    from llm_fleet.spec.parallelcluster_nodes import Dcv as Dcv
+    from llm_fleet.spec.parallelcluster_nodes import HeadNode as HeadNode
+    from llm_fleet.spec.parallelcluster_nodes import LoginPool as LoginPool
+    from llm_fleet.spec.parallelcluster_nodes import RootVolume as RootVolume
+    from llm_fleet.spec.parallelcluster_queue import CapacityReservation as CapacityReservation
+    from llm_fleet.spec.parallelcluster_queue import ComputeResource as ComputeResource
+    from llm_fleet.spec.parallelcluster_queue import PlacementGroup as PlacementGroup
+    from llm_fleet.spec.parallelcluster_queue import Queue as Queue
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
     from llm_fleet.spec.studio import StudioSignIn as StudioSignIn
     from llm_fleet.spec.studio import StudioSpec as StudioSpec
@@ -214,18 +214,8 @@ _HOMES = {
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
     "notifications.alarm_topic": ("AlarmTopic",),
-    "parallelcluster.capacity_reservation": ("CapacityReservation",),
-    "parallelcluster.compute_resource": ("ComputeResource",),
-    "parallelcluster.dcv": ("Dcv",),
-    "parallelcluster.head_node": ("HeadNode",),
-    "parallelcluster.login_pool": ("LoginPool",),
     "parallelcluster.node_scripts": ("NodeScripts",),
     "parallelcluster.parallel_cluster": ("ParallelCluster",),
-    "parallelcluster.placement_group": ("PlacementGroup",),
-    "parallelcluster.queue": ("Queue",),
-    "parallelcluster.root_volume": ("RootVolume",),
-    "parallelcluster.shared_storage": ("SharedStorage",),
-    "parallelcluster.slurm_settings": ("SlurmSettings",),
     "rules.inference.terms": ("Authentication", "ClaimFormat", "ServerKind"),
     "rules.parallelcluster.terms": (
         "AllocationStrategy",
@@ -295,6 +285,9 @@ _HOMES = {
         "LustreThroughput",
     ),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
+    "spec.parallelcluster": ("SharedStorage", "SlurmSettings"),
+    "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
+    "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
     "spec.smp": ("SmpConfiguration",),
     "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),

@@ -8,23 +8,19 @@ from constructs import Construct
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
-from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.references import policy_of
+from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet_stacks.accounting import parallelcluster_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, own_step_from
 from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
-from llm_fleet_stacks.parallelcluster_nodes import head_node_from, login_pool_from, queue_from
 from llm_fleet_stacks.people import directory_from, slurm_account_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
@@ -66,12 +62,12 @@ class ParallelClusterStack(FleetStack):
             cluster_name=config.cluster_name,
             network=here,
             availability_zone_id=config.availability_zone_id,
-            head_node=head_node_from(self, config.head_node),
-            queues=[queue_from(self, queue) for queue in config.queues.values()],
-            login_pools=[login_pool_from(self, pool) for pool in config.login_pools.values()],
+            head_node=config.head_node,
+            queues=list(config.queues.values()),
+            login_pools=list(config.login_pools.values()),
             shared_storage=[
                 *_volumes(mounts, storage),
-                *(_shared_storage(each) for each in config.shared_storage.values()),
+                *config.shared_storage.values(),
             ],
             lustre=storage.lustre,
             lustre_mount_path=mounts.fsx.mount_path if mounts.fsx else "/fsx",
@@ -81,7 +77,7 @@ class ParallelClusterStack(FleetStack):
             os=config.os,
             image_id=config.image_id,
             scheduler=config.scheduler,
-            slurm=_slurm(config.slurm),
+            slurm=config.slurm,
             accounting=parallelcluster_accounting(
                 self, config.accounting, database=database, group=storage.shared_security_group
             ),
@@ -123,28 +119,6 @@ def _volumes(mounts: StorageConfig, storage: StorageStack) -> list[SharedStorage
         SharedStorage.open_zfs(name, mount_dir=volume.mount_path, volume=storage.volumes[name])
         for name, volume in (mounts.home.volumes.items() if mounts.home else ())
     ]
-
-
-def _shared_storage(config: SharedStorageConfig) -> SharedStorage:
-    return SharedStorage(
-        name=config.name,
-        kind=config.kind,
-        mount_dir=config.mount_dir,
-        existing_id=config.existing_id,
-        settings=config.settings,
-    )
-
-
-def _slurm(config: SlurmConfig) -> SlurmSettings:
-    return SlurmSettings(
-        scaledown_idletime_minutes=config.scaledown_idletime_minutes,
-        scaling_strategy=config.scaling_strategy,
-        queue_update_strategy=config.queue_update_strategy,
-        memory_based_scheduling=config.memory_based_scheduling,
-        custom_settings=config.custom_settings,
-        custom_settings_file=config.custom_settings_file,
-        overrides=config.overrides,
-    )
 
 
 def _scripts(config: ParallelClusterConfig, storage: StorageStack) -> NodeScripts:

@@ -57,7 +57,7 @@ Construct = Callable[[cdk.Stack], Any]
 def trn1(name: str = "trn1", **options: Any) -> Queue:
     """A queue as the fleet file has it; `options` are those of the queue, and under `resource` of its nodes."""
     resource: dict[str, Any] = {"instance_types": ["trn1.32xlarge"], "max_count": 4} | options.pop("resource", {})
-    return Queue(name=name, compute_resources=[ComputeResource(name=name, **resource)], **options)
+    return Queue(name=name, resources=[ComputeResource(name=name, **resource)], **options)
 
 
 def cluster(make_queues: Callable[[], Sequence[Queue]] = lambda: [trn1()], **options: Any) -> Construct:
@@ -134,7 +134,7 @@ BAD: dict[str, Bad] = {
     "a queue name of 26 characters": Bad(
         code="LF611",
         edits=("      trn1:", f"      {'q' * 26}:"),
-        construct=cluster(lambda: [Queue(name="q" * 26, compute_resources=trn1().compute_resources)]),
+        construct=cluster(lambda: [Queue(name="q" * 26, resources=trn1().compute_resources)]),
     ),
     "51 queues": Bad(
         code="LF613",

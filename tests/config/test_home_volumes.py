@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.parallelcluster.view import shape_of
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config import good_fleet
 from tests.config.good_parallelcluster import edited
@@ -27,8 +27,8 @@ def test_every_parallelcluster_mounts_them():
     home = fleet.storage.home
     assert home is not None
     assert {name: volume.quota_gib for name, volume in home.volumes.items()} == {"apps": 512, "tools": None}
-    view = ParallelClusterView(fleet=fleet, config=fleet.parallelclusters["pc"])
-    mounts = {each.name: (each.kind.value, each.mount_dir) for each in view.shared_storage}
+    shape = shape_of(fleet, fleet.parallelclusters["pc"])
+    mounts = {each.name: (each.kind.value, each.mount_dir) for each in shape.shared_storage}
     assert mounts == {
         "home": ("FsxOpenZfs", "/home"),
         "apps": ("FsxOpenZfs", "/apps"),

@@ -6,22 +6,15 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation
-from llm_fleet.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.parallelcluster.compute_resource import ComputeResource
-from llm_fleet.parallelcluster.dcv import Dcv
-from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.hooks import Hooks
-from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.node_hooks import NodeHooks
 from llm_fleet.parallelcluster.node_policies import NodePolicies
 from llm_fleet.parallelcluster.node_script import NodeScript
-from llm_fleet.parallelcluster.placement_group import PlacementGroup
-from llm_fleet.parallelcluster.queue import Queue
-from llm_fleet.parallelcluster.root_volume import RootVolume
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType, InternalStorage
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool, RootVolume
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
 
 SUBNET = "subnet-0123456789abcdef0"
 OTHER_SUBNET = "subnet-0123456789abcdef1"
@@ -82,7 +75,7 @@ def cluster_of_everything(**attributes: Any) -> ClusterShape:
         max_count=4,
         efa=False,
         placement_group=PlacementGroup.named("close"),
-        disable_simultaneous_multithreading=True,
+        hyperthreading=False,
         schedulable_memory_mib=30000,
         capacity_reservation=CapacityReservation.id(RESERVATION),
         gpu_health_check=False,
@@ -92,10 +85,10 @@ def cluster_of_everything(**attributes: Any) -> ClusterShape:
         dynamic_node_priority=2000,
     )
     several = ComputeResource(name="several", instance_types=["c5.4xlarge", "c5d.4xlarge"], spot_price=1.5)
-    spot = Queue(name="spot", compute_resources=[several], capacity_type=CapacityType.SPOT, subnets=[subnet()])
+    spot = Queue(name="spot", resources=[several], capacity_type=CapacityType.SPOT, subnets=[subnet()])
     queue = Queue(
         name="work",
-        compute_resources=[resource],
+        resources=[resource],
         capacity_type=CapacityType.ONDEMAND,
         allocation_strategy=AllocationStrategy.LOWEST_PRICE,
         subnets=[subnet()],
@@ -120,7 +113,7 @@ def cluster_of_everything(**attributes: Any) -> ClusterShape:
         allowed_ips="10.0.0.0/16",
         root_volume=volume,
         scratch_mount_dir="/scratch",
-        disable_simultaneous_multithreading=True,
+        hyperthreading=False,
         internal_storage=InternalStorage.EFS,
         image_id=IMAGE,
         dcv=Dcv(port=8443, allowed_ips="10.0.0.0/16"),

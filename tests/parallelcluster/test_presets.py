@@ -1,27 +1,23 @@
 """Queues that know their machines: what they fill in, what they refuse, and that ParallelCluster takes them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
-from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.login_pool import LoginPool
-from llm_fleet.parallelcluster.placement_group import PlacementGroup
-from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.parallelcluster.root_volume import RootVolume
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.check import check_parallelcluster, check_queue
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.defaults import efa_of, exclusive_of, placement_group_of
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool, RootVolume
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup, Queue
 from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import HOOKS, OTHER_SUBNET, POLICIES, RESERVATION, cluster, subnet
+from tests.rules.parallelcluster.shapes import changed
 
 GROUP_ARN = "arn:aws:resource-groups:us-west-2:111122223333:group/reserved"
 PRESETS: dict[str, Callable[[], Queue]] = {
@@ -31,7 +27,7 @@ PRESETS: dict[str, Callable[[], Queue]] = {
     "trainium2": lambda: Queue.trainium("work", instance_type="trn2.48xlarge", max_count=4),
     "trainium-static": lambda: Queue.trainium("work", min_count=2, max_count=4),
     "trainium-spot": lambda: Queue.trainium("work", max_count=4, spot=True, spot_price=8.5),
-    "trainium-cores": lambda: Queue.trainium("work", max_count=4, disable_simultaneous_multithreading=True),
+    "trainium-cores": lambda: Queue.trainium("work", max_count=4, hyperthreading=False),
     "trainium-odcr": lambda: Queue.trainium(
         "work", max_count=4, capacity_reservation=CapacityReservation.id(RESERVATION)
     ),
@@ -72,7 +68,7 @@ MEANT = (
 def around(*queues: Queue, region: str) -> Any:
     """A cluster about `queues` as an expert would make it."""
     return cluster(
-        *(queue if queue.subnets else replace(queue, subnets=[subnet()]) for queue in queues),
+        *(queue if queue.subnets else changed(queue, subnets=[subnet()]) for queue in queues),
         region=region,
         head_node=HeadNode(instance_type="m5.2xlarge", subnet=subnet(), root_volume=RootVolume(size_gib=200)),
         login_pools=[LoginPool(name="users", instance_type="m5.large")],
@@ -98,10 +94,10 @@ def test_parallelclusters_validators_take_it(second_trainium: bool, oracle: Orac
     made = {name: make() for name, make in PRESETS.items()}
     trn2 = {name for name, queue in made.items() if queue.compute_resources[0].instance_types[0].startswith("trn2.")}
     names = trn2 if second_trainium else set(made) - trn2
-    queues: list[Queue] = [replace(queue, name=name) for name, queue in made.items() if name in names]
+    queues: list[Queue] = [changed(queue, name=name) for name, queue in made.items() if name in names]
     for number, queue in enumerate(queues):
         if queue.capacity_reservation is not None:
-            queues[number] = replace(queue, capacity_reservation=CapacityReservation.id(f"cr-{number:017x}"))
+            queues[number] = changed(queue, capacity_reservation=CapacityReservation.id(f"cr-{number:017x}"))
     whole = around(*queues, region="us-east-2" if second_trainium else "us-west-2")
     found = oracle.validate(render_configuration(whole, HOOKS, POLICIES), "train-0123abcd")
     told = [str(finding) for finding in found if finding.level != "INFO"]
@@ -146,9 +142,8 @@ def test_parallelclusters_validators_take_the_storage(name: str, oracle: Oracle)
 
 
 def test_a_bad_name_that_queue_and_resource_have_is_told_once() -> None:
-    with pytest.raises(FleetError) as caught:
-        Queue.trainium("a" * 26, max_count=4)
-    assert [(problem.code, problem.path) for problem in caught.value.problems] == [(Code.PC_NAME, ("name",))]
+    found = check_queue(Queue.trainium("a" * 26, max_count=4))
+    assert [(problem.code, problem.path) for problem in found] == [(Code.PC_NAME, ("name",))]
 
 
 def test_trainium() -> None:
@@ -158,7 +153,7 @@ def test_trainium() -> None:
         "trn1", ["trn1.32xlarge"], 0, 16,
     )  # fmt: skip
     assert (queue.exclusive, queue.scratch_mount_dir, queue.gpu_health_check) == (True, "/local_scratch", None)
-    assert not nodes.disable_simultaneous_multithreading, "--cpus-per-task 128 needs two threads a core"
+    assert nodes.hyperthreading, "--cpus-per-task 128 needs two threads a core"
     placement = placement_group_of(queue, nodes)
     assert efa_of(nodes)
     assert placement is not None
@@ -219,6 +214,17 @@ def test_what_the_user_says_wins() -> None:
         (lambda: Queue.trainium("work", instance_type="m5.xlarge", max_count=1), Code.PC_PRESET_TYPE),
         (lambda: Queue.gpu("work", instance_type="trn1.32xlarge", max_count=1), Code.PC_PRESET_TYPE),
         (lambda: Queue.gpu("work", instance_type="m5.xlarge", max_count=1), Code.PC_PRESET_TYPE),
+    ],
+)
+def test_a_preset_for_other_instances_does_not_construct(made: Any, code: Code) -> None:
+    with pytest.raises(FleetError) as caught:
+        made()
+    assert [problem.code for problem in caught.value.problems] == [code]
+
+
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
         (lambda: Queue.trainium("work", instance_type="trn1.2xlarge", max_count=1, efa=True), Code.PC_EFA_TYPE),
         (lambda: Queue.trainium("work", min_count=3, max_count=2), Code.PC_NODE_COUNT),
         (lambda: Queue.trainium("a" * 26, max_count=2), Code.PC_NAME),
@@ -237,10 +243,13 @@ def test_what_the_user_says_wins() -> None:
         ),
     ],
 )
-def test_what_cannot_be_does_not_construct(made: Any, code: Code) -> None:
-    with pytest.raises(FleetError) as caught:
-        made()
-    assert code in {problem.code for problem in caught.value.problems}
+def test_what_cannot_be_is_reported_by_its_cluster(made: Any, code: Code) -> None:
+    assert code in {problem.code for problem in check_queue(made())}
+
+
+def test_an_option_that_there_is_not_is_refused() -> None:
+    with pytest.raises(FleetError, match="min_cuont"):
+        Queue.trainium("work", max_count=1, min_cuont=1)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,12 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.parallelcluster_schema import schema_at
-from llm_fleet.parallelcluster.compute_resource import ComputeResource
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.login_pool import LoginPool
-from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import (
     GROUP,
@@ -247,7 +244,7 @@ def test_overrides_are_laid_in_at_their_places(trainium: Queue, oracle: Oracle) 
         cluster(
             Queue(
                 name="work",
-                compute_resources=[ComputeResource(name="nodes", instance_types=["c5.4xlarge"], overrides=template)],
+                resources=[ComputeResource(name="nodes", instance_types=["c5.4xlarge"], overrides=template)],
                 subnets=[subnet()],
                 overrides=proxy,
             ),
@@ -323,5 +320,5 @@ def test_whether_a_job_has_its_nodes_to_itself_is_written_where_it_is_said(
     given: bool | None, rendered: bool | None
 ) -> None:
     nodes = ComputeResource(name="nodes", instance_types=["c5.4xlarge"])
-    told = render_configuration(cluster(Queue(name="work", compute_resources=[nodes], exclusive=given)))
+    told = render_configuration(cluster(Queue(name="work", resources=[nodes], exclusive=given)))
     assert told["Scheduling"]["SlurmQueues"][0].get("JobExclusiveAllocation") is rendered

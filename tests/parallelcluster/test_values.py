@@ -1,66 +1,23 @@
 """The values of a cluster: what the rules ask of them, what they refuse by themselves."""
 
-from dataclasses import fields
-from inspect import getmembers, signature
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os, ParallelClusterVersion, oses, versions
-from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation
-from llm_fleet.parallelcluster.compute_resource import ComputeResource
-from llm_fleet.parallelcluster.dcv import Dcv
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.login_pool import LoginPool
-from llm_fleet.parallelcluster.placement_group import PlacementGroup
-from llm_fleet.parallelcluster.queue import Queue
-from llm_fleet.parallelcluster.queue_options import BlockOptions, QueueOptions, ResourceOptions
+from llm_fleet.config.load import parse_fleet
 from llm_fleet.parallelcluster.render_storage import render_storage
-from llm_fleet.parallelcluster.root_volume import RootVolume
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster import part_protocols, protocols
 from llm_fleet.rules.parallelcluster.check import check_shared_storage
 from llm_fleet.rules.parallelcluster.configuration import check_section
-from llm_fleet.rules.parallelcluster.storage_arguments import STORAGE_ARGUMENTS
+from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.parallelcluster import STORAGE_ARGUMENTS, SharedStorage
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
+from tests.config.good_parallelcluster import edited
 from tests.parallelcluster.clusters import GROUP, SUBNET, group, subnet
-
-SHAPES = {
-    HeadNode: protocols.HeadNodeLike,
-    Queue: protocols.QueueLike,
-    ComputeResource: protocols.ComputeResourceLike,
-    LoginPool: protocols.LoginPoolLike,
-    SharedStorage: part_protocols.SharedStorageLike,
-    SlurmSettings: part_protocols.SlurmSettingsLike,
-    RootVolume: part_protocols.RootVolumeLike,
-    PlacementGroup: part_protocols.PlacementGroupLike,
-    CapacityReservation: part_protocols.CapacityReservationLike,
-    Dcv: part_protocols.DcvLike,
-}
-OF_CDK = {"subnet", "subnets", "security_groups"}
-"""Fields that hold references of the CDK, whose ids the rules read."""
-
-
-def attributes(shape: type) -> set[str]:
-    """What a protocol asks for."""
-    return {name for name, member in getmembers(shape) if isinstance(member, property)}
-
-
-@pytest.mark.parametrize(("value", "shape"), SHAPES.items())
-def test_a_value_is_what_the_rules_ask_for_and_no_more(value: type, shape: type) -> None:
-    asked = attributes(shape)
-    assert [name for name in asked if not hasattr(value, name)] == []
-    assert {field.name for field in fields(value)} - OF_CDK == {
-        name for name in asked if not isinstance(getattr(value, name), property)
-    }
-
-
-@pytest.mark.parametrize("value", SHAPES)
-def test_a_value_is_frozen_and_takes_keywords_only(value: type) -> None:
-    assert getattr(value, "__dataclass_params__").frozen  # noqa: B009 - typeshed does not know it
-    assert all(field.kw_only for field in fields(value))
 
 
 def test_references_of_the_cdk_are_told_by_their_ids() -> None:
@@ -70,21 +27,6 @@ def test_references_of_the_cdk_are_told_by_their_ids() -> None:
     assert (head.subnet_id, pool.subnet_id, queue.subnet_ids) == (SUBNET, SUBNET, (SUBNET,))
     assert {tuple(one.security_group_ids) for one in (head, pool, queue)} == {(GROUP,)}
     assert HeadNode(instance_type="m5.2xlarge").subnet_id is None
-
-
-def test_the_presets_take_every_field_that_they_do_not_fill_in() -> None:
-    """A new field of a queue or compute resource is a keyword of the presets, or is named here with its reason."""
-    of_queue = {field.name for field in fields(Queue)}
-    of_nodes = {field.name for field in fields(ComputeResource)}
-    positional = {"name", "compute_resources", "capacity_type"}
-    with_several_types = {"allocation_strategy"}
-    assert of_queue - positional - with_several_types == set(QueueOptions.__annotations__) - set(
-        ResourceOptions.__annotations__
-    )
-    by_preset = {"name", "instance_types", "min_count", "max_count"}
-    as_the_queue = of_nodes & of_queue
-    assert of_nodes - by_preset - as_the_queue == set(ResourceOptions.__annotations__)
-    assert set(QueueOptions.__annotations__) - set(BlockOptions.__annotations__) == {"capacity_reservation"}
 
 
 @pytest.mark.parametrize(
@@ -171,10 +113,25 @@ def test_storage(storage: SharedStorage, rendered: dict[str, Any]) -> None:
         (lambda: SharedStorage.lustre("a" * 31, file_system_id="fs-0123456789abcdef0"), Code.PC_STORAGE_NAME),
     ],
 )
-def test_storage_that_cannot_be_does_not_construct(made: Any, code: Code) -> None:
-    with pytest.raises(FleetError) as caught:
-        made()
-    assert code in {problem.code for problem in caught.value.problems}
+def test_storage_that_cannot_be_is_reported_by_its_cluster(made: Any, code: Code) -> None:
+    assert code in {problem.code for problem in check_shared_storage(made())}
+
+
+def test_what_parallelcluster_makes_is_encrypted_and_kept() -> None:
+    """However it is written: in the fleet file, by a maker or by its settings alone."""
+    plain = SharedStorage(name="apps", kind=StorageKind.EBS, mount_dir="/apps", settings={"Size": 200})
+    assert plain.section == {"Size": 200, "Encrypted": True, "DeletionPolicy": "Retain"}
+    own = SharedStorage(name="apps", kind=StorageKind.EBS, mount_dir="/apps", settings={"DeletionPolicy": "Snapshot"})
+    assert own.section == {"Encrypted": True, "DeletionPolicy": "Snapshot"}
+
+
+def test_a_login_pool_has_one_node_where_no_number_is_given() -> None:
+    fleet = parse_fleet(
+        edited("kind: parallelcluster", "kind: parallelcluster\n    login: {people: {type: m5.xlarge}}")
+    )
+    (of_file,) = fleet.parallelclusters["pc"].login_pools.values()
+    assert of_file == LoginPool(name="people", instance_type="m5.xlarge")
+    assert of_file.count == 1
 
 
 @pytest.mark.parametrize(("key", "argument"), STORAGE_ARGUMENTS.items())

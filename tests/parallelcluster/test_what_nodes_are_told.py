@@ -130,6 +130,6 @@ def test_nodes_of_a_type_that_only_the_reservation_knows(stack: cdk.Stack, make:
     block = ComputeResource(
         name="block", min_count=2, max_count=2, capacity_reservation=CapacityReservation.id("cr-0123456789abcdef0")
     )
-    make(queues=[Queue(name="block", compute_resources=[block], capacity_type=CapacityType.CAPACITY_BLOCK)])
+    make(queues=[Queue(name="block", resources=[block], capacity_type=CapacityType.CAPACITY_BLOCK)])
     types = {group["name"]: group["instance_types"] for group in told_manifest(stack)["groups"]}
     assert types["block"] == []

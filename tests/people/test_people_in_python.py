@@ -31,11 +31,11 @@ from llm_fleet import (
 )
 from llm_fleet.lifecycle.node_manifest import NodeGroup, render
 from llm_fleet.lifecycle.people import render_people
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.rules.people.kinds import check_directory_kinds
 from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts
 from llm_fleet.rules.terms import NodeType
+from llm_fleet.spec.parallelcluster_nodes import HeadNode
+from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet_node import manifest as node_side
 
 ZONE = "usw2-az4"

@@ -1,13 +1,12 @@
 """What ParallelCluster's validators do not say of accounting: the remedies, tokens, and what has no validator."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llm_fleet.rules.accounting import check_accounting_fields
 from llm_fleet.rules.codes import Code
-from tests.rules.parallelcluster.shapes import Database
+from tests.rules.parallelcluster.shapes import Database, changed
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
 TOKEN = "${Token[TOKEN.7]}"
@@ -27,7 +26,7 @@ def test_tokens_pass() -> None:
         database_uri=f"{TOKEN}:3306", user_name=TOKEN, password_secret_arn=TOKEN, database_name=f"slurm_{TOKEN}"
     )
     assert check_accounting_fields(tokens) == []
-    assert check_accounting_fields(replace(SLURMDBD, slurmdbd_host=TOKEN, munge_key_secret_arn=TOKEN)) == []
+    assert check_accounting_fields(changed(SLURMDBD, slurmdbd_host=TOKEN, munge_key_secret_arn=TOKEN)) == []
 
 
 @pytest.mark.parametrize(
@@ -40,10 +39,10 @@ def test_tokens_pass() -> None:
     ],
 )
 def test_the_remedy_for_an_address_is_one(uri: str, remedy: str) -> None:
-    (problem,) = check_accounting_fields(replace(DATABASE, database_uri=uri))
+    (problem,) = check_accounting_fields(changed(DATABASE, database_uri=uri))
     assert (problem.code, problem.path, problem.value) == (Code.ACCOUNTING_ADDRESS, ("database_uri",), uri)
     assert remedy in problem.remedy
-    assert check_accounting_fields(replace(DATABASE, database_uri=remedy)) == []
+    assert check_accounting_fields(changed(DATABASE, database_uri=remedy)) == []
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_the_remedy_for_an_address_is_one(uri: str, remedy: str) -> None:
 )
 def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: str) -> None:
     """ParallelCluster's schema lets these through, by `$` before a line's end or by asking for any text."""
-    (problem,) = check_accounting_fields(replace(DATABASE, **change))
+    (problem,) = check_accounting_fields(changed(DATABASE, **change))
     assert (problem.code, problem.path) == (code, (path,))
 
 
@@ -76,7 +75,7 @@ def test_what_slurmdbd_could_not_use(change: dict[str, Any], code: Code, path: s
     ],
 )
 def test_slurmdbd_elsewhere(change: dict[str, Any], code: Code, path: str) -> None:
-    (problem,) = check_accounting_fields(replace(SLURMDBD, **change))
+    (problem,) = check_accounting_fields(changed(SLURMDBD, **change))
     assert (problem.code, problem.path) == (code, (path,))
 
 

@@ -7,24 +7,23 @@ import os
 
 import aws_cdk as cdk
 
-from llm_fleet.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.parallelcluster.compute_resource import ComputeResource
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
+from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 MANY = 50
 
 
 def many_queues() -> ClusterShape:
-    """Return a cluster of many queues, each of as many compute resources; a queue checks itself when it is made."""
+    """Return a cluster of many queues, each of as many compute resources."""
     queues = [
         Queue(
             name=f"q{number}",
-            compute_resources=[
+            resources=[
                 ComputeResource(name=f"r{index}", instance_types=["trn1.32xlarge"], max_count=4)
                 for index in range(MANY)
             ],

@@ -9,7 +9,7 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.parallelcluster.view import shape_of, zone_of_parallelcluster
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
@@ -91,14 +91,14 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
                     availability_zone_id=view.zone_of(group),
                 )
     for name, cluster in fleet.parallelclusters.items():
-        view = ParallelClusterView(fleet=fleet, config=cluster)
+        shape = shape_of(fleet, cluster)
         yield from address_claims(
-            head_node=view.head_node,
-            queues=view.queues,
-            login_pools=view.login_pools,
+            head_node=shape.head_node,
+            queues=shape.queues,
+            login_pools=shape.login_pools,
             owner=name,
-            zone=view.availability_zone_id,
-            efa_with_address=view.efa_with_address,
+            zone=zone_of_parallelcluster(fleet, cluster),
+            efa_with_address=shape.efa_with_address,
         )
     yield from _claims_of_services(fleet)
     if fleet.studio is not None:

@@ -22,7 +22,7 @@ from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.regions import check_region
 
 _COUNTED = (
-    *("instance_type", "instance_types", "listed_types", "count", "max_count", "availability_zone_id"),
+    *("instance_type", "instance_types", "count", "max_count", "availability_zone_id"),
     *("desired", "minimum", "maximum"),
 )
 

@@ -30,23 +30,14 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cluster(cluster: Any) -> Any:
-    read = _under(_under(cluster, "head", _root_volume), "training", training_in_long_form)
+    read = _under(cluster, "training", training_in_long_form)
     if not _is_parallelcluster(cluster):  # Its head node has no database of its own.
         read = _under(read, "accounting", lambda written: None if written == LOCAL_ACCOUNTING else written)
-    return _under(read, "queues", _each(_root_volume))
+    return read
 
 
 def _is_parallelcluster(cluster: Any) -> bool:
     return isinstance(cluster, dict) and cast("dict[str, Any]", cluster).get("kind") == "parallelcluster"
-
-
-def _root_volume(node: Any) -> Any:
-    return _under(node, "root_volume", lambda written: {"size": written} if _is_size(written) else written)
-
-
-def _is_size(written: Any) -> bool:
-    """A bare number is a size whose unit was forgotten."""
-    return isinstance(written, str | int | float) and not isinstance(written, bool)
 
 
 def _under(holder: Any, key: str, change: _Change) -> Any:

@@ -9,13 +9,13 @@ from llm_fleet.catalog.ec2_instances import ec2_instance, efa_gbps, gpu_memory_m
 from llm_fleet.catalog.instances import instances
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.parallelcluster.choices import Capacity
-from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
-from llm_fleet.config.parallelcluster.queue import QueueConfig
-from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster.view import shape_of, zone_of_parallelcluster
 from llm_fleet.config.placed_cluster import placed_cluster
+from llm_fleet.rules.parallelcluster.terms import CapacityType
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 
 class MachineService(StrEnum):
@@ -143,7 +143,7 @@ def machines_of_clusters(fleet: Fleet) -> Iterator[Machines]:
         if name in fleet.hyperpod_clusters:
             yield from _of_hyperpod(name, placed_cluster(fleet, fleet.hyperpod_clusters[name]))
         else:
-            yield from _of_parallelcluster(name, ParallelClusterView(fleet=fleet, config=fleet.parallelclusters[name]))
+            yield from _of_parallelcluster(name, fleet, fleet.parallelclusters[name])
 
 
 def _of_hyperpod(name: str, cluster: PlacedCluster) -> Iterator[Machines]:
@@ -171,8 +171,8 @@ def _capacity_of_group(group: InstanceGroup) -> tuple[CapacitySource, str | None
     return (CapacitySource.SPOT if group.spot else CapacitySource.ON_DEMAND), None
 
 
-def _of_parallelcluster(name: str, cluster: ParallelClusterView) -> Iterator[Machines]:
-    zones = _zones(cluster.availability_zone_id)
+def _of_parallelcluster(name: str, fleet: Fleet, config: ParallelClusterConfig) -> Iterator[Machines]:
+    cluster, zones = shape_of(fleet, config), _zones(zone_of_parallelcluster(fleet, config))
     head = cluster.head_node
     yield Machines(
         owner=f"{name}/head",
@@ -198,11 +198,11 @@ def _of_parallelcluster(name: str, cluster: ParallelClusterView) -> Iterator[Mac
             yield _of_resource(name, queue, resource)
 
 
-def _of_resource(cluster: str, queue: QueueConfig, resource: ComputeResourceConfig) -> Machines:
-    first, *others = resource.instance_types or ("",)
+def _of_resource(cluster: str, queue: Queue, resource: ComputeResource) -> Machines:
+    first, *others = resource.types or ("",)
     nested = ("resources", resource.name) if queue.resources else ()
     reservation = resource.capacity_reservation or queue.capacity_reservation
-    source = _SOURCES[queue.capacity]
+    source = _SOURCES[queue.capacity_type]
     if source is CapacitySource.ON_DEMAND and reservation is not None:
         source = CapacitySource.RESERVATION
     return Machines(
@@ -220,9 +220,9 @@ def _of_resource(cluster: str, queue: QueueConfig, resource: ComputeResourceConf
 
 
 _SOURCES = {
-    Capacity.ON_DEMAND: CapacitySource.ON_DEMAND,
-    Capacity.SPOT: CapacitySource.SPOT,
-    Capacity.CAPACITY_BLOCK: CapacitySource.CAPACITY_BLOCK,
+    CapacityType.ONDEMAND: CapacitySource.ON_DEMAND,
+    CapacityType.SPOT: CapacitySource.SPOT,
+    CapacityType.CAPACITY_BLOCK: CapacitySource.CAPACITY_BLOCK,
 }
 
 

@@ -11,23 +11,21 @@ from constructs import Construct
 from llm_fleet.accounting.accounting import Accounting
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.network.network import Network
-from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts, by_parameter
 from llm_fleet.parallelcluster.construct_checks import cluster_problems
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
-from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.parallelcluster.resolve_nodes import resolve_head_node, resolve_pool, resolve_queues
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.parallelcluster.iam_prefix import check_prefix_path
 from llm_fleet.rules.parallelcluster.place import check_place
 from llm_fleet.rules.parallelcluster.plain_values import check_plain_values
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.storage.file_systems import MountableLustre
 
 _NAME_LENGTH = 20
@@ -40,6 +38,7 @@ class ClusterPlan:
     """A checked cluster, and the neighbours that it will be tied to."""
 
     shape: ClusterShape
+    accounting: Accounting | None
     fleet_name: str
     network: Network
     mounts: FleetMounts
@@ -114,12 +113,13 @@ class ClusterPlan:
                     login_pools=login_pools,
                     owner=scope.node.id,
                     zone=zone,
-                    efa_with_address=overrides.get("DevSettings", {}).get("EfaInterfaceType") == "efa",
+                    efa_with_address=shape.efa_with_address,
                 )
             )
         raise_problems(by_parameter(problems), subject=scope.node.path)
         return cls(
             shape=shape,
+            accounting=accounting,
             fleet_name=fleet_name or name,
             network=network,
             mounts=mounts,

@@ -82,7 +82,7 @@ class ClusterResources(Construct):
     def _provider_policy(
         self, plan: ClusterPlan, identity: ClusterIdentity, scripts: PlacedScripts | None
     ) -> NamedPolicy | None:
-        accounting = plan.shape.accounting
+        accounting = plan.accounting
         permissions = provider_permissions(
             identity.configuration,
             place_of(self),
@@ -111,7 +111,8 @@ class ClusterResources(Construct):
 
 def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> ClusterPlan:
     """Return `plan` with its accounting's schema named after the cluster, which has its name only now."""
-    accounting = plan.shape.accounting
+    accounting = plan.accounting
     if accounting is None:
         return plan
-    return replace(plan, shape=replace(plan.shape, accounting=accounting.for_cluster(scope, cluster_name=cluster_name)))
+    named = accounting.for_cluster(scope, cluster_name=cluster_name)
+    return replace(plan, accounting=named, shape=replace(plan.shape, accounting=named))

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from llm_fleet.lifecycle.node_manifest import NodeMount
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.manifest import check_mount
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 _LUSTRE = "fsx"

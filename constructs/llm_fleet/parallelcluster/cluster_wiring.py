@@ -1,21 +1,29 @@
 """Ties a cluster to its neighbours: who may talk to whom, and what must exist as long as it does."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct, IDependable
 
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
+from llm_fleet.spec.references import SECURITY_GROUP
 
 
-def security_groups_of(plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
-    """Return the security groups of ours that nodes are in, each once, the network's first: all nodes are in that."""
-    by_id: dict[str, ec2.ISecurityGroup] = {}
+def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
+    """Return the security groups of ours that nodes are in, each once, the network's first: all nodes are in that.
+
+    One that is named by its id is imported below `scope`.
+    """
+    by_id: dict[str, Any] = {}
     for part in (plan.shape.head_node, *plan.shape.queues, *plan.shape.login_pools):
         for group in part.security_groups:
-            by_id.setdefault(group.security_group_id, group)
-    return tuple(by_id.values())
+            by_id.setdefault(SECURITY_GROUP.name_of(group), group)
+    return tuple(
+        ec2.SecurityGroup.from_security_group_id(scope, f"SecurityGroup-{id}", id) if isinstance(group, str) else group
+        for id, group in by_id.items()
+    )
 
 
 def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
@@ -27,7 +35,7 @@ def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
     group = plan.network.security_group
     for file_system in plan.mounts.file_systems:
         file_system.allow_mount_from(group)
-    return plan.shape.accounting.open_ports(scope, [group]) if plan.shape.accounting else []
+    return plan.accounting.open_ports(scope, [group]) if plan.accounting else []
 
 
 def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
@@ -42,8 +50,8 @@ def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDep
 def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
     yield plan.network.connectivity
     yield plan.network.security_group_rules
-    if plan.shape.accounting is not None:
-        yield from plan.shape.accounting.servers
+    if plan.accounting is not None:
+        yield from plan.accounting.servers
     for file_system in plan.mounts.file_systems:
         if isinstance(file_system, Construct):
             yield from _beside_primary(file_system)

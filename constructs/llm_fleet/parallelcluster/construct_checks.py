@@ -10,7 +10,6 @@ from llm_fleet.lifecycle.node_setup import (
     check_people_of,
     given_for_nodes,
 )
-from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.node_groups import node_groups
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.people import tells_directory_twice
@@ -19,6 +18,7 @@ from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_settings import NodeSettings, check_node_settings
 from llm_fleet.rules.nodes_told import check_nodes_told
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.people.directory import directory_twice
 from llm_fleet.rules.people.enforcement import check_parallelcluster_enforces
 from llm_fleet.rules.problem import Problem

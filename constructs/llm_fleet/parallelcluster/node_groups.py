@@ -1,13 +1,13 @@
 """What the nodes of a cluster are called in their manifest, group by group."""
 
 from llm_fleet.lifecycle.node_manifest import NodeGroup
-from llm_fleet.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.rules.lustre_network import EfaClients
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.release import is_unchecked
 from llm_fleet.rules.terms import NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_nodes import LoginPool
 
 HEAD_NODE = "HeadNode"
 
@@ -24,7 +24,7 @@ def node_groups(shape: ClusterShape) -> list[NodeGroup]:
         _group(
             queue.name,
             NodeType.COMPUTE,
-            list(dict.fromkeys(name for resource in queue.compute_resources for name in resource.instance_types)),
+            list(dict.fromkeys(name for resource in queue.compute_resources for name in resource.types)),
             partition=queue.name,
             efa=any(efa_of(resource) for resource in queue.compute_resources),
         )
@@ -40,7 +40,7 @@ def efa_clients(shape: ClusterShape) -> list[EfaClients]:
     return [
         EfaClients(
             name=f"{queue.name}/{resource.name}",
-            instance_types=resource.instance_types,
+            instance_types=resource.types,
             nodes=resource.max_count,
             efa=efa_of(resource),
             system=shape.os if known else None,

@@ -162,4 +162,4 @@ def _mounted(plan: ClusterPlan, groups: set[str], *, read_only: bool) -> list[Bu
 
 
 def _of_accounting(plan: ClusterPlan) -> list[iam.PolicyStatement]:
-    return plan.shape.accounting.head_node_statements() if plan.shape.accounting else []
+    return plan.accounting.head_node_statements() if plan.accounting else []

@@ -27,21 +27,19 @@ from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
 from llm_fleet.parallelcluster.cluster_resources import ClusterResources
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.cluster_wiring import security_groups_of
-from llm_fleet.parallelcluster.head_node import HeadNode
 from llm_fleet.parallelcluster.iam_settings import iam_overrides
 from llm_fleet.parallelcluster.imported_cluster import ImportedCluster
-from llm_fleet.parallelcluster.login_pool import LoginPool
 from llm_fleet.parallelcluster.node_groups import efa_clients
 from llm_fleet.parallelcluster.node_scripts import NodeScripts
 from llm_fleet.parallelcluster.nodes_principal import NodesPrincipal
 from llm_fleet.parallelcluster.people import directory_overrides, with_limits
-from llm_fleet.parallelcluster.queue import Queue
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.parallelcluster.update_check import UpdateCheck
 from llm_fleet.rules.parallelcluster.release import doubt_about_python
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
 from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
@@ -234,7 +232,7 @@ class ParallelCluster(ClusterBase):
         self.node.default_child = self.resource
         self._login_pools = [pool.name for pool in plan.shape.login_pools]
         self._resources = resources
-        self._security_groups = security_groups_of(plan)
+        self._security_groups = security_groups_of(self, plan)
         self._users = known_users(plan.setup)
         if deployed is not None:
             UpdateCheck(

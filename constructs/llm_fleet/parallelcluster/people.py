@@ -1,13 +1,12 @@
 """People on a ParallelCluster: it asks a directory by itself, and writes slurm.conf itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.lifecycle.people import Directory, SlurmAccount, counted_resources, sssd_options
-from llm_fleet.parallelcluster.slurm_settings import SlurmSettings
 from llm_fleet.rules.people.kinds import check_account_kinds
+from llm_fleet.spec.parallelcluster import SlurmSettings
 
 _SECTION = "DirectoryService"
 _ENFORCE, _COUNTED = "AccountingStorageEnforce", "AccountingStorageTRES"
@@ -52,4 +51,4 @@ def with_limits(slurm: SlurmSettings, accounts: Sequence[SlurmAccount]) -> Slurm
     own = {key.lower() for line in slurm.custom_settings for key in line}
     wanted = {_ENFORCE: ",".join(slurm_limit_facts().enforce), _COUNTED: ",".join(counted_resources(accounts))}
     lines = [{key: value} for key, value in wanted.items() if value and key.lower() not in own]
-    return replace(slurm, custom_settings=[*slurm.custom_settings, *lines])
+    return slurm.model_copy(update={"custom_settings": (*slurm.custom_settings, *lines)})

@@ -15,12 +15,12 @@ from llm_fleet.parallelcluster.render_parts import render_tags
 from llm_fleet.parallelcluster.render_queue import render_queue
 from llm_fleet.parallelcluster.render_slurm import render_slurm_settings
 from llm_fleet.parallelcluster.render_storage import render_storage
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.defaults import has_home_of_its_own
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
 
 
 def render_configuration(
-    cluster: ParallelClusterLike, hooks: Hooks | None = None, policies: NodePolicies | None = None
+    cluster: ClusterShape, hooks: Hooks | None = None, policies: NodePolicies | None = None
 ) -> dict[str, Any]:
     """Return `ClusterConfiguration`: no `None`, no empty section, and what the user overrides in its place."""
     actions, rights = hooks or Hooks(), policies or NodePolicies()
@@ -46,6 +46,6 @@ def render_configuration(
     return merged(pruned(rendered), cluster.overrides)
 
 
-def _monitoring(cluster: ParallelClusterLike) -> dict[str, Any]:
+def _monitoring(cluster: ClusterShape) -> dict[str, Any]:
     logs = {"RetentionInDays": cluster.log_retention_days, "DeletionPolicy": "Retain"}
     return pruned({"DetailedMonitoring": cluster.detailed_monitoring or None, "Logs": {"CloudWatch": logs}})

@@ -14,16 +14,16 @@ from llm_fleet.parallelcluster.render_parts import (
     render_security_groups,
     render_ssh,
 )
-from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
+from llm_fleet.spec.parallelcluster_nodes import HeadNode
 
 
-def render_head_node(head: HeadNodeLike, hooks: Hooks, policies: NodePolicies) -> dict[str, Any]:
+def render_head_node(head: HeadNode, hooks: Hooks, policies: NodePolicies) -> dict[str, Any]:
     """Return `HeadNode`."""
     on_efs = head.internal_storage is InternalStorage.EFS
     rendered = {
         "InstanceType": str(head.instance_type),
-        "DisableSimultaneousMultithreading": head.disable_simultaneous_multithreading or None,
+        "DisableSimultaneousMultithreading": not head.hyperthreading or None,
         "Networking": pruned(
             {
                 "SubnetId": head.subnet_id,

@@ -14,10 +14,10 @@ from llm_fleet.parallelcluster.render_parts import (
     render_security_groups,
     render_ssh,
 )
-from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike, LoginPoolLike
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 
 
-def render_login_pool(pool: LoginPoolLike, head: HeadNodeLike, hooks: Hooks, policies: NodePolicies) -> dict[str, Any]:
+def render_login_pool(pool: LoginPool, head: HeadNode, hooks: Hooks, policies: NodePolicies) -> dict[str, Any]:
     """Return one of `LoginNodes/Pools`; without a subnet of its own it is in the head node's."""
     subnet_id = pool.subnet_id or head.subnet_id
     actions = hooks.login_pools.get(pool.name, NodeHooks())

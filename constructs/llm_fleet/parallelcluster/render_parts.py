@@ -5,18 +5,14 @@ from typing import Any, cast
 
 from llm_fleet.parallelcluster.merge_overrides import pruned
 from llm_fleet.parallelcluster.node_script import NodeScript
-from llm_fleet.rules.parallelcluster.part_protocols import (
-    CapacityReservationLike,
-    DcvLike,
-    PlacementGroupLike,
-    RootVolumeLike,
-)
+from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 
 _NOBODY = "127.0.0.1/32"
 """A block that no packet comes from: without one, ParallelCluster lets the whole internet in."""
 
 
-def render_local_storage(root_volume: RootVolumeLike | None, scratch_mount_dir: str | None) -> dict[str, Any]:
+def render_local_storage(root_volume: RootVolume | None, scratch_mount_dir: str | None) -> dict[str, Any]:
     """Return `LocalStorage`. It says that the root volume is encrypted, so that whoever audits need not know."""
     return pruned(
         {
@@ -26,7 +22,7 @@ def render_local_storage(root_volume: RootVolumeLike | None, scratch_mount_dir: 
     )
 
 
-def _root_volume(volume: RootVolumeLike | None) -> dict[str, Any]:
+def _root_volume(volume: RootVolume | None) -> dict[str, Any]:
     if volume is None:
         return {"Encrypted": True}
     return pruned(
@@ -40,7 +36,7 @@ def _root_volume(volume: RootVolumeLike | None) -> dict[str, Any]:
     )
 
 
-def render_dcv(dcv: DcvLike | None) -> dict[str, Any] | None:
+def render_dcv(dcv: Dcv | None) -> dict[str, Any] | None:
     """Return `Dcv`."""
     if dcv is None:
         return None
@@ -52,12 +48,12 @@ def render_ssh(allowed_ips: str | None, key_name: str | None = None) -> dict[str
     return pruned({"KeyName": key_name, "AllowedIps": allowed_ips or _NOBODY})
 
 
-def render_placement_group(group: PlacementGroupLike | None) -> dict[str, Any] | None:
+def render_placement_group(group: PlacementGroup | None) -> dict[str, Any] | None:
     """Return `PlacementGroup`."""
     return None if group is None else pruned({"Enabled": group.enabled, "Name": group.name})
 
 
-def render_reservation(reservation: CapacityReservationLike | None) -> dict[str, Any] | None:
+def render_reservation(reservation: CapacityReservation | None) -> dict[str, Any] | None:
     """Return `CapacityReservationTarget`."""
     if reservation is None:
         return None

@@ -18,10 +18,10 @@ from llm_fleet.parallelcluster.render_parts import (
     render_tags,
 )
 from llm_fleet.rules.parallelcluster.defaults import exclusive_of
-from llm_fleet.rules.parallelcluster.protocols import QueueLike
+from llm_fleet.spec.parallelcluster_queue import Queue
 
 
-def render_queue(queue: QueueLike, hooks: Hooks, policies: NodePolicies) -> dict[str, Any]:
+def render_queue(queue: Queue, hooks: Hooks, policies: NodePolicies) -> dict[str, Any]:
     """Return one of `SlurmQueues`."""
     rendered = {
         "Name": queue.name,

@@ -3,10 +3,11 @@
 from typing import Any
 
 from llm_fleet.parallelcluster.merge_overrides import merged, pruned
-from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike, SlurmSettingsLike
+from llm_fleet.rules.accounting import AccountingLike
+from llm_fleet.spec.parallelcluster import SlurmSettings
 
 
-def render_slurm_settings(slurm: SlurmSettingsLike, accounting: AccountingLike | None) -> dict[str, Any]:
+def render_slurm_settings(slurm: SlurmSettings, accounting: AccountingLike | None) -> dict[str, Any]:
     """Return `SlurmSettings`."""
     rendered = {
         "ScaledownIdletime": slurm.scaledown_idletime_minutes,

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
 from llm_fleet.rules.parallelcluster.storage_sections import STORAGE_SECTIONS
+from llm_fleet.spec.parallelcluster import SharedStorage
 
 
-def render_storage(storage: SharedStorageLike) -> dict[str, Any]:
+def render_storage(storage: SharedStorage) -> dict[str, Any]:
     """Return one of `SharedStorage`."""
     place = STORAGE_SECTIONS[storage.kind]
     existing = {} if storage.existing_id is None else {place.id_key: storage.existing_id}
-    settings = {**existing, **storage.settings}
+    settings = {**existing, **storage.section}
     return {
         "MountDir": storage.mount_dir,
         "Name": storage.name,

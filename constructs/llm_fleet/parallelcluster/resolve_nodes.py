@@ -2,28 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
 
 from llm_fleet.network.network import Network
-from llm_fleet.parallelcluster.head_node import HeadNode
-from llm_fleet.parallelcluster.login_pool import LoginPool
-from llm_fleet.parallelcluster.queue import Queue
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 
 
 def resolve_head_node(head_node: HeadNode, network: Network, subnet: ec2.ISubnet | None) -> HeadNode:
     """Return `head_node` in `subnet`, unless it has one, and in the network's security group."""
-    return replace(
-        head_node,
-        subnet=head_node.subnet or subnet,
-        security_groups=(network.security_group, *head_node.security_groups),
+    return head_node.model_copy(
+        update={
+            "subnet": head_node.subnet or subnet,
+            "security_groups": (network.security_group, *head_node.security_groups),
+        }
     )
 
 
-def resolve_pool(pool: LoginPool, network: Network, subnet: ec2.ISubnet | ec2.Subnet | None) -> LoginPool:
+def resolve_pool(pool: LoginPool, network: Network, subnet: Any) -> LoginPool:
     """Return `pool` in `subnet`, unless it has one, and in the network's security group."""
-    return replace(pool, subnet=pool.subnet or subnet, security_groups=(network.security_group, *pool.security_groups))
+    security_groups = (network.security_group, *pool.security_groups)
+    return pool.model_copy(update={"subnet": pool.subnet or subnet, "security_groups": security_groups})
 
 
 def resolve_queues(queues: Sequence[Queue], network: Network, *, zone: str | None) -> tuple[list[Queue], list[Problem]]:
@@ -35,11 +37,13 @@ def resolve_queues(queues: Sequence[Queue], network: Network, *, zone: str | Non
     problems: list[Problem] = []
     for queue in queues:
         if not queue.subnets:
-            queue = replace(queue, availability_zone_id=queue.availability_zone_id or zone)
+            queue = queue.model_copy(update={"availability_zone_id": queue.availability_zone_id or zone})
             try:
-                queue = replace(queue, subnets=(network.compute_subnet(queue.availability_zone_id),))
+                subnet = network.compute_subnet(queue.availability_zone_id)
+                queue = queue.model_copy(update={"subnets": (subnet,)})
             except FleetError as error:
                 path = ("queues", queue.name, "availability_zone_id")
                 problems += [replace(problem, path=path) for problem in error.problems]
-        resolved.append(replace(queue, security_groups=(network.security_group, *queue.security_groups)))
+        security_groups = (network.security_group, *queue.security_groups)
+        resolved.append(queue.model_copy(update={"security_groups": security_groups}))
     return resolved, problems

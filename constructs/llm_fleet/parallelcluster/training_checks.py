@@ -2,14 +2,14 @@
 
 from llm_fleet.lifecycle.node_setup import NodeSetup
 from llm_fleet.lifecycle.training_runtime import files_of
-from llm_fleet.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
 from llm_fleet.parallelcluster.node_groups import node_groups
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.check import check_training
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.spec.parallelcluster import SharedStorage
 
 
 def check_training_of(shape: ClusterShape, setup: NodeSetup) -> list[Problem]:

@@ -5,12 +5,12 @@ aws-parallelcluster, DatabaseSchema in its schemas/cluster_schema.py.
 """
 
 import re
+from typing import Protocol
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.slurm import slurm_database_facts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
-from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -22,6 +22,48 @@ _ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:(?P<p
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _USER = re.compile(r"[^\s#'\"\\]{1,32}")
 """MySQL's own limit; slurmdbd.conf ends a value at a blank and at `#`."""
+
+
+class AccountingLike(Protocol):
+    """Slurm's accounting outside the cluster: a database (`Database`) or a slurmdbd (`ExternalSlurmdbd`).
+
+    The construct has secrets and ports of the CDK behind it, the fleet file ARNs.
+    """
+
+    @property
+    def database_uri(self) -> str | None:
+        """`Database/Uri`, host and port; `None` with `slurmdbd_host`."""
+        ...
+
+    @property
+    def user_name(self) -> str | None:
+        """`Database/UserName`."""
+        ...
+
+    @property
+    def password_secret_arn(self) -> str | None:
+        """`Database/PasswordSecretArn`."""
+        ...
+
+    @property
+    def database_name(self) -> str | None:
+        """`Database/DatabaseName`; `None` is one named by the cluster."""
+        ...
+
+    @property
+    def slurmdbd_host(self) -> str | None:
+        """`ExternalSlurmdbd/Host`."""
+        ...
+
+    @property
+    def slurmdbd_port(self) -> int | None:
+        """`ExternalSlurmdbd/Port`."""
+        ...
+
+    @property
+    def munge_key_secret_arn(self) -> str | None:
+        """`MungeKeySecretArn`, which an external slurmdbd needs."""
+        ...
 
 
 def check_accounting_fields(accounting: AccountingLike) -> list[Problem]:

@@ -101,7 +101,6 @@ KEY = Reference(noun="a KMS key", name="ARN", attribute="key_ref.key_arn", form=
 ROLE = Reference(noun="an IAM role", name="ARN", attribute="role_arn", form=ROLE_ARN)
 SUBNET = Reference(noun="a subnet", name="id", attribute="subnet_id")
 SECURITY_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id")
-
 LOG_GROUP = Reference(noun="a log group", name="name", attribute="log_group_name")
 BUCKET = Reference(noun="a bucket", name="s3:// address", attribute="bucket_name")
 _OWN_GROUP = Reference(noun="a security group", name="id", attribute="security_group_id", form=SECURITY_GROUP_ID)

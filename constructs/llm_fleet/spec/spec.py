@@ -248,8 +248,8 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
             f"'{key}'" if key in hidden else key: in_long_form(types.get(key), value) for key, value in entries.items()
         }
         return {**long, OWN_KEY: own_key} if OWN_KEY in types and own_key is not None else long
-    if get_origin(inner) is Mapping and isinstance(written, dict):
-        of = get_args(inner)[1]
+    if get_origin(inner) in (Mapping, Sequence) and isinstance(written, dict):
+        of = get_args(inner)[-1]
         return {key: in_long_form(of, each, key) for key, each in cast("dict[str, Any]", written).items()}
     if get_origin(inner) in (tuple, Sequence) and isinstance(written, list):
         return [in_long_form(get_args(inner)[0], each) for each in cast("list[Any]", written)]

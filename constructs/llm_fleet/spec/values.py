@@ -262,7 +262,7 @@ def _instance_type_schema(schema: dict[str, Any]) -> None:
     schema["enum"] = sorted(instances())
 
 
-class _AnyText:
+class AnyText:
     """Keeps a text of Python as it is: pydantic would make a plain one of an `InstanceType`. Metadata of a `str`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -271,7 +271,7 @@ class _AnyText:
         )
 
 
-InstanceTypeName = Annotated[str, _AnyText(), Field(json_schema_extra=_instance_type_schema)]
+InstanceTypeName = Annotated[str, AnyText(), Field(json_schema_extra=_instance_type_schema)]
 """An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
 
 KeyArn = Annotated[str, KEY_ARN]
@@ -355,3 +355,22 @@ def _as_tuple(given: Any) -> Any:
 _Item = TypeVar("_Item")
 Several = Annotated[Sequence[_Item], _Several()]
 """Several values in order: `Several[str]`."""
+
+
+class _Named:
+    """A mapping by name in a fleet file; in Python a list or a tuple of parts with a `name`. Kept as a tuple."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take a mapping of a fleet file; `in_long_form` has put each key into its part."""
+        item = get_args(source)[0]
+        by_name = core_schema.no_info_after_validator_function(_parts, handler.generate_schema(Mapping[str, item]))
+        several = core_schema.no_info_before_validator_function(_as_tuple, handler.generate_schema(tuple[item, ...]))
+        return core_schema.json_or_python_schema(json_schema=by_name, python_schema=several)
+
+
+def _parts(by_name: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(by_name.values())
+
+
+Named = Annotated[Sequence[_Item], _Named()]
+"""Parts that each have a name: `Named[ComputeResource]`."""

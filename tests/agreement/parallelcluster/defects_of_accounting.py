@@ -1,11 +1,11 @@
 """Mistakes in accounting outside the cluster."""
 
-from dataclasses import replace
 from typing import Any
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
-from tests.rules.parallelcluster.shapes import Cluster, Database
+from tests.rules.parallelcluster.shapes import Cluster, Database, changed
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:munge-AbCdEf"
 DATABASE = Database()
@@ -18,12 +18,12 @@ SLURMDBD = Database(
 )
 
 
-def _with(**changes: Any) -> Cluster:
-    return Cluster(accounting=replace(DATABASE, **changes))
+def _with(**changes: Any) -> ClusterShape:
+    return Cluster(accounting=changed(DATABASE, **changes))
 
 
-def _elsewhere(**changes: Any) -> Cluster:
-    return Cluster(accounting=replace(SLURMDBD, **changes))
+def _elsewhere(**changes: Any) -> ClusterShape:
+    return Cluster(accounting=changed(SLURMDBD, **changes))
 
 
 DEFECTS = (

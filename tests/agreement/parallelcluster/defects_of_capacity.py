@@ -3,7 +3,9 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType, StorageKind
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import (
     OTHER_SUBNET,
@@ -12,8 +14,6 @@ from tests.rules.parallelcluster.shapes import (
     TRN1,
     Cluster,
     Partition,
-    Placement,
-    Reservation,
     Resource,
     Storage,
     with_queue,
@@ -21,69 +21,71 @@ from tests.rules.parallelcluster.shapes import (
 )
 
 BLOCK = {"capacity_type": CapacityType.CAPACITY_BLOCK}
-RESERVED = Reservation(reservation_id=RESERVATION)
-GROUP = Reservation(resource_group_arn="arn:aws:resource-groups:us-west-2:123456789012:group/reserved")
-TWO_SUBNETS = {"subnet_ids": (SUBNET, OTHER_SUBNET)}
+RESERVED = CapacityReservation(reservation_id=RESERVATION)
+GROUP = CapacityReservation(resource_group_arn="arn:aws:resource-groups:us-west-2:123456789012:group/reserved")
+TWO_SUBNETS = {"subnets": (SUBNET, OTHER_SUBNET)}
 FLEXIBLE = ("c5.4xlarge", "c5d.4xlarge")
 MANAGED_LUSTRE = Storage(name="fsx", kind=StorageKind.FSX_LUSTRE, mount_dir="/fsx", settings={"StorageCapacity": 1200})
 
 
-def _block(**changes: Any) -> Cluster:
+def _block(**changes: Any) -> ClusterShape:
     values = {"instance_types": ("trn1.32xlarge",), "min_count": 4, "max_count": 4, "capacity_reservation": RESERVED}
     return with_resource(queue=BLOCK, **{**values, **changes})
 
 
-def _spot(**changes: Any) -> Cluster:
+def _spot(**changes: Any) -> ClusterShape:
     return with_resource(queue={"capacity_type": CapacityType.SPOT}, **changes)
 
 
-def _two_queues_with_lustre(other: str) -> Cluster:
-    queues = (Partition(name="one"), Partition(name="two", subnet_ids=(other,)))
+def _two_queues_with_lustre(other: str) -> ClusterShape:
+    queues = (Partition(name="one"), Partition(name="two", subnets=(other,)))
     return Cluster(queues=queues, shared_storage=(MANAGED_LUSTRE,))
 
 
 PLACEMENT = (
     Defect(
         name="placement group of burstable instances",
-        cluster=with_resource(instance_types=("t3.large",), placement_group=Placement()),
+        cluster=with_resource(instance_types=("t3.large",), placement_group=PlacementGroup.managed()),
         code=Code.PC_PLACEMENT,
         validator="InstanceTypePlacementGroupValidator",
-        good=with_resource(instance_types=("m5.large",), placement_group=Placement()),
+        good=with_resource(instance_types=("m5.large",), placement_group=PlacementGroup.managed()),
     ),
     Defect(
         name="placement group over two subnets",
-        cluster=with_resource(queue=TWO_SUBNETS, instance_types=FLEXIBLE, placement_group=Placement()),
+        cluster=with_resource(queue=TWO_SUBNETS, instance_types=FLEXIBLE, placement_group=PlacementGroup.managed()),
         code=Code.PC_PLACEMENT,
         validator="MultiAzPlacementGroupValidator",
-        good=with_resource(queue=TWO_SUBNETS, instance_types=FLEXIBLE, placement_group=Placement(enabled=False)),
+        good=with_resource(queue=TWO_SUBNETS, instance_types=FLEXIBLE, placement_group=PlacementGroup(enabled=False)),
     ),
     Defect(
         name="placement group that is named and disabled",
-        cluster=with_resource(placement_group=Placement(enabled=False, name="close")),
+        cluster=with_resource(placement_group=PlacementGroup(enabled=False, name="close")),
         code=Code.PC_PLACEMENT_NAME,
         validator="PlacementGroupNamingValidator",
-        good=with_resource(placement_group=Placement(name="close")),
+        good=with_resource(placement_group=PlacementGroup.named("close")),
     ),
 )
 QUEUES = (
     Defect(
         name="placement group of a queue that is named and disabled",
-        cluster=with_queue(placement_group=Placement(enabled=False, name="close")),
+        cluster=with_queue(placement_group=PlacementGroup(enabled=False, name="close")),
         code=Code.PC_PLACEMENT_NAME,
         validator="PlacementGroupNamingValidator",
-        good=with_queue(placement_group=Placement(name="close")),
+        good=with_queue(placement_group=PlacementGroup.named("close")),
     ),
     Defect(
         name="security group of a queue that is none",
-        cluster=with_queue(security_group_ids=("sg-1",)),
+        cluster=with_queue(security_groups=("sg-1",)),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
-        good=with_queue(security_group_ids=("sg-0123456789abcdef0",)),
+        good=with_queue(security_groups=("sg-0123456789abcdef0",)),
     ),
     Defect(
         name="reservation of a queue told by an id and by a group",
         cluster=with_queue(
-            capacity_reservation=Reservation(reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn)
+            capacity_reservation=CapacityReservation(
+                reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn
+            )
         ),
         code=Code.PC_RESERVATION,
         validator=SCHEMA,
@@ -93,7 +95,7 @@ QUEUES = (
 SUBNETS = (
     Defect(
         name="subnet named twice",
-        cluster=with_resource(queue={"subnet_ids": (SUBNET, SUBNET)}, instance_types=FLEXIBLE),
+        cluster=with_resource(queue={"subnets": (SUBNET, SUBNET)}, instance_types=FLEXIBLE),
         code=Code.PC_SUBNETS,
         validator="QueueSubnetsValidator",
     ),
@@ -106,23 +108,19 @@ SUBNETS = (
     ),
     Defect(
         name="public address on several network cards",
-        cluster=with_queue(compute_resources=(TRN1,), assign_public_ip=True),
+        cluster=with_queue(resources=(TRN1,), assign_public_ip=True),
         code=Code.PC_PUBLIC_ADDRESS,
         validator="MultiNetworkInterfacesInstancesValidator",
         good=with_queue(assign_public_ip=True),
     ),
     Defect(
         name="public address with EFA on one card",
-        cluster=with_queue(
-            compute_resources=(Resource(instance_types=("c5n.18xlarge",), efa=True),), assign_public_ip=True
-        ),
+        cluster=with_queue(resources=(Resource(instance_types=("c5n.18xlarge",), efa=True),), assign_public_ip=True),
         code=Code.PC_PUBLIC_ADDRESS,
         validator="MultiNetworkInterfacesInstancesValidator",
         good=Cluster(
             queues=(
-                Partition(
-                    compute_resources=(Resource(instance_types=("c5n.18xlarge",), efa=True),), assign_public_ip=True
-                ),
+                Partition(resources=(Resource(instance_types=("c5n.18xlarge",), efa=True),), assign_public_ip=True),
             ),
             overrides={"DevSettings": {"EfaInterfaceType": "efa"}},
         ),
@@ -169,7 +167,9 @@ CAPACITY = (
     Defect(
         name="reservation told by an id and by a group",
         cluster=with_resource(
-            capacity_reservation=Reservation(reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn)
+            capacity_reservation=CapacityReservation(
+                reservation_id=RESERVATION, resource_group_arn=GROUP.resource_group_arn
+            )
         ),
         code=Code.PC_RESERVATION,
         validator=SCHEMA,

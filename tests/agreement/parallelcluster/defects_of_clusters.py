@@ -1,6 +1,7 @@
 """Mistakes in a cluster's name, numbers, tags, version and operating system."""
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import (
     Cluster,
@@ -21,22 +22,22 @@ SLURM_WITH_OWN_DOMAIN = with_slurm(overrides=OWN_DOMAIN).slurm
 IMAGE = "ami-0123456789abcdef0"
 
 
-def _queues(number: int, each: int = 1) -> Cluster:
+def _queues(number: int, each: int = 1) -> ClusterShape:
     resources = tuple(Resource(name=f"r{index}", max_count=1) for index in range(each))
-    return Cluster(queues=tuple(Partition(name=f"q{index}", compute_resources=resources) for index in range(number)))
+    return Cluster(queues=tuple(Partition(name=f"q{index}", resources=resources) for index in range(number)))
 
 
-def _named(length: int, **attributes: object) -> Cluster:
+def _named(length: int, **attributes: object) -> ClusterShape:
     return Cluster(cluster_name="a" * length, slurm=SLURM_WITH_OWN_DOMAIN, **attributes)  # pyright: ignore[reportArgumentType]
 
 
-def _tagged(of_cluster: int, of_queue: int, of_resource: int) -> Cluster:
+def _tagged(of_cluster: int, of_queue: int, of_resource: int) -> ClusterShape:
     return Cluster(
         tags={f"c{index}": "x" for index in range(of_cluster)},
         queues=(
             Partition(
                 tags={f"q{index}": "x" for index in range(of_queue)},
-                compute_resources=(Resource(tags={f"r{index}": "x" for index in range(of_resource)}),),
+                resources=(Resource(tags={f"r{index}": "x" for index in range(of_resource)}),),
             ),
         ),
     )
@@ -104,10 +105,10 @@ NAMES = (
     ),
     Defect(
         name="two compute resources of one name",
-        cluster=with_queue(compute_resources=(Resource(), Resource())),
+        cluster=with_queue(resources=(Resource(), Resource())),
         code=Code.PC_NAME_TWICE,
         validator="DuplicateNameValidator",
-        good=with_queue(compute_resources=(Resource(), Resource(name="other"))),
+        good=with_queue(resources=(Resource(), Resource(name="other"))),
     ),
     Defect(
         name="two login pools of one name",

@@ -2,13 +2,9 @@
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
+from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
-from tests.rules.parallelcluster.shapes import (
-    RemoteDesktop,
-    Root,
-    with_head,
-    with_pool,
-)
+from tests.rules.parallelcluster.shapes import with_head, with_pool
 
 HEAD = (
     Defect(
@@ -35,37 +31,37 @@ HEAD = (
     ),
     Defect(
         name="text that is no subnet",
-        cluster=with_head(subnet_id="private"),
+        cluster=with_head(subnet="private"),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
     ),
     Defect(
         name="text that is no security group",
-        cluster=with_head(security_group_ids=("sg-1",)),
+        cluster=with_head(security_groups=("sg-1",)),
         code=Code.PC_RESOURCE_ID,
         validator=SCHEMA,
-        good=with_head(security_group_ids=("sg-0123456789abcdef0",)),
+        good=with_head(security_groups=("sg-0123456789abcdef0",)),
     ),
     Defect(
         name="gp3 root volume with too much throughput for its IOPS",
-        cluster=with_head(root_volume=Root(size_gib=200, throughput_mib_s=751)),
+        cluster=with_head(root_volume=RootVolume(size_gib=200, throughput_mib_s=751)),
         code=Code.PC_ROOT_VOLUME,
         validator="EbsVolumeThroughputIopsValidator",
-        good=with_head(root_volume=Root(size_gib=200, throughput_mib_s=750)),
+        good=with_head(root_volume=RootVolume(size_gib=200, throughput_mib_s=750)),
     ),
     Defect(
         name="root volume of an unknown type",
-        cluster=with_head(root_volume=Root(size_gib=200, volume_type="gp4")),
+        cluster=with_head(root_volume=RootVolume(size_gib=200, volume_type="gp4")),
         code=Code.PC_ROOT_VOLUME,
         validator=SCHEMA,
-        good=with_head(root_volume=Root(size_gib=200, volume_type="io2", iops=1000)),
+        good=with_head(root_volume=RootVolume(size_gib=200, volume_type="io2", iops=1000)),
     ),
     Defect(
         name="remote desktop for no range of addresses",
-        cluster=with_head(dcv=RemoteDesktop(allowed_ips="everybody")),
+        cluster=with_head(dcv=Dcv(allowed_ips="everybody")),
         code=Code.PC_ALLOWED_IPS,
         validator=SCHEMA,
-        good=with_head(dcv=RemoteDesktop(port=8443, allowed_ips="203.0.113.0/24")),
+        good=with_head(dcv=Dcv(port=8443, allowed_ips="203.0.113.0/24")),
     ),
 )
 POOLS = (

@@ -3,7 +3,10 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import CapacityType
+from llm_fleet.spec.parallelcluster_nodes import RootVolume
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import (
     OTHER_SUBNET,
@@ -11,20 +14,18 @@ from tests.rules.parallelcluster.shapes import (
     SUBNET,
     Cluster,
     Head,
-    Reservation,
     Resource,
-    Root,
     with_queue,
     with_resource,
 )
 
 BLOCK = {"capacity_type": CapacityType.CAPACITY_BLOCK}
-RESERVED = Reservation(reservation_id=RESERVATION)
-TWO_SUBNETS = {"subnet_ids": (SUBNET, OTHER_SUBNET)}
+RESERVED = CapacityReservation(reservation_id=RESERVATION)
+TWO_SUBNETS = {"subnets": (SUBNET, OTHER_SUBNET)}
 FLEXIBLE = ("c5.4xlarge", "c5d.4xlarge")
 
 
-def _block(**changes: Any) -> Cluster:
+def _block(**changes: Any) -> ClusterShape:
     values = {"instance_types": ("trn1.32xlarge",), "min_count": 4, "max_count": 4, "capacity_reservation": RESERVED}
     return with_resource(queue=BLOCK, **{**values, **changes})
 
@@ -70,9 +71,7 @@ INSTANCES = (
         cluster=with_resource(instance_types=("p3dn.24xlarge",)),
         code=Code.PC_INSTANCE_OS,
         validator="InstanceTypeBaseAMICompatibleValidator",
-        good=with_queue(
-            compute_resources=(Resource(instance_types=("p3dn.24xlarge",)),), image_id="ami-0123456789abcdef0"
-        ),
+        good=with_queue(resources=(Resource(instance_types=("p3dn.24xlarge",)),), image_id="ami-0123456789abcdef0"),
     ),
 )
 MIXED = (
@@ -85,7 +84,7 @@ MIXED = (
     ),
     Defect(
         name="types of different numbers of cores with hyper-threading off",
-        cluster=with_resource(instance_types=("c5.4xlarge", "c7a.4xlarge"), disable_simultaneous_multithreading=True),
+        cluster=with_resource(instance_types=("c5.4xlarge", "c7a.4xlarge"), hyperthreading=False),
         code=Code.PC_MIXED_TYPES,
         validator="InstancesCPUValidator",
         said="cores",
@@ -179,17 +178,17 @@ COUNTS = (
     ),
     Defect(
         name="root volume of a queue with too many IOPS",
-        cluster=with_queue(root_volume=Root(size_gib=100, volume_type="gp3", iops=16001)),
+        cluster=with_queue(root_volume=RootVolume(size_gib=100, volume_type="gp3", iops=16001)),
         code=Code.PC_ROOT_VOLUME,
         validator="EbsVolumeIopsValidator",
-        good=with_queue(root_volume=Root(size_gib=100, volume_type="gp3", iops=16000, throughput_mib_s=1000)),
+        good=with_queue(root_volume=RootVolume(size_gib=100, volume_type="gp3", iops=16000, throughput_mib_s=1000)),
     ),
     Defect(
         name="root volume larger than EBS has",
-        cluster=with_queue(root_volume=Root(size_gib=16385)),
+        cluster=with_queue(root_volume=RootVolume(size_gib=16385)),
         code=Code.PC_ROOT_VOLUME,
         validator="EbsVolumeTypeSizeValidator",
-        good=with_queue(root_volume=Root(size_gib=16384)),
+        good=with_queue(root_volume=RootVolume(size_gib=16384)),
     ),
 )
 DEFECTS = (*INSTANCES, *MIXED, *EFA, *COUNTS)

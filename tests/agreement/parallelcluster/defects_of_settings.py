@@ -1,14 +1,9 @@
 """Mistakes in settings of Slurm, logs, and in sections without attributes."""
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
-from tests.rules.parallelcluster.shapes import (
-    Cluster,
-    Database,
-    with_queue,
-    with_resource,
-    with_slurm,
-)
+from tests.rules.parallelcluster.shapes import Cluster, Database, with_queue, with_resource, with_slurm
 
 DIRECTORY = {
     "DomainName": "corp.example.com",
@@ -18,11 +13,11 @@ DIRECTORY = {
 }
 
 
-def _directory(**changes: object) -> Cluster:
+def _directory(**changes: object) -> ClusterShape:
     return Cluster(overrides={"DirectoryService": {**DIRECTORY, **changes}})
 
 
-def _chef(text: str) -> Cluster:
+def _chef(text: str) -> ClusterShape:
     return Cluster(overrides={"DevSettings": {"Cookbook": {"ExtraChefAttributes": text}}})
 
 

@@ -3,27 +3,28 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import Cluster, Head, Partition, Resource, Storage, with_storage
 
 FS = "fs-0123456789abcdef0"
-NVME = Partition(compute_resources=(Resource(instance_types=("c5d.4xlarge",)),))
+NVME = Partition(resources=(Resource(instance_types=("c5d.4xlarge",)),))
 
 
-def _lustre(existing: str | None = None, **settings: Any) -> Cluster:
+def _lustre(existing: str | None = None, **settings: Any) -> ClusterShape:
     return with_storage(kind=StorageKind.FSX_LUSTRE, existing_id=existing, settings=settings)
 
 
-def _ebs(existing: str | None = None, **settings: Any) -> Cluster:
+def _ebs(existing: str | None = None, **settings: Any) -> ClusterShape:
     return with_storage(kind=StorageKind.EBS, existing_id=existing, settings=settings)
 
 
-def _efs(existing: str | None = None, **settings: Any) -> Cluster:
+def _efs(existing: str | None = None, **settings: Any) -> ClusterShape:
     return with_storage(kind=StorageKind.EFS, existing_id=existing, settings=settings)
 
 
-def _many(kind: StorageKind, number: int, *, existing: bool = False, **settings: Any) -> Cluster:
+def _many(kind: StorageKind, number: int, *, existing: bool = False, **settings: Any) -> ClusterShape:
     return with_storage(
         *(
             Storage(
@@ -38,7 +39,7 @@ def _many(kind: StorageKind, number: int, *, existing: bool = False, **settings:
     )
 
 
-def _at(*mount_dirs: str, **attributes: Any) -> Cluster:
+def _at(*mount_dirs: str, **attributes: Any) -> ClusterShape:
     storages = tuple(Storage(name=f"s{index}", mount_dir=place) for index, place in enumerate(mount_dirs))
     return Cluster(shared_storage=storages, **attributes)
 
@@ -126,10 +127,10 @@ PLACES = (
     ),
     Defect(
         name="place of local disks that is no path",
-        cluster=Cluster(queues=(Partition(compute_resources=NVME.compute_resources, scratch_mount_dir="/a//b"),)),
+        cluster=Cluster(queues=(Partition(resources=NVME.compute_resources, scratch_mount_dir="/a//b"),)),
         code=Code.PC_MOUNT_DIR,
         validator=SCHEMA,
-        good=Cluster(queues=(Partition(compute_resources=NVME.compute_resources, scratch_mount_dir="/local"),)),
+        good=Cluster(queues=(Partition(resources=NVME.compute_resources, scratch_mount_dir="/local"),)),
     ),
 )
 NUMBERS = (

@@ -3,19 +3,20 @@
 from typing import Any
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
-from tests.rules.parallelcluster.shapes import Cluster, with_storage
+from tests.rules.parallelcluster.shapes import with_storage
 
 KEY = "0123abcd-0000-4000-8000-0123456789ab"
 FS = "fs-0123456789abcdef0"
 
 
-def _ebs(existing: str | None = None, **settings: Any) -> Cluster:
+def _ebs(existing: str | None = None, **settings: Any) -> ClusterShape:
     return with_storage(kind=StorageKind.EBS, existing_id=existing, settings=settings)
 
 
-def _efs(existing: str | None = None, **settings: Any) -> Cluster:
+def _efs(existing: str | None = None, **settings: Any) -> ClusterShape:
     return with_storage(kind=StorageKind.EFS, existing_id=existing, settings=settings)
 
 
@@ -82,7 +83,7 @@ EBS = (
 EFS = (
     Defect(
         name="IAM without encryption in transit",
-        cluster=_efs(IamAuthorization=True),
+        cluster=_efs(IamAuthorization=True, EncryptionInTransit=False),
         code=Code.PC_EFS,
         validator="EfsMountOptionsValidator",
         good=_efs(IamAuthorization=True, EncryptionInTransit=True),
@@ -104,7 +105,7 @@ EFS = (
     ),
     Defect(
         name="key of an EFS that is not encrypted",
-        cluster=_efs(KmsKeyId=KEY),
+        cluster=_efs(KmsKeyId=KEY, Encrypted=False),
         code=Code.PC_EFS,
         validator="KmsKeyIdEncryptedValidator",
         good=_efs(KmsKeyId=KEY, Encrypted=True),

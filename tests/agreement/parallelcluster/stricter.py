@@ -3,19 +3,18 @@
 from dataclasses import dataclass
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType, StorageKind
+from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from tests.rules.parallelcluster.shapes import (
     RESERVATION,
     Cluster,
     Database,
     Head,
     Partition,
-    Placement,
     Pool,
-    RemoteDesktop,
-    Reservation,
     Resource,
-    Root,
     Storage,
     with_head,
     with_queue,
@@ -30,7 +29,7 @@ class Stricter:
     """A cluster that only we refuse."""
 
     name: str
-    cluster: Cluster
+    cluster: ClusterShape
     code: Code
     why: str
 
@@ -38,7 +37,7 @@ class Stricter:
         return self.name
 
 
-NVME = Partition(compute_resources=(Resource(instance_types=("c5d.4xlarge",)),))
+NVME = Partition(resources=(Resource(instance_types=("c5d.4xlarge",)),))
 SLURMDBD = Database(
     database_uri=None,
     user_name=None,
@@ -84,8 +83,8 @@ STRICTER = (
             instance_types=("trn1.32xlarge",),
             min_count=4,
             max_count=4,
-            capacity_reservation=Reservation(reservation_id=RESERVATION),
-            placement_group=Placement(),
+            capacity_reservation=CapacityReservation(reservation_id=RESERVATION),
+            placement_group=PlacementGroup.managed(),
         ),
         code=Code.PC_PLACEMENT,
         why="instances outside of the group count as not available: nodes fail for want of capacity that is paid for",
@@ -124,25 +123,25 @@ STRICTER = (
     ),
     Stricter(
         name="remote desktop on port 70000",
-        cluster=with_head(dcv=RemoteDesktop(port=70000, allowed_ips="203.0.113.0/24")),
+        cluster=with_head(dcv=Dcv(port=70000, allowed_ips="203.0.113.0/24")),
         code=Code.PC_DCV,
         why="there is no such port: the security group fails at deployment",
     ),
     Stricter(
         name="remote desktop on SSH's port",
-        cluster=with_head(dcv=RemoteDesktop(port=22, allowed_ips="203.0.113.0/24")),
+        cluster=with_head(dcv=Dcv(port=22, allowed_ips="203.0.113.0/24")),
         code=Code.PC_DCV,
         why="SSH holds the port",
     ),
     Stricter(
         name="reservation id of another form",
-        cluster=with_resource(capacity_reservation=Reservation(reservation_id="reservation-1")),
+        cluster=with_resource(capacity_reservation=CapacityReservation(reservation_id="reservation-1")),
         code=Code.PC_RESERVATION,
         why="only EC2 says that it is none",
     ),
     Stricter(
         name="reservation told by nothing",
-        cluster=with_resource(capacity_reservation=Reservation()),
+        cluster=with_resource(capacity_reservation=CapacityReservation()),
         code=Code.PC_RESERVATION,
         why="nothing is rendered, and the capacity that is paid for is not used",
     ),
@@ -178,7 +177,7 @@ STRICTER = (
     ),
     Stricter(
         name="root volume smaller than the image",
-        cluster=Cluster(head_node=Head(root_volume=Root(size_gib=44))),
+        cluster=Cluster(head_node=Head(root_volume=RootVolume(size_gib=44))),
         code=Code.PC_ROOT_VOLUME,
         why="ParallelCluster asks EC2 for the image's size; here it is that of the release notes "
         "(assumption: parallelcluster-root-volume-of-notes)",

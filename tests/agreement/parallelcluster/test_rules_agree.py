@@ -1,23 +1,25 @@
 """For each rule of ours ParallelCluster's own validator refuses the same cluster, and takes the nearest legal one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
+from llm_fleet.spec.parallelcluster_queue import Queue
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.defect import GOOD, Defect
 from tests.agreement.parallelcluster.defects import DEFECTS
-from tests.rules.parallelcluster.shapes import Cluster, Partition
+from tests.rules.parallelcluster.shapes import changed
 
 HASH = "-0123abcd"
 
 
-def errors_of_theirs(oracle: Oracle, cluster: Cluster) -> list[tuple[str, str]]:
+def errors_of_theirs(oracle: Oracle, cluster: ClusterShape) -> list[tuple[str, str]]:
     """Validators of ParallelCluster's that refuse `cluster`, past our checks, and what they say."""
     found = oracle.validate(render_configuration(cluster), cluster.cluster_name + HASH)
     return [(finding.validator, finding.message) for finding in found if finding.level == "ERROR"]
@@ -45,30 +47,30 @@ def test_theirs_takes_the_neighbours(oracle: Oracle):
     assert refused == []
 
 
-def unlike_good(cluster: Cluster) -> dict[str, Any]:
+def unlike_good(cluster: ClusterShape) -> dict[str, Any]:
     """The attributes in which `cluster` is not the good one."""
     told = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
     return {name: value for name, value in told.items() if value != getattr(GOOD, name)}
 
 
-def merged(clusters: Sequence[Cluster]) -> Iterator[Cluster]:
+def merged(clusters: Sequence[ClusterShape]) -> Iterator[ClusterShape]:
     """The same clusters, those that differ in one queue only as one of many queues: each question takes time."""
-    queues: list[Partition] = []
+    queues: list[Queue] = []
     for cluster in clusters:
         if not _differs_in_one_queue(cluster):
             yield cluster
         elif cluster.queues[0] not in queues:
             queues.append(cluster.queues[0])
     for start in range(0, len(queues), 20):
-        named = [replace(queue, name=f"q{index}") for index, queue in enumerate(queues[start : start + 20])]
-        yield replace(GOOD, queues=tuple(named))
+        named = [changed(queue, name=f"q{index}") for index, queue in enumerate(queues[start : start + 20])]
+        yield changed(GOOD, queues=tuple(named))
 
 
-def _differs_in_one_queue(cluster: Cluster) -> bool:
+def _differs_in_one_queue(cluster: ClusterShape) -> bool:
     """Whether nothing but its one queue is unlike the good cluster's; a reservation would be shared with others."""
     queue = cluster.queues[0]
     return (
-        replace(cluster, queues=GOOD.queues) == GOOD
+        changed(cluster, queues=GOOD.queues) == GOOD
         and [each.name for each in cluster.queues] == ["work"]
         and len(queue.compute_resources) == 1
         and capacity_reservation_of(queue, queue.compute_resources[0]) is None

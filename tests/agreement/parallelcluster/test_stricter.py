@@ -1,7 +1,5 @@
 """What we refuse beyond ParallelCluster is told, and is beyond it: none of it hides a rule that both have."""
 
-from dataclasses import replace
-
 import pytest
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
@@ -9,10 +7,11 @@ from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.spec.parallelcluster_queue import PlacementGroup
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
 from tests.agreement.parallelcluster.test_rules_agree import errors_of_theirs
-from tests.rules.parallelcluster.shapes import TRN1, Cluster, Head, Placement, with_queue, with_resource, with_storage
+from tests.rules.parallelcluster.shapes import TRN1, Cluster, Head, changed, with_queue, with_resource, with_storage
 
 ONLY_EC2_KNOWS = {
     "reservation id of another form",
@@ -32,9 +31,9 @@ def test_only_we_refuse(stricter: Stricter, oracle: Oracle):
 def test_efa_always_comes_with_a_word_about_placement(oracle: Oracle):
     """Why EfaPlacementGroupValidator has no rule of ours: the bad input cannot be said."""
     for cluster in (
-        with_queue(compute_resources=(TRN1,)),
+        with_queue(resources=(TRN1,)),
         with_resource(instance_types=("c5n.18xlarge",), efa=True),
-        with_resource(instance_types=("c5n.18xlarge",), efa=True, placement_group=Placement(enabled=False)),
+        with_resource(instance_types=("c5n.18xlarge",), efa=True, placement_group=PlacementGroup(enabled=False)),
     ):
         rendered = render_configuration(cluster)
         resource = rendered["Scheduling"]["SlurmQueues"][0]["ComputeResources"][0]
@@ -53,7 +52,7 @@ def test_old_systems_of_gb200(oracle: Oracle):
     assert oracle.execute("InstanceTypeOSCompatibleValidator", instance_type=name, os="alinux2023") == []
     newer = Ec2InstanceType.of(name, architecture="arm64", vcpus=144, memory_gib=960, threads_per_core=1)
     good = Cluster(head_node=Head(instance_type="m7g.2xlarge"), queues=with_resource(instance_types=(newer,)).queues)
-    assert {each.code for each in check_parallelcluster(replace(good, os="rhel8"))} == {Code.PC_INSTANCE_OS}
+    assert {each.code for each in check_parallelcluster(changed(good, os="rhel8"))} == {Code.PC_INSTANCE_OS}
     assert check_parallelcluster(good) == []
 
 
@@ -62,7 +61,7 @@ FALLEN_OVER = {
         kind.value: (with_storage(kind=kind), Code.PC_RESOURCE_ID)
         for kind in (StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE)
     },
-    "queue": (with_queue(compute_resources=()), Code.PC_RESOURCE_NUMBER),
+    "queue": (with_queue(resources=()), Code.PC_RESOURCE_NUMBER),
 }
 """Parts that lack something; ParallelCluster ends with a TypeError instead of a word."""
 

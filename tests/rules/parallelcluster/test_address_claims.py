@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.parallelcluster.view import shape_of
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.parallelcluster.address_claims import address_claims
 from tests.config.good_parallelcluster import edited
@@ -14,11 +14,11 @@ QUEUE = "type: trn1.32xlarge, max: 4"
 def claims(*edits: str, efa_with_address: bool = False) -> list[AddressClaim]:
     fleet = parse_fleet(edited(*edits))
     (cluster,) = fleet.parallelclusters.values()
-    view = ParallelClusterView(fleet=fleet, config=cluster)
+    shape = shape_of(fleet, cluster)
     return address_claims(
-        head_node=view.head_node,
-        queues=view.queues,
-        login_pools=view.login_pools,
+        head_node=shape.head_node,
+        queues=shape.queues,
+        login_pools=shape.login_pools,
         owner="pc",
         zone="usw2-az4",
         efa_with_address=efa_with_address,

@@ -1,17 +1,11 @@
 """What holds where the user says nothing."""
 
-from dataclasses import replace
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
-from llm_fleet.parallelcluster.capacity_reservation import CapacityReservation
-from llm_fleet.parallelcluster.compute_resource import ComputeResource
-from llm_fleet.parallelcluster.placement_group import PlacementGroup
-from llm_fleet.parallelcluster.queue import Queue
-from llm_fleet.parallelcluster.shared_storage import SharedStorage
 from llm_fleet.rules.parallelcluster.defaults import (
     capacity_reservation_of,
     efa_of,
@@ -21,8 +15,10 @@ from llm_fleet.rules.parallelcluster.defaults import (
     placement_group_of,
 )
 from llm_fleet.rules.parallelcluster.terms import CapacityType
+from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
 from tests.parallelcluster.clusters import RESERVATION, cluster
-from tests.rules.parallelcluster.shapes import OTHER_SUBNET, SUBNET, Partition, Resource
+from tests.rules.parallelcluster.shapes import OTHER_SUBNET, SUBNET, Partition, Resource, changed
 
 NEWER = Ec2InstanceType.of(
     "trn9.48xlarge", architecture="x86_64", vcpus=192, memory_gib=2048, accelerator="neuron", accelerators=16,
@@ -37,7 +33,7 @@ def nodes(*instance_types: str, **fields: Any) -> ComputeResource:
 
 
 def queue(*resources: ComputeResource, **fields: Any) -> Queue:
-    return Queue(name="work", compute_resources=resources, **fields)
+    return Queue(name="work", resources=resources, **fields)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +111,7 @@ def test_placement(of_queue: dict[str, Any], of_nodes: dict[str, Any], placed: t
 def test_over_several_subnets_there_is_no_placement() -> None:
     """EFA is refused there; that the default were a group would be another mistake that nobody made."""
     resource = Resource(instance_types=("trn1.32xlarge",))
-    several = Partition(compute_resources=(resource,), subnet_ids=(SUBNET, OTHER_SUBNET))
+    several = Partition(resources=(resource,), subnets=(SUBNET, OTHER_SUBNET))
     found = placement_group_of(several, resource)
     assert found is not None
     assert not found.enabled
@@ -135,6 +131,6 @@ def test_home() -> None:
     elsewhere = SharedStorage.open_zfs("home", mount_dir="/homes", volume_id="fsvol-0123456789abcdef0")
     home = SharedStorage.open_zfs("home", volume_id="fsvol-0123456789abcdef0")
     for place in ("/home", "home"):
-        assert has_home_of_its_own(cluster(shared_storage=[replace(home, mount_dir=place)]))
+        assert has_home_of_its_own(cluster(shared_storage=[changed(home, mount_dir=place)]))
     assert not has_home_of_its_own(cluster(shared_storage=[elsewhere]))
     assert not has_home_of_its_own(cluster())

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.problem import PathPart
 from tests.rules.parallelcluster.findings import only
 from tests.rules.parallelcluster.shapes import Cluster, with_head, with_pool, with_queue, with_resource, with_slurm
@@ -24,5 +25,5 @@ MISSPELT: dict[str, Any] = {"Mispelt": 1}
     ],
     ids=["cluster", "head node", "slurm", "queue", "compute resource", "login pool"],
 )
-def test_a_misspelt_key_is_told(cluster: Cluster, path: tuple[PathPart, ...]):
+def test_a_misspelt_key_is_told(cluster: ClusterShape, path: tuple[PathPart, ...]):
     assert only(cluster, Code.PC_KEY_UNKNOWN, *path, "overrides", "Mispelt").value == "Mispelt"

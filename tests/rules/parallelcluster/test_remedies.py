@@ -7,6 +7,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.instance_types import check_resource_types
 from llm_fleet.rules.parallelcluster.terms import CapacityType, StorageKind
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation
 from tests.rules.parallelcluster.findings import only
 from tests.rules.parallelcluster.shapes import (
     OTHER_SUBNET,
@@ -14,7 +15,6 @@ from tests.rules.parallelcluster.shapes import (
     TRN1,
     Cluster,
     Partition,
-    Reservation,
     Resource,
     Storage,
     with_head,
@@ -112,8 +112,10 @@ def test_a_type_that_is_not_known_may_be_one_of_ec2_s():
 
 
 def test_instance_types_in_one_text_are_told_once():
-    (problem,) = check_resource_types(Resource(instance_types="c5.large"))
-    assert problem.remedy == "write ['c5.large']"
+    with pytest.raises(FleetError) as caught:
+        Resource(instance_types="c5.large")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.path, problem.remedy) == (Code.WRONG_TYPE, ("instance_types",), "write a tuple")
 
 
 def test_efa_offers_the_type_that_has_it():
@@ -129,7 +131,7 @@ def test_capacity_block_is_told_the_number_of_nodes():
         instance_types=("trn1.32xlarge",),
         min_count=0,
         max_count=4,
-        capacity_reservation=Reservation(reservation_id="cr-0123456789abcdef0"),
+        capacity_reservation=CapacityReservation(reservation_id="cr-0123456789abcdef0"),
     )
     problem = only(cluster, Code.PC_CAPACITY_BLOCK_COUNT, "queues", "work", "compute_resources", "nodes", "min_count")
     assert problem.remedy.startswith("write 4 for both")
@@ -188,11 +190,11 @@ def test_overlaps_are_told_of_the_later_storage():
 def test_local_disks_lie_at_scratch_where_nobody_says_another_place():
     storage = Storage(name="models", mount_dir="/scratch/models")
     assert check_parallelcluster(Cluster(shared_storage=(storage,))) == []
-    with_disks = Cluster(queues=(Partition(compute_resources=(TRN1,)),), shared_storage=(storage,))
+    with_disks = Cluster(queues=(Partition(resources=(TRN1,)),), shared_storage=(storage,))
     problem = only(with_disks, Code.PC_MOUNT_OVERLAP, "shared_storage", "models", "mount_dir")
     assert "the local disks of queue 'work'" in problem.message
     elsewhere = Cluster(
-        queues=(Partition(compute_resources=(TRN1,), scratch_mount_dir="/local_scratch"),), shared_storage=(storage,)
+        queues=(Partition(resources=(TRN1,), scratch_mount_dir="/local_scratch"),), shared_storage=(storage,)
     )
     assert check_parallelcluster(elsewhere) == []
 
@@ -206,7 +208,7 @@ def test_head_memory_is_told_in_nodes():
 
 
 def test_public_address_names_the_types():
-    queue = Partition(compute_resources=(TRN1, Resource()), assign_public_ip=True)
+    queue = Partition(resources=(TRN1, Resource()), assign_public_ip=True)
     problem = only(Cluster(queues=(queue,)), Code.PC_PUBLIC_ADDRESS, "queues", "work", "assign_public_ip")
     assert problem.message.startswith("trn1.32xlarge starts with several")
 
@@ -247,10 +249,8 @@ def test_everything_wrong_is_told_at_once():
         scheduler="pbs",
         os="alinux2",
         queues=(
-            Partition(
-                name="q" * 26, compute_resources=(Resource(name="a", instance_types=("trn1.2xlarge",), efa=True),)
-            ),
-            Partition(name="b", subnet_ids=(SUBNET, OTHER_SUBNET), compute_resources=(TRN1,)),
+            Partition(name="q" * 26, resources=(Resource(name="a", instance_types=("trn1.2xlarge",), efa=True),)),
+            Partition(name="b", subnets=(SUBNET, OTHER_SUBNET), resources=(TRN1,)),
         ),
         shared_storage=(Storage(kind=StorageKind.FSX_LUSTRE, settings={"StorageCapacity": 5000}),),
     )

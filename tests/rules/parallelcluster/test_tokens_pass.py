@@ -1,26 +1,27 @@
 """What is known only at deployment is judged by nobody here."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.spec import Spec
+from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from tests.rules.parallelcluster.findings import LIST_TOKEN, NUMBER_TOKEN, TOKEN, codes
 from tests.rules.parallelcluster.shapes import (
     Cluster,
     Database,
     Head,
     Partition,
-    Placement,
     Pool,
-    RemoteDesktop,
-    Reservation,
     Resource,
-    Root,
-    Slurm,
     Storage,
+    changed,
     with_head,
     with_resource,
 )
@@ -29,36 +30,41 @@ from tests.rules.parallelcluster.shapes import (
 def tokens(part: Any, *keep: str) -> Any:
     """The part with a token in place of each text and number, but of those to `keep`; of names, for paths need them."""
     changes: dict[str, Any] = {}
-    for field in fields(part):
-        annotation = str(field.type)
-        if field.name in keep or field.name == "name":
+    for name, annotation in _annotations(part).items():
+        if name in keep or name == "name" or "overrides" in name:
             continue
         if "str" in annotation.replace("Strategy", "") and "Mapping" not in annotation and "Sequence" not in annotation:
-            changes[field.name] = TOKEN
+            changes[name] = TOKEN
         elif "int" in annotation or "float" in annotation:
-            changes[field.name] = NUMBER_TOKEN
-    return replace(part, **changes)
+            changes[name] = NUMBER_TOKEN
+    return changed(part, **changes)
 
 
-def everything_unknown() -> Cluster:
+def _annotations(part: Any) -> dict[str, str]:
+    if isinstance(part, Spec):
+        return {name: str(field.annotation) for name, field in type(part).model_fields.items()}
+    return {field.name: str(field.type) for field in fields(part)}
+
+
+def everything_unknown() -> ClusterShape:
     resource = tokens(
-        Resource(instance_types=LIST_TOKEN, placement_group=Placement(), tags={TOKEN: TOKEN}, efa=False),
+        Resource(instance_types=LIST_TOKEN, placement_group=PlacementGroup.managed(), tags={TOKEN: TOKEN}, efa=False),
     )
-    reservation = Reservation(reservation_id=TOKEN)
+    reservation = CapacityReservation(reservation_id=TOKEN)
     queue = tokens(
         Partition(
-            compute_resources=(replace(resource, capacity_reservation=reservation, spot_price=None),),
-            subnet_ids=LIST_TOKEN,
-            security_group_ids=LIST_TOKEN,
-            root_volume=tokens(Root()),
+            resources=(changed(resource, capacity_reservation=reservation, spot_price=None),),
+            subnets=LIST_TOKEN,
+            security_groups=LIST_TOKEN,
+            root_volume=tokens(RootVolume()),
             tags={TOKEN: TOKEN},
         )
     )
-    return replace(
+    return changed(
         tokens(Cluster(), "slurm", "accounting"),
-        head_node=tokens(Head(root_volume=tokens(Root()), dcv=tokens(RemoteDesktop()), security_group_ids=LIST_TOKEN)),
+        head_node=tokens(Head(root_volume=tokens(RootVolume()), dcv=tokens(Dcv()), security_groups=LIST_TOKEN)),
         queues=(queue,),
-        login_pools=(tokens(Pool(dcv=tokens(RemoteDesktop()), security_group_ids=LIST_TOKEN)),),
+        login_pools=(tokens(Pool(dcv=tokens(Dcv()), security_groups=LIST_TOKEN)),),
         shared_storage=(
             tokens(Storage(name="a", settings={"VolumeType": TOKEN, "Size": NUMBER_TOKEN}), "existing_id"),
             tokens(Storage(name="b", kind=StorageKind.EFS), "mount_dir"),
@@ -79,7 +85,7 @@ def everything_unknown() -> Cluster:
                 "mount_dir",
             ),
         ),
-        slurm=replace(Slurm(), scaledown_idletime_minutes=NUMBER_TOKEN),
+        slurm=changed(SlurmSettings(), scaledown_idletime_minutes=NUMBER_TOKEN),
         accounting=tokens(Database(), "slurmdbd_host", "slurmdbd_port", "munge_key_secret_arn"),
         tags={TOKEN: TOKEN},
     )

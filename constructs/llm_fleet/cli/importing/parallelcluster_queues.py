@@ -20,8 +20,8 @@ from llm_fleet.cli.importing.parallelcluster_values import (
     truth,
     unless,
 )
-from llm_fleet.config.parallelcluster.queue import OF_ITS_RESOURCE, QueueConfig
 from llm_fleet.rules.parallelcluster.typed_keys import Place
+from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Queue
 
 
 def head_node(section: Section, subnet: str | None, buckets: Buckets) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _instances(section: Section, resources: Sequence[Section]) -> dict[str, Any]
     if len(named) != 1:
         return {"resources": named}
     ((name, only),) = named.items()
-    short = {QueueConfig.key_of(attribute) for attribute in OF_ITS_RESOURCE}
+    short = {Queue.key_of(attribute) for attribute in OF_ITS_RESOURCE}
     if not set(only) <= short:
         return {"resources": named}
     queue_name = section.where.rsplit(" ", 1)[-1]

@@ -64,7 +64,7 @@ def _nodes(cluster: Cluster) -> Iterator[_Nodes]:
             yield _Nodes(
                 partition=queue.name,
                 group=queue.name,
-                instance_types=resource.instance_types,
+                instance_types=tuple(resource.types),
                 count=resource.max_count,
             )
 

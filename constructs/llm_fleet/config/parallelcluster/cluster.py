@@ -2,40 +2,54 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr
 
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os
 from llm_fleet.config.accounting import FLEET_DATABASE
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.accounting import AnySlurmAccounting, or_fleet_database
-from llm_fleet.config.parallelcluster.head_node import HeadNodeConfig
-from llm_fleet.config.parallelcluster.login_pool import LoginPoolConfig
-from llm_fleet.config.parallelcluster.other_words import OF_CLUSTER
-from llm_fleet.config.parallelcluster.queue import QueueConfig
-from llm_fleet.config.parallelcluster.shared_storage import SharedStorageConfig
-from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.config.parallelcluster.steps import StepsConfig
 from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-from llm_fleet.spec.model import name_entries
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.spec.values import Days, PolicyArn
+
+_IMPORT = "`llm-fleet import` turns a whole ParallelCluster configuration into a fleet file"
 
 
 class ParallelClusterConfig(NodeSetupModel):
     """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
 
     written_as: ClassVar[Mapping[str, str]] = {"cluster_name": "name"}
-    other_words: ClassVar[Mapping[str, str]] = OF_CLUSTER
+    other_words: ClassVar[Mapping[str, str]] = {
+        "HeadNode": "write `head`",
+        "head_node": "write `head`",
+        "Scheduling": f"write `queues` and `slurm`; {_IMPORT}",
+        "SlurmQueues": f"write `queues`, by name; {_IMPORT}",
+        "SlurmSettings": "write `slurm`",
+        "LoginNodes": "write `login`",
+        "login_pools": "write `login`",
+        "SharedStorage": "write `storage`, by name; the fleet's `fsx` and `home` are mounted anyhow",
+        "Image": "write `os`, and `image` for an image of your own",
+        "Region": "write `region` of the fleet",
+        "Monitoring": "write `detailed_monitoring` and `logs`",
+        "Tags": "write `tags: {key: value}`",
+        "groups": "a ParallelCluster has `head`, `queues` and `login`; `groups` are HyperPod's",
+        "controller": "write `head`",
+        "workers": "write each as a queue under `queues`",
+    }
 
     # Pyright does not see that models are frozen, where an attribute may have a narrower type.
     kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])  # pyright: ignore[reportIncompatibleVariableOverride]
     """What runs the cluster."""
-    head_node: HeadNodeConfig = Field(alias="head", examples=[{"type": "c5.4xlarge"}, "{type: c5.4xlarge}"])
+    head_node: HeadNode = Field(alias="head", examples=[{"type": "c5.4xlarge"}, "{type: c5.4xlarge}"])
     """The head node, which runs Slurm's daemons."""
-    queues: Mapping[str, QueueConfig] = Field(examples=[{}, "{trn1: {type: trn1.32xlarge, max: 4}}"])
+    queues: Mapping[str, Queue] = Field(examples=[{}, "{trn1: {type: trn1.32xlarge, max: 4}}"])
     """Its queues, by name."""
-    login_pools: Mapping[str, LoginPoolConfig] = Field(default={}, alias="login")
+    login_pools: Mapping[str, LoginPool] = Field(default={}, alias="login")
     """Its pools of login nodes, by name. Default: none; people log in to the head node."""
     scheduler: str = "slurm"
     """The scheduler. Default: `slurm`, the only one that ParallelCluster has left."""
@@ -45,9 +59,9 @@ class ParallelClusterConfig(NodeSetupModel):
     """The operating system of its nodes. Default: `alinux2023`."""
     image_id: str | None = Field(default=None, alias="image")
     """An image of your own, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's."""
-    shared_storage: Mapping[str, SharedStorageConfig] = Field(default={}, alias="storage")
+    shared_storage: Mapping[str, SharedStorage] = Field(default={}, alias="storage")
     """File systems beside the fleet's `fsx` and `home`, which all nodes mount anyhow. Default: none."""
-    slurm: SlurmConfig = SlurmConfig()
+    slurm: SlurmSettings = SlurmSettings()
     """Settings of Slurm, and of how nodes come and go."""
     accounting: AnySlurmAccounting | None = Field(
         default=None, examples=[FLEET_DATABASE], json_schema_extra=or_fleet_database
@@ -77,13 +91,6 @@ class ParallelClusterConfig(NodeSetupModel):
     """Keys that have no word here, in ParallelCluster's own spelling. Default: none."""
 
     _directory: Path = PrivateAttr(default=Path())
-
-    @model_validator(mode="after")
-    def _tell_parts(self) -> Self:
-        name_entries(self.queues)
-        name_entries(self.login_pools)
-        name_entries(self.shared_storage)
-        return self
 
     def stand_in(self, directory: Path) -> None:
         """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""

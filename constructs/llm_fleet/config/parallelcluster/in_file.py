@@ -42,5 +42,5 @@ def _in_queue(path: list[PathPart], cluster: ParallelClusterConfig, name: str) -
     inner: list[PathPart] = path[2:]
     resource = next((each for each in queue.compute_resources if path[1:2] == [each.name]), None)
     if resource is not None and inner[:1] == ["instance_types"]:
-        inner = ["listed_types", *inner[1:]] if resource.listed_types else [*inner[:0], "instance_type"]
+        inner = ["instance_types", *inner[1:]] if resource.instance_types else ["instance_type"]
     return [*path[:2], *inner] if queue.resources else inner

@@ -4,22 +4,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.config.parallelcluster.choices import Capacity
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.parallelcluster.compute_resource import ComputeResourceConfig
-from llm_fleet.config.parallelcluster.head_node import HeadNodeConfig
-from llm_fleet.config.parallelcluster.login_pool import LoginPoolConfig
-from llm_fleet.config.parallelcluster.queue import QueueConfig
-from llm_fleet.config.parallelcluster.slurm import SlurmConfig
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Capacity, ComputeResource, Queue
 
 _MODELS: tuple[type[FleetModel], ...] = (
-    QueueConfig,
-    ComputeResourceConfig,
-    HeadNodeConfig,
-    LoginPoolConfig,
-    SlurmConfig,
+    Queue,
+    ComputeResource,
+    HeadNode,
+    LoginPool,
+    SlurmSettings,
     ParallelClusterConfig,
 )
 

@@ -8,9 +8,10 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
 from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.parallelcluster.view import ParallelClusterView
+from llm_fleet.config.parallelcluster.view import shape_of
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.named_files.named_file import lock_problems, locked_files
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.terms import InternetAccess, NodeType
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
@@ -21,7 +22,7 @@ def training_place_of(fleet: Fleet, cluster: HyperPodConfig | ParallelClusterCon
     """Return `cluster` of `fleet` as training asks of it, without having looked into its lock file."""
     if isinstance(cluster, HyperPodConfig):
         return _told(_hyperpod(placed_cluster(fleet, cluster)), fleet, cluster)
-    return _told(_parallelcluster(ParallelClusterView(fleet=fleet, config=cluster)), fleet, cluster)
+    return _told(_parallelcluster(shape_of(fleet, cluster)), fleet, cluster)
 
 
 def with_lock(place: TrainingPlace, cluster: NodeSetupModel) -> TrainingPlace:
@@ -53,23 +54,21 @@ def _hyperpod(view: PlacedCluster) -> TrainingPlace:
     )
 
 
-def _parallelcluster(view: ParallelClusterView) -> TrainingPlace:
+def _parallelcluster(shape: ClusterShape) -> TrainingPlace:
     queues = [
         TrainingGroup(
             name=queue.name,
             role=NodeType.COMPUTE,
-            instance_types=list(
-                dict.fromkeys(name for resource in queue.compute_resources for name in resource.instance_types)
-            ),
+            instance_types=list(dict.fromkeys(name for resource in queue.compute_resources for name in resource.types)),
         )
-        for queue in view.config.queues.values()
+        for queue in shape.queues
     ]
-    head = TrainingGroup(name="HeadNode", role=NodeType.CONTROLLER, instance_types=[view.head_node.instance_type])
+    head = TrainingGroup(name="HeadNode", role=NodeType.CONTROLLER, instance_types=[shape.head_node.instance_type])
     return TrainingPlace(
         groups=[head, *queues],
         shared=[
             SharedFolder(kind="lustre" if each.kind is StorageKind.FSX_LUSTRE else each.kind.value, path=each.mount_dir)
-            for each in view.shared_storage
+            for each in shape.shared_storage
         ],
-        os=view.os,
+        os=shape.os,
     )

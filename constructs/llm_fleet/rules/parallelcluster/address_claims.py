@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.parallelcluster.defaults import efa_of
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, HeadNodeLike, LoginPoolLike, QueueLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 
 def address_claims(
     *,
-    head_node: HeadNodeLike,
-    queues: Sequence[QueueLike],
-    login_pools: Sequence[LoginPoolLike],
+    head_node: HeadNode,
+    queues: Sequence[Queue],
+    login_pools: Sequence[LoginPool],
     owner: str,
     zone: str | None,
     efa_with_address: bool = False,
@@ -30,7 +31,7 @@ def address_claims(
     return [*claims, *(claim for queue in queues for claim in _of_queue(queue, owner, efa_with_address))]
 
 
-def _of_pool(pool: LoginPoolLike, owner: str, zone: str | None) -> AddressClaim:
+def _of_pool(pool: LoginPool, owner: str, zone: str | None) -> AddressClaim:
     return AddressClaim(
         owner=f"{owner}/{pool.name}",
         what="login nodes and their load balancer",
@@ -40,14 +41,14 @@ def _of_pool(pool: LoginPoolLike, owner: str, zone: str | None) -> AddressClaim:
     )
 
 
-def _of_queue(queue: QueueLike, owner: str, efa_with_address: bool) -> Iterator[AddressClaim]:
+def _of_queue(queue: Queue, owner: str, efa_with_address: bool) -> Iterator[AddressClaim]:
     if queue.availability_zone_id is None:
         return
     for resource in queue.compute_resources:
         addresses, interfaces = _of_node(resource, efa_with_address)
         yield AddressClaim(
             owner=f"{owner}/{queue.name}/{resource.name}",
-            what=", ".join(resource.instance_types) or "nodes of a Capacity Block",
+            what=", ".join(resource.types) or "nodes of a Capacity Block",
             count=_number(resource.max_count),
             addresses_each=addresses,
             interfaces_each=interfaces,
@@ -60,14 +61,14 @@ def _number(count: int) -> int:
     return 0 if is_unresolved(count) else max(count, 0)
 
 
-def _of_node(resource: ComputeResourceLike, efa_with_address: bool) -> tuple[int, int]:
+def _of_node(resource: ComputeResource, efa_with_address: bool) -> tuple[int, int]:
     """Return how many addresses and how many network interfaces a node takes.
 
     As `add_network_interfaces` in pcluster/templates/queues_stack.py: each network card has an interface. With EFA,
     those beyond the first are `efa-only`, without an address, and the first card has one of these beside its own
     interface if as many EFA interfaces as cards are there.
     """
-    known = [facts for name in resource.instance_types if (facts := ec2_facts_of(name)) is not None]
+    known = [facts for name in resource.types if (facts := ec2_facts_of(name)) is not None]
     cards = max((facts.network_cards for facts in known), default=1)
     if not efa_of(resource) or efa_with_address:
         return cards, cards

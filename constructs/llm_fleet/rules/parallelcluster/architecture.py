@@ -2,14 +2,14 @@
 
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 
 _EXAMPLES = {"x86_64": "m5.2xlarge", "arm64": "m7g.2xlarge"}
 
 
-def check_architecture(cluster: ParallelClusterLike) -> list[Problem]:
+def check_architecture(cluster: ClusterShape) -> list[Problem]:
     """Check that queues and login pools are of the head node's architecture.
 
     ParallelCluster checks queues (InstanceArchitectureCompatibilityValidator); login pools only against their image,
@@ -23,7 +23,7 @@ def check_architecture(cluster: ParallelClusterLike) -> list[Problem]:
             problem
             for queue in cluster.queues
             for resource in queue.compute_resources
-            for index, name in enumerate(resource.instance_types)
+            for index, name in enumerate(resource.types)
             for problem in _check_same(
                 head, name, "queues", queue.name, "compute_resources", resource.name, "instance_types", index
             )

@@ -5,12 +5,11 @@ import re
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
-from llm_fleet.rules.parallelcluster.part_protocols import CapacityReservationLike
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, QueueLike
 from llm_fleet.rules.parallelcluster.subnets import has_several_subnets
 from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, Queue
 
 _RESERVATION_ID = re.compile(r"cr-[0-9a-f]{8,17}")
 _GROUP_ARN = re.compile(r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/.+")
@@ -22,7 +21,7 @@ _STRATEGIES = {
 """InstancesAllocationStrategyValidator."""
 
 
-def check_reservation(reservation: CapacityReservationLike | None) -> list[Problem]:
+def check_reservation(reservation: CapacityReservation | None) -> list[Problem]:
     """Check that a reservation is told in one way, and by something of the right form."""
     if reservation is None:
         return []
@@ -47,20 +46,20 @@ def check_reservation(reservation: CapacityReservationLike | None) -> list[Probl
     return []
 
 
-def check_reservation_use(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+def check_reservation_use(queue: Queue, resource: ComputeResource) -> list[Problem]:
     """Check that one reservation is not for several instance types or subnets (CapacityReservationValidator)."""
     reservation = capacity_reservation_of(queue, resource)
     if reservation is None or reservation.reservation_id is None:
         return []
     problems: list[Problem] = []
-    if len(resource.instance_types) > 1:
+    if len(resource.types) > 1:
         problems.append(
             Problem(
                 code=Code.PC_RESERVATION,
-                message=f"one reservation is of one instance type, and these are {len(resource.instance_types)}",
+                message=f"one reservation is of one instance type, and these are {len(resource.types)}",
                 remedy="name the type of the reservation, or give a resource group of reservations",
                 path=("instance_types",),
-                value=list(resource.instance_types),
+                value=list(resource.types),
             )
         )
     elif has_several_subnets(queue):
@@ -76,7 +75,7 @@ def check_reservation_use(queue: QueueLike, resource: ComputeResourceLike) -> li
     return problems
 
 
-def check_capacity_block(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+def check_capacity_block(queue: Queue, resource: ComputeResource) -> list[Problem]:
     """Check that a Capacity Block has its reservation, and nodes that all run (ComputeResourceSizeValidator)."""
     if queue.capacity_type != CapacityType.CAPACITY_BLOCK:
         return []
@@ -107,9 +106,9 @@ def check_capacity_block(queue: QueueLike, resource: ComputeResourceLike) -> lis
     return problems
 
 
-def check_capacity_type(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+def check_capacity_type(queue: Queue, resource: ComputeResource) -> list[Problem]:
     """Check that the types are sold in the way that the queue wants them (CapacityTypeValidator)."""
-    known = [facts for name in resource.instance_types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
     block = queue.capacity_type == CapacityType.CAPACITY_BLOCK
     if not block and queue.capacity_type != CapacityType.SPOT:
         return []
@@ -127,7 +126,7 @@ def check_capacity_type(queue: QueueLike, resource: ComputeResourceLike) -> list
     ]
 
 
-def check_spot_price(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+def check_spot_price(queue: Queue, resource: ComputeResource) -> list[Problem]:
     """Check that a price is one, and that only spot has one. Stricter: ParallelCluster drops it elsewhere unsaid."""
     price = resource.spot_price
     if price is None or is_unresolved(price):
@@ -142,7 +141,7 @@ def check_spot_price(queue: QueueLike, resource: ComputeResourceLike) -> list[Pr
     return [Problem(code=Code.PC_SPOT_PRICE, message=message, remedy=remedy, path=("spot_price",), value=price)]
 
 
-def check_allocation(queue: QueueLike) -> list[Problem]:
+def check_allocation(queue: Queue) -> list[Problem]:
     """Check that the capacity has the allocation strategy.
 
     Stricter: ParallelCluster looks at it only where a compute resource has several types, and drops it elsewhere.

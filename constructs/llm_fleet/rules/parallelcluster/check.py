@@ -6,7 +6,7 @@ Paths are attribute names; what is wrong in an item of a list lies under its nam
 
 from collections.abc import Callable
 
-from llm_fleet.rules.accounting import check_accounting_fields
+from llm_fleet.rules.accounting import AccountingLike, check_accounting_fields
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.architecture import check_architecture
 from llm_fleet.rules.parallelcluster.capacity import (
@@ -17,6 +17,7 @@ from llm_fleet.rules.parallelcluster.capacity import (
     check_reservation_use,
     check_spot_price,
 )
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.ebs import check_root_sizes, check_root_volume, check_shared_ebs
 from llm_fleet.rules.parallelcluster.efa import check_efa_subnets, check_efa_type
 from llm_fleet.rules.parallelcluster.efs import check_efs
@@ -41,15 +42,7 @@ from llm_fleet.rules.parallelcluster.node_counts import (
 )
 from llm_fleet.rules.parallelcluster.nodes import check_head_access, check_login_pool_nodes, check_queue_ids
 from llm_fleet.rules.parallelcluster.overrides import check_overrides
-from llm_fleet.rules.parallelcluster.part_protocols import AccountingLike, SharedStorageLike, SlurmSettingsLike
 from llm_fleet.rules.parallelcluster.placement_rules import check_placement, check_placement_name
-from llm_fleet.rules.parallelcluster.protocols import (
-    ComputeResourceLike,
-    HeadNodeLike,
-    LoginPoolLike,
-    ParallelClusterLike,
-    QueueLike,
-)
 from llm_fleet.rules.parallelcluster.release import (
     check_image_needed,
     check_os,
@@ -80,15 +73,18 @@ from llm_fleet.rules.parallelcluster.subnets import check_fsx_subnets, check_pub
 from llm_fleet.rules.parallelcluster.tags import check_tags
 from llm_fleet.rules.parallelcluster.typed_keys import Place
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
-HEAD_NODE_RULES: tuple[Callable[[HeadNodeLike], list[Problem]], ...] = (
+HEAD_NODE_RULES: tuple[Callable[[HeadNode], list[Problem]], ...] = (
     lambda head: check_type(head.instance_type, "instance_type"),
     check_head_access,
     lambda head: _under("root_volume", check_root_volume(head.root_volume) if head.root_volume else []),
     check_efs_settings,
     lambda head: check_overrides(head.overrides, Place.HEAD_NODE),
 )
-COMPUTE_RESOURCE_RULES: tuple[Callable[[ComputeResourceLike], list[Problem]], ...] = (
+COMPUTE_RESOURCE_RULES: tuple[Callable[[ComputeResource], list[Problem]], ...] = (
     lambda resource: check_part_name(resource.name, what="compute resource"),
     check_resource_types,
     check_mixed_types,
@@ -100,7 +96,7 @@ COMPUTE_RESOURCE_RULES: tuple[Callable[[ComputeResourceLike], list[Problem]], ..
     check_resource_settings,
     lambda resource: check_overrides(resource.overrides, Place.COMPUTE_RESOURCE),
 )
-QUEUE_RULES: tuple[Callable[[QueueLike], list[Problem]], ...] = (
+QUEUE_RULES: tuple[Callable[[Queue], list[Problem]], ...] = (
     lambda queue: check_part_name(queue.name, what="queue"),
     check_resource_number,
     check_resource_names_unique,
@@ -113,7 +109,7 @@ QUEUE_RULES: tuple[Callable[[QueueLike], list[Problem]], ...] = (
     check_queue_settings,
     lambda queue: check_overrides(queue.overrides, Place.QUEUE),
 )
-RESOURCE_IN_QUEUE_RULES: tuple[Callable[[QueueLike, ComputeResourceLike], list[Problem]], ...] = (
+RESOURCE_IN_QUEUE_RULES: tuple[Callable[[Queue, ComputeResource], list[Problem]], ...] = (
     check_efa_subnets,
     check_placement,
     check_reservation_use,
@@ -121,13 +117,13 @@ RESOURCE_IN_QUEUE_RULES: tuple[Callable[[QueueLike, ComputeResourceLike], list[P
     check_capacity_type,
     check_spot_price,
 )
-LOGIN_POOL_RULES: tuple[Callable[[LoginPoolLike], list[Problem]], ...] = (
+LOGIN_POOL_RULES: tuple[Callable[[LoginPool], list[Problem]], ...] = (
     lambda pool: check_part_name(pool.name, what="login pool"),
     lambda pool: check_type(pool.instance_type, "instance_type"),
     check_login_pool_nodes,
     lambda pool: check_overrides(pool.overrides, Place.LOGIN_POOL),
 )
-SHARED_STORAGE_RULES: tuple[Callable[[SharedStorageLike], list[Problem]], ...] = (
+SHARED_STORAGE_RULES: tuple[Callable[[SharedStorage], list[Problem]], ...] = (
     check_storage_name,
     check_mount_dir,
     check_settings,
@@ -135,12 +131,12 @@ SHARED_STORAGE_RULES: tuple[Callable[[SharedStorageLike], list[Problem]], ...] =
     check_shared_ebs,
     check_efs,
 )
-SLURM_RULES: tuple[Callable[[SlurmSettingsLike], list[Problem]], ...] = (
+SLURM_RULES: tuple[Callable[[SlurmSettings], list[Problem]], ...] = (
     check_slurm_conf,
     lambda slurm: check_overrides(slurm.overrides, Place.SLURM),
 )
 ACCOUNTING_RULES: tuple[Callable[[AccountingLike], list[Problem]], ...] = (check_accounting_fields,)
-CLUSTER_RULES: tuple[Callable[[ParallelClusterLike], list[Problem]], ...] = (
+CLUSTER_RULES: tuple[Callable[[ClusterShape], list[Problem]], ...] = (
     check_cluster_name,
     check_version,
     check_scheduler,
@@ -178,17 +174,17 @@ CLUSTER_RULES: tuple[Callable[[ParallelClusterLike], list[Problem]], ...] = (
 )
 
 
-def check_head_node(head_node: HeadNodeLike) -> list[Problem]:
+def check_head_node(head_node: HeadNode) -> list[Problem]:
     """Return what is wrong with a head node by itself."""
     return [problem for rule in HEAD_NODE_RULES for problem in rule(head_node)]
 
 
-def check_compute_resource(resource: ComputeResourceLike) -> list[Problem]:
+def check_compute_resource(resource: ComputeResource) -> list[Problem]:
     """Return what is wrong with a compute resource whatever queue it is in."""
     return [problem for rule in COMPUTE_RESOURCE_RULES for problem in rule(resource)]
 
 
-def check_queue(queue: QueueLike) -> list[Problem]:
+def check_queue(queue: Queue) -> list[Problem]:
     """Return what is wrong with a queue and with its compute resources, these under their names."""
     return [
         *(problem for rule in QUEUE_RULES for problem in rule(queue)),
@@ -205,17 +201,17 @@ def check_queue(queue: QueueLike) -> list[Problem]:
     ]
 
 
-def check_login_pool(pool: LoginPoolLike) -> list[Problem]:
+def check_login_pool(pool: LoginPool) -> list[Problem]:
     """Return what is wrong with a login pool by itself."""
     return [problem for rule in LOGIN_POOL_RULES for problem in rule(pool)]
 
 
-def check_shared_storage(storage: SharedStorageLike) -> list[Problem]:
+def check_shared_storage(storage: SharedStorage) -> list[Problem]:
     """Return what is wrong with one shared storage by itself."""
     return [problem for rule in SHARED_STORAGE_RULES for problem in rule(storage)]
 
 
-def check_slurm_settings(slurm: SlurmSettingsLike) -> list[Problem]:
+def check_slurm_settings(slurm: SlurmSettings) -> list[Problem]:
     """Return what is wrong with the settings of Slurm by themselves."""
     return [problem for rule in SLURM_RULES for problem in rule(slurm)]
 
@@ -225,7 +221,7 @@ def check_accounting(accounting: AccountingLike) -> list[Problem]:
     return [problem for rule in ACCOUNTING_RULES for problem in rule(accounting)]
 
 
-def check_parallelcluster(cluster: ParallelClusterLike) -> list[Problem]:
+def check_parallelcluster(cluster: ClusterShape) -> list[Problem]:
     """Return everything that is wrong with `cluster`, its parts included; a good one gives nothing."""
     return [
         *(problem for rule in CLUSTER_RULES for problem in rule(cluster)),

@@ -16,12 +16,13 @@ from llm_fleet.catalog.parallelcluster_schema import (
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.number import check_number
-from llm_fleet.rules.parallelcluster.part_protocols import RootVolumeLike, SharedStorageLike
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.read_settings import read_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster_nodes import RootVolume
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +38,9 @@ class _Volume:
     throughput_path: tuple[str, ...]
 
 
-def check_shared_ebs(storage: SharedStorageLike) -> list[Problem]:
+def check_shared_ebs(storage: SharedStorage) -> list[Problem]:
     """Check a shared EBS volume that ParallelCluster is to make; the type itself is judged by the schema."""
-    if storage.kind != StorageKind.EBS or storage.existing_id is not None or is_unresolved(storage.settings):
+    if storage.kind != StorageKind.EBS or storage.existing_id is not None or is_unresolved(storage.section):
         return []
     settings = read_settings(storage)
     name = settings.get("VolumeType", DEFAULT_EBS_TYPE)
@@ -59,7 +60,7 @@ def check_shared_ebs(storage: SharedStorageLike) -> list[Problem]:
     return [*problems, *_check_volume(volume, kind)]
 
 
-def check_root_volume(root: RootVolumeLike) -> list[Problem]:
+def check_root_volume(root: RootVolume) -> list[Problem]:
     """Check a root volume. Stricter for queues, whose volume type the schema takes as any text."""
     name = root.volume_type or DEFAULT_EBS_TYPE
     if is_unresolved(name):
@@ -88,7 +89,7 @@ def check_root_volume(root: RootVolumeLike) -> list[Problem]:
     return _check_volume(volume, kind)
 
 
-def check_root_sizes(cluster: ParallelClusterLike) -> list[Problem]:
+def check_root_sizes(cluster: ClusterShape) -> list[Problem]:
     """Check that root volumes hold ParallelCluster's own image.
 
     (RootVolumeSizeValidator, which asks EC2 for the image's size; here it is that of the release notes.)

@@ -8,17 +8,17 @@ from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_inst
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.overridden import overridden
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, QueueLike
 from llm_fleet.rules.parallelcluster.subnets import has_several_subnets
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 
-def check_efa_type(resource: ComputeResourceLike) -> list[Problem]:
+def check_efa_type(resource: ComputeResource) -> list[Problem]:
     """Check that every type has EFA where it is asked for (EfaValidator, InstancesEFAValidator)."""
     if is_unresolved(resource.efa) or not resource.efa:
         return _check_gdr(resource)
-    known = [facts for name in resource.instance_types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
     return [
         Problem(
             code=Code.PC_EFA_TYPE,
@@ -34,7 +34,7 @@ def check_efa_type(resource: ComputeResourceLike) -> list[Problem]:
     ]
 
 
-def check_efa_subnets(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+def check_efa_subnets(queue: Queue, resource: ComputeResource) -> list[Problem]:
     """Check that nodes that talk by EFA are in one subnet: it does not cross AZs (EfaMultiAzValidator)."""
     if not efa_of(resource) or not has_several_subnets(queue):
         return []
@@ -49,7 +49,7 @@ def check_efa_subnets(queue: QueueLike, resource: ComputeResourceLike) -> list[P
     ]
 
 
-def _check_gdr(resource: ComputeResourceLike) -> list[Problem]:
+def _check_gdr(resource: ComputeResource) -> list[Problem]:
     """GPUDirect without EFA; it has had no effect since ParallelCluster 3, and can come only by `overrides`."""
     if overridden(resource.overrides, "Efa", "GdrSupport") is not True or efa_of(resource):
         return []

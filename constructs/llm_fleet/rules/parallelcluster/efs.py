@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
 from llm_fleet.rules.parallelcluster.read_settings import read_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SharedStorage
 
 
-def check_efs(storage: SharedStorageLike) -> list[Problem]:
+def check_efs(storage: SharedStorage) -> list[Problem]:
     """Check an EFS's options (EfsMountOptionsValidator, EfsAccessPointOptionsValidator, KmsKeyIdEncryptedValidator)."""
-    if storage.kind != StorageKind.EFS or is_unresolved(storage.settings):
+    if storage.kind != StorageKind.EFS or is_unresolved(storage.section):
         return []
     settings = read_settings(storage)
     return [

@@ -8,16 +8,16 @@ from llm_fleet.catalog.parallelcluster_schema import DEFAULT_LUSTRE_TYPE
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import nearest_of, words
 from llm_fleet.rules.parallelcluster.fsx_options import check_backups, check_links, check_persistent
-from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
 from llm_fleet.rules.parallelcluster.read_settings import read_settings
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SharedStorage
 
 
-def check_lustre(storage: SharedStorageLike) -> list[Problem]:
+def check_lustre(storage: SharedStorage) -> list[Problem]:
     """Check a Lustre file system that is to be made; one that exists has no settings."""
-    if storage.kind != StorageKind.FSX_LUSTRE or storage.existing_id is not None or is_unresolved(storage.settings):
+    if storage.kind != StorageKind.FSX_LUSTRE or storage.existing_id is not None or is_unresolved(storage.section):
         return []
     settings = read_settings(storage)
     problems = [*check_links(settings), *check_backups(settings)]

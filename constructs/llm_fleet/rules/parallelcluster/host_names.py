@@ -2,10 +2,10 @@
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
 from llm_fleet.rules.parallelcluster.names import check_cluster_name
 from llm_fleet.rules.parallelcluster.overridden import section
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -15,7 +15,7 @@ _LONGEST = 63
 and our nodes refuse to start (LFN42)."""
 
 
-def check_host_names(cluster: ParallelClusterLike) -> list[Problem]:
+def check_host_names(cluster: ClusterShape) -> list[Problem]:
     """Check that `<queue>-st-<compute resource>-<number>.<cluster>-<hash>.pcluster` fits into a host name.
 
     Stricter: ParallelCluster bounds each name, not their sum. With `Dns` of one's own (in the overrides of Slurm) the

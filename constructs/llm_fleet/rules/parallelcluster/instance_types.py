@@ -6,9 +6,10 @@ from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_inst
 from llm_fleet.catalog.parallelcluster import families_without_drivers, unsupported_oses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import ComputeResource
 
 _PREFIX = "ml."
 
@@ -43,21 +44,11 @@ def check_type(name: str, *path: PathPart) -> list[Problem]:
     ]
 
 
-def check_resource_types(resource: ComputeResourceLike) -> list[Problem]:
+def check_resource_types(resource: ComputeResource) -> list[Problem]:
     """Check that a compute resource has instance types of EC2's, or takes that of its reservation."""
-    if is_unresolved(resource.instance_types):
+    if is_unresolved(resource.types):
         return []
-    if isinstance(resource.instance_types, str):
-        return [
-            Problem(
-                code=Code.PC_INSTANCE_TYPE,
-                message="the instance types are one text, which would be read letter by letter",
-                remedy=f"write [{resource.instance_types!r}]",
-                path=("instance_types",),
-                value=resource.instance_types,
-            )
-        ]
-    if not resource.instance_types:
+    if not resource.types:
         reservation = resource.capacity_reservation
         if reservation is not None and reservation.reservation_id is not None:
             return []
@@ -71,13 +62,11 @@ def check_resource_types(resource: ComputeResourceLike) -> list[Problem]:
             )
         ]
     return [
-        problem
-        for index, name in enumerate(resource.instance_types)
-        for problem in check_type(name, "instance_types", index)
+        problem for index, name in enumerate(resource.types) for problem in check_type(name, "instance_types", index)
     ]
 
 
-def check_types_run(cluster: ParallelClusterLike) -> list[Problem]:
+def check_types_run(cluster: ClusterShape) -> list[Problem]:
     """Check that the cluster's image runs on every instance type that is known."""
     head = cluster.head_node
     return [
@@ -93,7 +82,7 @@ def check_types_run(cluster: ParallelClusterLike) -> list[Problem]:
             problem
             for queue in cluster.queues
             for resource in queue.compute_resources
-            for index, name in enumerate(resource.instance_types)
+            for index, name in enumerate(resource.types)
             for problem in _check_runs(
                 cluster,
                 name,
@@ -121,7 +110,7 @@ def _sizes_of(family: str) -> list[str]:
     return [facts.name.partition(".")[2] for facts in sorted(known, key=lambda facts: facts.vcpus)]
 
 
-def _check_runs(cluster: ParallelClusterLike, name: str, image_id: str | None, *path: PathPart) -> list[Problem]:
+def _check_runs(cluster: ClusterShape, name: str, image_id: str | None, *path: PathPart) -> list[Problem]:
     if is_unresolved((name, cluster.os)):
         return []
     family = name.partition(".")[0]

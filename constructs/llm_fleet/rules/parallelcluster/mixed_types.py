@@ -5,23 +5,23 @@ from collections.abc import Callable
 
 from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import ComputeResource
 
 
-def check_mixed_types(resource: ComputeResourceLike) -> list[Problem]:
+def check_mixed_types(resource: ComputeResource) -> list[Problem]:
     """Check that mixed types have like CPUs and accelerators, and that none is named twice.
 
     InstancesCPUValidator counts cores with hyper-threading off, else vCPUs; InstancesAcceleratorsValidator compares
     numbers and makers. Architecture and EFA have rules of their own.
     """
-    if is_unresolved(resource.instance_types) or len(resource.instance_types) < 2:
+    if is_unresolved(resource.types) or len(resource.types) < 2:
         return []
-    known = [facts for name in resource.instance_types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
     return [
         *_check_repeated(resource),
-        *_check_alike(known, _cores if resource.disable_simultaneous_multithreading else _vcpus),
+        *_check_alike(known, _vcpus if resource.hyperthreading else _cores),
         *_check_alike(known, _accelerators),
     ]
 
@@ -56,8 +56,8 @@ def _check_alike(known: list[Ec2Instance], tell: Callable[[Ec2Instance], str]) -
     ]
 
 
-def _check_repeated(resource: ComputeResourceLike) -> list[Problem]:
-    counts = Counter(name for name in resource.instance_types if not is_unresolved(name))
+def _check_repeated(resource: ComputeResource) -> list[Problem]:
+    counts = Counter(name for name in resource.types if not is_unresolved(name))
     return [
         Problem(
             code=Code.PC_MIXED_TYPES,

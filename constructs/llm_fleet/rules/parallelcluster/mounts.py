@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.catalog.parallelcluster_schema import mount_dirs
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
-from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SharedStorage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class _LocalDisk:
     owner: str
 
 
-def check_mount_dir(storage: SharedStorageLike) -> list[Problem]:
+def check_mount_dir(storage: SharedStorage) -> list[Problem]:
     """Check one mount directory: its form, that it is not the system's (SharedStorageMountDirValidator), and that no
     File Cache is /home (SharedFileCacheNotHomeValidator)."""
     given = storage.mount_dir
@@ -59,7 +59,7 @@ def check_mount_dir(storage: SharedStorageLike) -> list[Problem]:
     ]
 
 
-def check_scratch_dirs(cluster: ParallelClusterLike) -> list[Problem]:
+def check_scratch_dirs(cluster: ClusterShape) -> list[Problem]:
     """Check the form of the places of local disks."""
     return [
         problem
@@ -75,7 +75,7 @@ def check_scratch_dirs(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def check_overlaps(cluster: ParallelClusterLike) -> list[Problem]:
+def check_overlaps(cluster: ClusterShape) -> list[Problem]:
     """Check that no directory is mounted over or below another.
 
     (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 hands names instead of
@@ -107,7 +107,7 @@ def check_overlaps(cluster: ParallelClusterLike) -> list[Problem]:
     return problems
 
 
-def _local_disks(cluster: ParallelClusterLike) -> Iterator[_LocalDisk]:
+def _local_disks(cluster: ClusterShape) -> Iterator[_LocalDisk]:
     """Local disks of the head node and the queues, one for each place on each kind of node that has any."""
     head = cluster.head_node
     if head.scratch_mount_dir is not None or _has_disks(head.instance_type):
@@ -117,7 +117,7 @@ def _local_disks(cluster: ParallelClusterLike) -> Iterator[_LocalDisk]:
             owner="the local disks of the head node",
         )
     for queue in cluster.queues:
-        types = [name for resource in queue.compute_resources for name in resource.instance_types]
+        types = [name for resource in queue.compute_resources for name in resource.types]
         if queue.scratch_mount_dir is not None or any(map(_has_disks, types)):
             yield _LocalDisk(
                 mount_dir=_absolute(queue.scratch_mount_dir or mount_dirs().scratch),

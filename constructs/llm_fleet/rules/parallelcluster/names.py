@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike, QueueLike
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import Queue
 
 
-def check_cluster_name(cluster: ParallelClusterLike) -> list[Problem]:
+def check_cluster_name(cluster: ClusterShape) -> list[Problem]:
     """Check the name, which must leave room for the hash behind it; shorter with accounting (ClusterNameValidator)."""
     name = cluster.cluster_name
     if is_unresolved(name):
@@ -80,7 +81,7 @@ def mend_part_name(name: str) -> str:
     return f"{mended}-queue" if mended in limits.reserved_names else mended
 
 
-def check_names_unique(cluster: ParallelClusterLike) -> list[Problem]:
+def check_names_unique(cluster: ClusterShape) -> list[Problem]:
     """Check that no two queues, login pools or shared storages have one name (DuplicateNameValidator)."""
     return [
         *_twice((queue.name for queue in cluster.queues), "queues", what="queues"),
@@ -89,7 +90,7 @@ def check_names_unique(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def check_resource_names_unique(queue: QueueLike) -> list[Problem]:
+def check_resource_names_unique(queue: Queue) -> list[Problem]:
     """Check that no two compute resources of a queue have one name (DuplicateNameValidator)."""
     return _twice(
         (resource.name for resource in queue.compute_resources), "compute_resources", what="compute resources"

@@ -4,16 +4,17 @@ from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike, QueueLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 _RESOURCE = "Scheduling/SlurmQueues[]/ComputeResources[]"
 _MIB_PER_GIB = 1024
 
 
-def check_counts(resource: ComputeResourceLike) -> list[Problem]:
+def check_counts(resource: ComputeResource) -> list[Problem]:
     """Check the numbers of nodes (ComputeResourceSizeValidator) and the priorities of nodes."""
     least, most = resource.min_count, resource.max_count
     problems = [
@@ -48,12 +49,12 @@ def check_counts(resource: ComputeResourceLike) -> list[Problem]:
     ]
 
 
-def check_memory(resource: ComputeResourceLike) -> list[Problem]:
+def check_memory(resource: ComputeResource) -> list[Problem]:
     """Check that jobs are not offered more memory than the smallest type has (SchedulableMemoryValidator)."""
     memory = resource.schedulable_memory_mib
     if memory is None or is_unresolved(memory):
         return []
-    known = [facts for name in resource.instance_types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
     smallest = min(known, key=lambda facts: facts.memory_gib, default=None)
     most = None if smallest is None else int(smallest.memory_gib * _MIB_PER_GIB)
     if memory >= 1 and (most is None or memory <= most):
@@ -71,7 +72,7 @@ def check_memory(resource: ComputeResourceLike) -> list[Problem]:
     ]
 
 
-def check_queue_number(cluster: ParallelClusterLike) -> list[Problem]:
+def check_queue_number(cluster: ClusterShape) -> list[Problem]:
     """Check the number of queues, of compute resources in all of them, and of login pools (MaxCountValidator)."""
     limits = parallelcluster_limits()
     resources = sum(len(queue.compute_resources) for queue in cluster.queues)
@@ -96,7 +97,7 @@ def check_queue_number(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def check_resource_number(queue: QueueLike) -> list[Problem]:
+def check_resource_number(queue: Queue) -> list[Problem]:
     """Check that a queue has compute resources; ParallelCluster falls over one without (TypeError)."""
     if queue.compute_resources:
         return []
@@ -110,7 +111,7 @@ def check_resource_number(queue: QueueLike) -> list[Problem]:
     ]
 
 
-def check_head_memory(cluster: ParallelClusterLike) -> list[Problem]:
+def check_head_memory(cluster: ClusterShape) -> list[Problem]:
     """Check that the head node has memory for all nodes together (HeadNodeMemorySizeValidator)."""
     name = cluster.head_node.instance_type
     facts = None if is_unresolved(name) else ec2_facts_of(name)

@@ -7,10 +7,10 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
-from llm_fleet.rules.parallelcluster.part_protocols import DcvLike
-from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike, LoginPoolLike, QueueLike
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 
 _BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _RANGE = re.compile(rf"({_BYTE}\.){{3}}{_BYTE}/([0-9]|[12][0-9]|3[0-2])")
@@ -20,11 +20,11 @@ _PORTS = Limit(minimum=1, maximum=65535)
 _SSH = 22
 
 
-def check_head_access(head: HeadNodeLike) -> list[Problem]:
+def check_head_access(head: HeadNode) -> list[Problem]:
     """Check ids, addresses and the remote desktop of the head node."""
     own = "HeadNode/Networking"
     problems = [
-        *check_keyed(f"{own}/SubnetId", head.subnet_id, Code.PC_RESOURCE_ID, "subnet_id", what="the id of the subnet"),
+        *check_keyed(f"{own}/SubnetId", head.subnet_id, Code.PC_RESOURCE_ID, "subnet", what="the id of the subnet"),
         *_check_groups(head.security_group_ids),
         *_check_image(head.image_id),
         *check_allowed_ips(head.allowed_ips, "allowed_ips"),
@@ -45,12 +45,12 @@ def check_head_access(head: HeadNodeLike) -> list[Problem]:
     return problems
 
 
-def check_queue_ids(queue: QueueLike) -> list[Problem]:
+def check_queue_ids(queue: Queue) -> list[Problem]:
     """Check the ids of a queue's security groups and image; subnets have a rule of their own."""
     return [*_check_groups(queue.security_group_ids), *_check_image(queue.image_id)]
 
 
-def check_login_pool_nodes(pool: LoginPoolLike) -> list[Problem]:
+def check_login_pool_nodes(pool: LoginPool) -> list[Problem]:
     """Check ids, addresses, number and grace time of login nodes."""
     own = "LoginNodes/Pools[]"
     return [
@@ -58,7 +58,7 @@ def check_login_pool_nodes(pool: LoginPoolLike) -> list[Problem]:
             f"{own}/Networking/SubnetIds[]",
             pool.subnet_id,
             Code.PC_RESOURCE_ID,
-            "subnet_id",
+            "subnet",
             what="the id of the subnet",
         ),
         *_check_groups(pool.security_group_ids),
@@ -93,7 +93,7 @@ def check_allowed_ips(value: str | None, *path: PathPart) -> list[Problem]:
     ]
 
 
-def check_dcv(dcv: DcvLike | None) -> list[Problem]:
+def check_dcv(dcv: Dcv | None) -> list[Problem]:
     """Check port and addresses of a remote desktop. Stricter: ParallelCluster takes any number as the port."""
     if dcv is None:
         return []
@@ -126,7 +126,7 @@ def _check_groups(ids: Sequence[str]) -> list[Problem]:
             "HeadNode/Networking/AdditionalSecurityGroups[]",
             group,
             Code.PC_RESOURCE_ID,
-            "security_group_ids",
+            "security_groups",
             index,
             what="the id of the security group",
         )

@@ -3,17 +3,16 @@
 from llm_fleet.catalog.parallelcluster import families_without_placement_group
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.defaults import placement_group_of
-from llm_fleet.rules.parallelcluster.part_protocols import PlacementGroupLike
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, QueueLike
 from llm_fleet.rules.parallelcluster.subnets import has_several_subnets
 from llm_fleet.rules.parallelcluster.terms import CapacityType
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, PlacementGroup, Queue
 
 _PATH = ("placement_group",)
 
 
-def check_placement_name(group: PlacementGroupLike | None) -> list[Problem]:
+def check_placement_name(group: PlacementGroup | None) -> list[Problem]:
     """Check that no group is named and disabled at once (PlacementGroupNamingValidator)."""
     if group is None or group.enabled or group.name is None:
         return []
@@ -28,7 +27,7 @@ def check_placement_name(group: PlacementGroupLike | None) -> list[Problem]:
     ]
 
 
-def check_placement(queue: QueueLike, resource: ComputeResourceLike) -> list[Problem]:
+def check_placement(queue: Queue, resource: ComputeResource) -> list[Problem]:
     """Check that the instances of `resource` can be in the placement group that they get."""
     group = placement_group_of(queue, resource)
     if group is None or not (group.enabled or group.name):
@@ -40,9 +39,9 @@ def check_placement(queue: QueueLike, resource: ComputeResourceLike) -> list[Pro
     ]
 
 
-def _check_families(resource: ComputeResourceLike) -> list[Problem]:
+def _check_families(resource: ComputeResource) -> list[Problem]:
     """InstanceTypePlacementGroupValidator."""
-    names = [name for name in resource.instance_types if not is_unresolved(name)]
+    names = [name for name in resource.types if not is_unresolved(name)]
     return [
         Problem(
             code=Code.PC_PLACEMENT,
@@ -56,7 +55,7 @@ def _check_families(resource: ComputeResourceLike) -> list[Problem]:
     ]
 
 
-def _check_subnets(queue: QueueLike) -> list[Problem]:
+def _check_subnets(queue: Queue) -> list[Problem]:
     """MultiAzPlacementGroupValidator."""
     if not has_several_subnets(queue):
         return []
@@ -71,7 +70,7 @@ def _check_subnets(queue: QueueLike) -> list[Problem]:
     ]
 
 
-def _check_capacity_block(queue: QueueLike) -> list[Problem]:
+def _check_capacity_block(queue: Queue) -> list[Problem]:
     """Stricter than ParallelCluster, which warns of it (PlacementGroupCapacityTypeValidator)."""
     if queue.capacity_type != CapacityType.CAPACITY_BLOCK:
         return []

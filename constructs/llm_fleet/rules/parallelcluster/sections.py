@@ -7,19 +7,20 @@ from typing import Any
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.iam_prefix import check_prefix_form
 from llm_fleet.rules.parallelcluster.overridden import overridden, section
-from llm_fleet.rules.parallelcluster.protocols import HeadNodeLike, ParallelClusterLike
 from llm_fleet.rules.parallelcluster.terms import InternalStorage
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_nodes import HeadNode
 
 _DOMAIN = re.compile(r"[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)*|(DC|dc)=[a-zA-Z0-9_-]+(,(DC|dc)=[a-zA-Z0-9_-]+)*")
 _SECRET = re.compile(r"arn:[^:]+:secretsmanager:[^:]*:[^:]*:secret:.+")
 _READINESS = ("cluster_readiness_check_enabled", "cluster_readiness_check_ignore_failure")
 
 
-def check_efs_settings(head: HeadNodeLike) -> list[Problem]:
+def check_efs_settings(head: HeadNode) -> list[Problem]:
     """Check that settings of an internal EFS come with one (SharedStorageEfsSettingsValidator)."""
     told = section(head.overrides, "SharedStorageEfsSettings")
     if not told or head.internal_storage == InternalStorage.EFS:
@@ -35,7 +36,7 @@ def check_efs_settings(head: HeadNodeLike) -> list[Problem]:
     ]
 
 
-def check_directory(cluster: ParallelClusterLike) -> list[Problem]:
+def check_directory(cluster: ClusterShape) -> list[Problem]:
     """Check a directory service: its name, its secret, and what SSSD may be told.
 
     (DomainNameValidator, PasswordSecretArnValidator without its look-up, AdditionalSssdConfigsValidator.)
@@ -61,13 +62,13 @@ def check_directory(cluster: ParallelClusterLike) -> list[Problem]:
     return [*problems, *_check_sssd(told)]
 
 
-def check_iam(cluster: ParallelClusterLike) -> list[Problem]:
+def check_iam(cluster: ClusterShape) -> list[Problem]:
     """Check the prefix of roles and policies (IamResourcePrefixValidator)."""
     prefix = overridden(cluster.overrides, "Iam", "ResourcePrefix")
     return check_prefix_form(prefix, "overrides", "Iam", "ResourcePrefix") if isinstance(prefix, str) else []
 
 
-def check_packages(cluster: ParallelClusterLike) -> list[Problem]:
+def check_packages(cluster: ClusterShape) -> list[Problem]:
     """Check that nobody asks for Intel's platform, which is for CentOS 7 alone (IntelHpcOsValidator)."""
     keys = ("AdditionalPackages", "IntelSoftware", "IntelHpcPlatform")
     if overridden(cluster.overrides, *keys) is not True:
@@ -83,7 +84,7 @@ def check_packages(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def check_chef_attributes(cluster: ParallelClusterLike) -> list[Problem]:
+def check_chef_attributes(cluster: ClusterShape) -> list[Problem]:
     """Check attributes handed to Chef, a text of JSON (ExtraChefAttributesValidator)."""
     path = ("overrides", "DevSettings", "Cookbook", "ExtraChefAttributes")
     text = overridden(cluster.overrides, *path[1:])

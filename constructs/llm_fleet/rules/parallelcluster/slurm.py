@@ -7,11 +7,12 @@ from typing import Any
 from llm_fleet.catalog.parallelcluster import denied_slurm_settings
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
-from llm_fleet.rules.parallelcluster.part_protocols import SlurmSettingsLike
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike, QueueLike
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SlurmSettings
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 _SETTINGS = "Scheduling/SlurmSettings"
 _OWN_LINES = frozenset({"nodename", "nodeset", "partitionname"})
@@ -29,7 +30,7 @@ _INSTEAD = {
 }
 
 
-def check_slurm_conf(slurm: SlurmSettingsLike) -> list[Problem]:
+def check_slurm_conf(slurm: SlurmSettings) -> list[Problem]:
     """Check settings of slurm.conf (CustomSlurmSettingsValidator, CustomSlurmNodeNamesValidator).
 
     Stricter than ParallelCluster, which looks into no map of several keys: one that is no line of nodes or partitions
@@ -55,17 +56,17 @@ def check_slurm_conf(slurm: SlurmSettingsLike) -> list[Problem]:
     ]
 
 
-def check_queue_settings(queue: QueueLike) -> list[Problem]:
+def check_queue_settings(queue: Queue) -> list[Problem]:
     """Check the settings of a queue's line in slurm.conf."""
     return _check_denied(queue.custom_slurm_settings, "queue", "custom_slurm_settings")
 
 
-def check_resource_settings(resource: ComputeResourceLike) -> list[Problem]:
+def check_resource_settings(resource: ComputeResource) -> list[Problem]:
     """Check the settings of the nodes' line in slurm.conf."""
     return _check_denied(resource.custom_slurm_settings, "compute_resource", "custom_slurm_settings")
 
 
-def check_accounting_settings(cluster: ParallelClusterLike) -> list[Problem]:
+def check_accounting_settings(cluster: ClusterShape) -> list[Problem]:
     """Check that with a database nobody sets how accounting is reached.
 
     Stricter: with an external slurmdbd ParallelCluster writes these settings too, but does not look for others.
@@ -118,7 +119,7 @@ def _check_node_name(line: Mapping[str, Any], *path: PathPart) -> list[Problem]:
     ]
 
 
-def _check_both(slurm: SlurmSettingsLike) -> list[Problem]:
+def _check_both(slurm: SlurmSettings) -> list[Problem]:
     """CustomSlurmSettingsIncludeFileOnlyValidator, and UrlValidator's word on the file's place."""
     place = slurm.custom_settings_file
     problems: list[Problem] = []

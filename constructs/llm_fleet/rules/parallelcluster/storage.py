@@ -8,14 +8,14 @@ from typing import Any
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.catalog.parallelcluster_schema import schema_at
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_section
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
-from llm_fleet.rules.parallelcluster.part_protocols import SharedStorageLike
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
 from llm_fleet.rules.parallelcluster.storage_sections import STORAGE_SECTIONS
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SharedStorage
 
 _FSX = frozenset({StorageKind.FSX_LUSTRE, StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE})
 _ONLY_EXISTING = _FSX - {StorageKind.FSX_LUSTRE}
@@ -31,7 +31,7 @@ _EXAMPLES = {
 }
 
 
-def check_storage_name(storage: SharedStorageLike) -> list[Problem]:
+def check_storage_name(storage: SharedStorage) -> list[Problem]:
     """Check the name, which becomes a tag's value (SharedStorageNameValidator).
 
     Stricter: no slash. ParallelCluster 3.16.1 hands names instead of directories to OverlappingMountDirValidator
@@ -67,7 +67,7 @@ def check_storage_name(storage: SharedStorageLike) -> list[Problem]:
     ]
 
 
-def check_settings(storage: SharedStorageLike) -> list[Problem]:
+def check_settings(storage: SharedStorage) -> list[Problem]:
     """Check the settings' keys and values by the schema, and that what exists is given no settings of a new one."""
     told = STORAGE_SECTIONS[storage.kind]
     key = f"SharedStorage[]/{told.section}"
@@ -81,13 +81,13 @@ def check_settings(storage: SharedStorageLike) -> list[Problem]:
     )
     if storage.existing_id is None and storage.kind in _ONLY_EXISTING:
         problems.append(_not_made(storage))
-    if is_unresolved(storage.settings):
+    if is_unresolved(storage.section):
         return problems
-    problems += [problem.under("settings") for problem in check_section(storage.settings, key, partial=True)]
+    problems += [problem.under("settings") for problem in check_section(storage.section, key, partial=True)]
     return [*problems, *_check_existing(storage)]
 
 
-def check_storage_numbers(cluster: ParallelClusterLike) -> list[Problem]:
+def check_storage_numbers(cluster: ClusterShape) -> list[Problem]:
     """Check how many shared storages of each kind there are (NumberOfStorageValidator)."""
     counts = Counter(_counted(storage) for storage in cluster.shared_storage)
     problems: list[Problem] = []
@@ -98,7 +98,7 @@ def check_storage_numbers(cluster: ParallelClusterLike) -> list[Problem]:
     return problems
 
 
-def check_storage_ids_unique(cluster: ParallelClusterLike) -> list[Problem]:
+def check_storage_ids_unique(cluster: ClusterShape) -> list[Problem]:
     """Check that nothing that exists is mounted twice (DuplicateNameValidator of the ids)."""
     ids = Counter(
         storage.existing_id
@@ -119,7 +119,7 @@ def check_storage_ids_unique(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def _check_existing(storage: SharedStorageLike) -> list[Problem]:
+def _check_existing(storage: SharedStorage) -> list[Problem]:
     """Keys of a new file system beside the id of one that exists: schema errors of EFS and Lustre.
 
     Of EBS ParallelCluster says nothing, and drops the settings (stricter).
@@ -129,21 +129,21 @@ def _check_existing(storage: SharedStorageLike) -> list[Problem]:
     section = schema_at(f"SharedStorage[]/{STORAGE_SECTIONS[storage.kind].section}")
     known = section.keys if section else {}
     allowed = _ALLOWED_WITH_ID.get(storage.kind, frozenset())
-    wrong = [key for key in storage.settings if key in known and key not in allowed]
+    wrong = [key for key in storage.section if key in known and key not in allowed]
     return [
         Problem(
             code=Code.PC_STORAGE_EXISTING,
             message=f"the {storage.kind} exists, and {key} is for one that ParallelCluster is to make",
             remedy=f"leave {key} out, or leave the id out to have a new one made",
             path=("settings", key),
-            value=storage.settings[key],
+            value=storage.section[key],
             allowed=", ".join(sorted(allowed)) or "no settings with an id",
         )
         for key in wrong
     ]
 
 
-def _not_made(storage: SharedStorageLike) -> Problem:
+def _not_made(storage: SharedStorage) -> Problem:
     return Problem(
         code=Code.PC_RESOURCE_ID,
         message=f"ParallelCluster makes no {storage.kind}, it mounts one that exists",
@@ -152,10 +152,10 @@ def _not_made(storage: SharedStorageLike) -> Problem:
     )
 
 
-def _counted(storage: SharedStorageLike) -> tuple[str, str]:
+def _counted(storage: SharedStorage) -> tuple[str, str]:
     """How the limits count a storage: kind and sort."""
     if storage.kind == StorageKind.EBS:
-        raid = _raid(storage.settings)
+        raid = _raid(storage.section)
         return ("raid", "new") if raid else ("Ebs", "any")
     sort = "new" if storage.existing_id is None else "existing"
     return ("fsx" if storage.kind in _FSX else "Efs", sort)

@@ -4,23 +4,24 @@ from collections import Counter
 
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.defaults import efa_of
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
 from llm_fleet.rules.parallelcluster.overridden import overridden
-from llm_fleet.rules.parallelcluster.protocols import ComputeResourceLike, ParallelClusterLike, QueueLike
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 
 _QUEUE = "Scheduling/SlurmQueues[]/Networking"
 
 
-def has_several_subnets(queue: QueueLike) -> bool:
+def has_several_subnets(queue: Queue) -> bool:
     """Return whether the queue's nodes are in several subnets, and so in several AZs: EC2 takes one of each."""
     return not is_unresolved(queue.subnet_ids) and len(set(queue.subnet_ids)) > 1
 
 
-def check_subnets(queue: QueueLike) -> list[Problem]:
+def check_subnets(queue: Queue) -> list[Problem]:
     """Check a queue's subnets: their ids, and that each is named once (QueueSubnetsValidator).
 
     A single instance type in several subnets is rendered as a list of one, which SingleInstanceTypeSubnetValidator
@@ -33,7 +34,7 @@ def check_subnets(queue: QueueLike) -> list[Problem]:
         problem
         for index, subnet in enumerate(queue.subnet_ids)
         for problem in check_keyed(
-            f"{_QUEUE}/SubnetIds[]", subnet, Code.PC_RESOURCE_ID, "subnet_ids", index, what="the id of the subnet"
+            f"{_QUEUE}/SubnetIds[]", subnet, Code.PC_RESOURCE_ID, "subnets", index, what="the id of the subnet"
         )
     ]
     problems += [
@@ -41,7 +42,7 @@ def check_subnets(queue: QueueLike) -> list[Problem]:
             code=Code.PC_SUBNETS,
             message=f"the subnet {subnet} is named more than once",
             remedy="name it once",
-            path=("subnet_ids",),
+            path=("subnets",),
             value=subnet,
         )
         for subnet in repeated
@@ -49,7 +50,7 @@ def check_subnets(queue: QueueLike) -> list[Problem]:
     return problems
 
 
-def check_fsx_subnets(cluster: ParallelClusterLike) -> list[Problem]:
+def check_fsx_subnets(cluster: ClusterShape) -> list[Problem]:
     """Check that a Lustre of ParallelCluster's own has all compute nodes in one subnet (ManagedFsxMultiAzValidator)."""
     subnets = {subnet for queue in cluster.queues for subnet in queue.subnet_ids if not is_unresolved(subnet)}
     if len(subnets) < 2:
@@ -66,7 +67,7 @@ def check_fsx_subnets(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def check_public_addresses(cluster: ParallelClusterLike) -> list[Problem]:
+def check_public_addresses(cluster: ClusterShape) -> list[Problem]:
     """Check that no node of several network interfaces is to have a public address: EC2 gives none to such.
 
     Since 3.16 that holds for a single card with EFA too, for EFA has an interface of its own there, unless
@@ -81,7 +82,7 @@ def check_public_addresses(cluster: ParallelClusterLike) -> list[Problem]:
     ]
 
 
-def _check_public_address(queue: QueueLike, *, own_interface: bool) -> list[Problem]:
+def _check_public_address(queue: Queue, *, own_interface: bool) -> list[Problem]:
     several = [
         name
         for resource in queue.compute_resources
@@ -101,10 +102,10 @@ def _check_public_address(queue: QueueLike, *, own_interface: bool) -> list[Prob
     ]
 
 
-def _type_of_several_interfaces(resource: ComputeResourceLike, *, own_interface: bool) -> str | None:
+def _type_of_several_interfaces(resource: ComputeResource, *, own_interface: bool) -> str | None:
     """The name of the type that starts with several interfaces: that with the fewest network cards, as theirs."""
-    known = [facts for name in resource.instance_types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
-    if not known or len(known) < len(resource.instance_types):
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    if not known or len(known) < len(resource.types):
         return None
     fewest = min(known, key=lambda facts: facts.network_cards)
     efa_on_first_card = min(facts.efa_interfaces for facts in known) == fewest.network_cards

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
-from llm_fleet.rules.parallelcluster.protocols import ParallelClusterLike
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 
@@ -13,7 +13,7 @@ _OF_THE_PROVIDER = 1
 """`parallelcluster:custom_resource`, which AWS's CloudFormation provider adds to the cluster's."""
 
 
-def check_tags(cluster: ParallelClusterLike) -> list[Problem]:
+def check_tags(cluster: ClusterShape) -> list[Problem]:
     """Check keys and values of all tags, and how many come together on a node (ComputeResourceTagsValidator).
 
     Stricter by one: the tag of AWS's provider is counted, which it adds before the cluster is checked.

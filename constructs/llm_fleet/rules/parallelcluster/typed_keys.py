@@ -51,7 +51,7 @@ TYPED_KEYS: Mapping[Place, Mapping[str, str]] = {
     },
     Place.HEAD_NODE: {
         "InstanceType": "instance_type",
-        "DisableSimultaneousMultithreading": "disable_simultaneous_multithreading",
+        "DisableSimultaneousMultithreading": "hyperthreading",
         "Networking/SubnetId": "subnet",
         "Networking/ElasticIp": "elastic_ip",
         **_GROUPS,
@@ -98,7 +98,7 @@ TYPED_KEYS: Mapping[Place, Mapping[str, str]] = {
         "MaxCount": "max_count",
         "SpotPrice": "spot_price",
         "Efa/Enabled": "efa",
-        "DisableSimultaneousMultithreading": "disable_simultaneous_multithreading",
+        "DisableSimultaneousMultithreading": "hyperthreading",
         "SchedulableMemory": "schedulable_memory_mib",
         "CapacityReservationTarget": "capacity_reservation",
         **_PLACEMENT,
