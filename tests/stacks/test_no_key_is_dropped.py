@@ -49,6 +49,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/sagemaker/*/*.py",
     "constructs/llm_fleet/hyperpod/*.py",
     "constructs/llm_fleet/storage/*.py",
+    "constructs/llm_fleet/parallelcluster/*.py",
     "constructs/llm_fleet/config/sagemaker/*.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.

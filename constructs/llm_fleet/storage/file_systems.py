@@ -264,15 +264,6 @@ class MountableLustre(Mountable, Protocol):
         ...
 
 
-class VolumeToMount(Protocol):
-    """What tells the id of an FSx volume: one of OpenZFS or of NetApp ONTAP, or an OpenZFS file system."""
-
-    @property
-    def volume_id(self) -> str | None:
-        """The id, `fsvol-…`; `None` when nobody told."""
-        ...
-
-
 class MountableOpenZfs(Mountable, Protocol):
     """An FSx for OpenZFS file system, made here or elsewhere."""
 

@@ -11,7 +11,6 @@ from llm_fleet.rules.parallelcluster.check import check_parallelcluster, check_q
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.overrides import check_overrides
 from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
-from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.parallelcluster import SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

@@ -5,8 +5,8 @@ import pytest
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.check import check_parallelcluster
-from llm_fleet.rules.parallelcluster.instance_types import check_resource_types
 from llm_fleet.rules.parallelcluster.terms import CapacityType, StorageKind
+from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation
 from tests.rules.parallelcluster.findings import only
 from tests.rules.parallelcluster.shapes import (

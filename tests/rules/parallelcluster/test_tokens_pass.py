@@ -1,5 +1,6 @@
 """What is known only at deployment is judged by nobody here."""
 
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -9,9 +10,9 @@ from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.terms import StorageKind
 from llm_fleet.spec.parallelcluster import SlurmSettings
-from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
+from llm_fleet.spec.spec import Spec
 from tests.rules.parallelcluster.findings import LIST_TOKEN, NUMBER_TOKEN, TOKEN, codes
 from tests.rules.parallelcluster.shapes import (
     Cluster,
@@ -33,9 +34,9 @@ def tokens(part: Any, *keep: str) -> Any:
     for name, annotation in _annotations(part).items():
         if name in keep or name == "name" or "overrides" in name:
             continue
-        if "str" in annotation.replace("Strategy", "") and "Mapping" not in annotation and "Sequence" not in annotation:
+        if re.search(r"\bstr\b", annotation) and "Mapping" not in annotation and "Sequence" not in annotation:
             changes[name] = TOKEN
-        elif "int" in annotation or "float" in annotation:
+        elif re.search(r"\b(int|float)\b", annotation):
             changes[name] = NUMBER_TOKEN
     return changed(part, **changes)
 
