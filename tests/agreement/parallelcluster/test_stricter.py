@@ -57,11 +57,8 @@ def test_old_systems_of_gb200(oracle: Oracle):
 
 
 FALLEN_OVER = {
-    **{
-        kind.value: (with_storage(kind=kind), Code.PC_RESOURCE_ID)
-        for kind in (StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE)
-    },
-    "queue": (with_queue(resources=()), Code.PC_RESOURCE_NUMBER),
+    kind.value: (with_storage(kind=kind), Code.PC_RESOURCE_ID)
+    for kind in (StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE)
 }
 """Parts that lack something; ParallelCluster ends with a TypeError instead of a word."""
 

@@ -38,7 +38,6 @@ from llm_fleet.rules.parallelcluster.node_counts import (
     check_head_memory,
     check_memory,
     check_queue_number,
-    check_resource_number,
 )
 from llm_fleet.rules.parallelcluster.nodes import check_head_access, check_login_pool_nodes, check_queue_ids
 from llm_fleet.rules.parallelcluster.overrides import check_overrides
@@ -98,7 +97,6 @@ COMPUTE_RESOURCE_RULES: tuple[Callable[[ComputeResource], list[Problem]], ...] =
 )
 QUEUE_RULES: tuple[Callable[[Queue], list[Problem]], ...] = (
     lambda queue: check_part_name(queue.name, what="queue"),
-    check_resource_number,
     check_resource_names_unique,
     check_subnets,
     check_queue_ids,

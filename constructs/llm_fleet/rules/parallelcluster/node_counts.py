@@ -8,7 +8,7 @@ from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
+from llm_fleet.spec.parallelcluster_queue import ComputeResource
 
 _RESOURCE = "Scheduling/SlurmQueues[]/ComputeResources[]"
 _MIB_PER_GIB = 1024
@@ -94,20 +94,6 @@ def check_queue_number(cluster: ClusterShape) -> list[Problem]:
             what="login pools",
             remedy="let one pool have more nodes",
         ),
-    ]
-
-
-def check_resource_number(queue: Queue) -> list[Problem]:
-    """Check that a queue has compute resources; ParallelCluster falls over one without (TypeError)."""
-    if queue.compute_resources:
-        return []
-    return [
-        Problem(
-            code=Code.PC_RESOURCE_NUMBER,
-            message="the queue has no compute resources",
-            remedy="give it at least one, or leave the queue out",
-            path=("compute_resources",),
-        )
     ]
 
 
