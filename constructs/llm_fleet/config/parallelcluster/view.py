@@ -59,9 +59,9 @@ def _of_fleet(fleet: Fleet) -> Iterator[SharedStorage]:
     if home is not None:
         volume = (home.existing.volume_id if home.existing else None) or _MADE_VOLUME
         yield _handed_over(HOME, StorageKind.FSX_OPEN_ZFS, home.mount_path, volume)
-        for place, each in enumerate(home.volumes.values(), start=1):
+        for place, (name, each) in enumerate(home.volumes.items(), start=1):
             volume = _MADE_VOLUME[: -len(str(place))] + str(place)
-            yield _handed_over(each.name, StorageKind.FSX_OPEN_ZFS, each.mount_path, volume)
+            yield _handed_over(name, StorageKind.FSX_OPEN_ZFS, each.mount_path, volume)
 
 
 def _handed_over(name: str, kind: StorageKind, mount_dir: str, existing_id: str) -> SharedStorage:
