@@ -12,6 +12,22 @@ from botocore.utils import ArgumentGenerator
 from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.importing.importer import ImportFailure, import_request
 
+
+def shape_of(shape: Any) -> Any:
+    if shape.type_name == "structure":
+        return {name: shape_of(member) for name, member in shape.members.items()}
+    if shape.type_name == "list":
+        return [shape_of(shape.member)]
+    if shape.type_name == "map":
+        return {"*": shape_of(shape.value)}
+    return shape.type_name
+
+
+def test_request_shape_is_botocores() -> None:
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    assert load("create_cluster_request") == shape_of(model.operation_model("CreateCluster").input_shape)
+
+
 REQUEST: dict[str, Any] = {
     "ClusterName": "c",
     "InstanceGroups": [

@@ -12,7 +12,7 @@ from llm_fleet.cli import session
 from llm_fleet.cli.main import main
 from llm_fleet.cli.session import Target
 from llm_fleet.config.load import load_fleet
-from tests.cli.jobs.cluster_by_session import FakeCluster
+from tests.cli.jobs.conftest import FakeCluster
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "training" / "from-nothing-to-a-served-model.md"

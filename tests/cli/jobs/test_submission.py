@@ -11,7 +11,7 @@ from llm_fleet.cli.jobs.submission import JobLog, Submission
 from llm_fleet.cli.session import Session, Target
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from tests.cli.jobs.cluster_by_session import FakeCluster
+from tests.cli.jobs.conftest import FakeCluster
 
 FILES = {
     "run.sh": "MODEL='it''s a \"model\" $(touch /tmp/never)'\n",

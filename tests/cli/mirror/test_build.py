@@ -11,7 +11,7 @@ import pytest
 from llm_fleet.cli.main import main
 from llm_fleet.cli.mirror.index_pages import sha256_of
 from local.aws.client import LocalAws
-from tests.cli.mirror.web import Web
+from tests.cli.mirror.conftest import Web
 
 Capture = pytest.CaptureFixture[str]
 CONTENTS = {"a_1.0+b1_amd64.deb": b"a" * 5000, "b.whl": b"b" * 70_000, "c.tar.gz": b"c"}

@@ -11,8 +11,7 @@ import pytest
 from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.main import main
 from llm_fleet.cli.mirror import wheels as asked_wheels
-from tests.cli.mirror.web import Web
-from tests.cli.mirror.wheels import publish, requirements, wheel
+from tests.cli.mirror.conftest import Web, publish, requirements, wheel
 
 SYSTEM = "ubuntu-22.04-amd64"
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ import pytest
 from llm_fleet.cli.main import main
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from tests.apt_programs import needs_apt
-from tests.cli.mirror.web import Web, serve
+from tests.cli.mirror.conftest import Web, serve
 
 pytestmark = needs_apt
 SYSTEM = "debian-13-amd64"

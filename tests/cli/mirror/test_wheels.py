@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.main import main
-from tests.cli.mirror.web import Web
+from tests.cli.mirror.conftest import Web
 
 Capture = pytest.CaptureFixture[str]
 SHA = hashlib.sha256(b"wheel").hexdigest()

@@ -38,13 +38,13 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.usage("--write goes with --ssh-config")
     if arguments.ssh_config and (arguments.print or arguments.node):
         arguments.usage("--ssh-config is for all nodes, and prints by itself")
-    from llm_fleet.cli.connect.connect import Connect
+    from llm_fleet.cli.connect.connection import Connect
 
     return Connect(arguments).run()
 
 
 def _ports(text: str) -> object:
-    from llm_fleet.cli.connect.connect import Ports
+    from llm_fleet.cli.connect.connection import Ports
 
     return Ports.read(text)
 

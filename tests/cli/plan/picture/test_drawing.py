@@ -18,9 +18,29 @@ from llm_fleet.cli.plan.picture.scene import Scene
 from llm_fleet.cli.plan.picture.things import PAD, SMALL, TEXT, TITLE
 from llm_fleet.rules.day_two.plan_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
-from tests.cli.plan.picture.assembly_of import DATABASE, assembly_of
 from tests.examples_made import ExamplesMade
+from tools.synth_environment import ROOT
 from tools.synth_examples import EXAMPLES, templates_in
+
+DATABASE = ROOT / "tests" / "stacks" / "golden_database"
+
+
+def assembly_of(templates: dict[str, Any], folder: Path) -> Path:
+    """Write an assembly of `templates` by the names of their stacks, all in us-west-2."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, template in templates.items():
+        (folder / f"{name}.template.json").write_text(json.dumps(template))
+    artifacts = {
+        name: {
+            "type": "aws:cloudformation:stack",
+            "environment": "aws://111122223333/us-west-2",
+            "properties": {"templateFile": f"{name}.template.json"},
+        }
+        for name in templates
+    }
+    (folder / "manifest.json").write_text(json.dumps({"version": "54.0.0", "artifacts": artifacts}))
+    return folder
+
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
