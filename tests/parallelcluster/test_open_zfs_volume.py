@@ -4,8 +4,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet import FleetError, FleetNetwork, HeadNode, OpenZfsFileSystem, ParallelCluster, Queue, SharedStorage
+from llm_fleet import FleetNetwork, HeadNode, OpenZfsFileSystem, ParallelCluster, Queue, SharedStorage
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
 from tests.conftest import ENVIRONMENT
 
 VOLUME = "fsvol-0123456789abcdef0"
