@@ -69,16 +69,13 @@ if TYPE_CHECKING:
     from llm_fleet.rules.inference.terms import Authentication as Authentication
     from llm_fleet.rules.inference.terms import ClaimFormat as ClaimFormat
     from llm_fleet.rules.inference.terms import ServerKind as ServerKind
-    from llm_fleet.rules.parallelcluster.terms import AllocationStrategy as AllocationStrategy
-    from llm_fleet.rules.parallelcluster.terms import CapacityType as CapacityType
-    from llm_fleet.rules.parallelcluster.terms import ImmutableChanges as ImmutableChanges
-    from llm_fleet.rules.parallelcluster.terms import InternalStorage as InternalStorage
-    from llm_fleet.rules.parallelcluster.terms import QueueUpdateStrategy as QueueUpdateStrategy
-    from llm_fleet.rules.parallelcluster.terms import ScalingStrategy as ScalingStrategy
-    from llm_fleet.rules.parallelcluster.terms import StorageKind as StorageKind
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
+    from llm_fleet.rules.terms import AllocationStrategy as AllocationStrategy
+    from llm_fleet.rules.terms import CapacityType as CapacityType
     from llm_fleet.rules.terms import DeepHealthCheck as DeepHealthCheck
+    from llm_fleet.rules.terms import ImmutableChanges as ImmutableChanges
+    from llm_fleet.rules.terms import InternalStorage as InternalStorage
     from llm_fleet.rules.terms import InternetAccess as InternetAccess
     from llm_fleet.rules.terms import LifecycleHook as LifecycleHook
     from llm_fleet.rules.terms import NodeProvisioningMode as NodeProvisioningMode
@@ -86,7 +83,10 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import NodeReports as NodeReports
     from llm_fleet.rules.terms import NodeType as NodeType
     from llm_fleet.rules.terms import PatchingStrategy as PatchingStrategy
+    from llm_fleet.rules.terms import QueueUpdateStrategy as QueueUpdateStrategy
+    from llm_fleet.rules.terms import ScalingStrategy as ScalingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
+    from llm_fleet.rules.terms import StorageKind as StorageKind
     from llm_fleet.rules.training.run.memory import MemoryEstimate as MemoryEstimate
     from llm_fleet.rules.training.run.partition import TrainingPartition as TrainingPartition
     from llm_fleet.rules.training.run.terms import ActivationCheckpointing as ActivationCheckpointing
@@ -217,18 +217,13 @@ _HOMES = {
     "parallelcluster.node_scripts": ("NodeScripts",),
     "parallelcluster.parallel_cluster": ("ParallelCluster",),
     "rules.inference.terms": ("Authentication", "ClaimFormat", "ServerKind"),
-    "rules.parallelcluster.terms": (
-        "AllocationStrategy",
-        "CapacityType",
-        "ImmutableChanges",
-        "InternalStorage",
-        "QueueUpdateStrategy",
-        "ScalingStrategy",
-        "StorageKind",
-    ),
     "rules.problem": ("FleetError", "Problem"),
     "rules.terms": (
+        "AllocationStrategy",
+        "CapacityType",
         "DeepHealthCheck",
+        "ImmutableChanges",
+        "InternalStorage",
         "InternetAccess",
         "LifecycleHook",
         "NodeProvisioningMode",
@@ -236,7 +231,10 @@ _HOMES = {
         "NodeReports",
         "NodeType",
         "PatchingStrategy",
+        "QueueUpdateStrategy",
+        "ScalingStrategy",
         "SlurmConfigStrategy",
+        "StorageKind",
     ),
     "rules.training.run.memory": ("MemoryEstimate",),
     "rules.training.run.partition": ("TrainingPartition",),
@@ -255,6 +253,7 @@ _HOMES = {
     "sagemaker.watch.throughput_drop": ("ThroughputDrop",),
     "sagemaker.watch.training_watch": ("TrainingWatch",),
     "sagemaker.watch.watched_jobs": ("WatchedJobs",),
+    "spec.buckets": ("BucketSpec",),
     "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
     "spec.endpoint_operations": (
         "DataCapture",
@@ -273,8 +272,6 @@ _HOMES = {
         "RollingUpdate",
         "ScheduledUpdate",
     ),
-    "spec.notebook": ("GitRepository", "NotebookSpec"),
-    "spec.buckets": ("BucketSpec",),
     "spec.lustre": (
         "DataRepository",
         "ExistingLustre",
@@ -284,6 +281,7 @@ _HOMES = {
         "LustreStorageType",
         "LustreThroughput",
     ),
+    "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
     "spec.parallelcluster": ("SharedStorage", "SlurmSettings"),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),

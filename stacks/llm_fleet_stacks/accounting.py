@@ -9,7 +9,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.config.accounting import AccountingConfig
-from llm_fleet.config.parallelcluster.accounting import SlurmAccountingConfig
+from llm_fleet.config.parallelcluster import SlurmAccountingConfig
 
 if TYPE_CHECKING:
     from llm_fleet.accounting.accounting import Accounting

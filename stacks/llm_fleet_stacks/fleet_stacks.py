@@ -15,7 +15,7 @@ from llm_fleet.config.check_stack_names import EXPORT
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.network.network import Network
 from llm_fleet_stacks.network_stack import NetworkStack
 from llm_fleet_stacks.sagemaker_stacks import SageMakerStacks

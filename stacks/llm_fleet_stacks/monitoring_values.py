@@ -8,7 +8,7 @@ from llm_fleet.config.monitoring.alarms import ClusterAlarmsConfig
 from llm_fleet.config.monitoring.budget import FleetBudgetConfig
 from llm_fleet.config.monitoring.monitoring import MonitoringConfig
 from llm_fleet.config.monitoring.thresholds import ClusterThresholdsConfig
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.monitoring.chat_channel import Chat, SlackChannel, TeamsChannel
 from llm_fleet.monitoring.fleet_budget import FleetBudget
 from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds, MonitoredCluster

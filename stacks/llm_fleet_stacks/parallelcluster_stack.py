@@ -7,7 +7,7 @@ from constructs import Construct
 
 from llm_fleet.accounting.slurm_database import SlurmDatabase
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.storage import StorageConfig
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration

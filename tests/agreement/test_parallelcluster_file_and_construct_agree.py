@@ -37,7 +37,7 @@ from llm_fleet import (
     SlurmSettings,
 )
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from local.parallelcluster.client import Oracle

@@ -15,7 +15,7 @@ from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, paralle
 from llm_fleet.cli.importing.importer import Imported, ImportFailure, import_request
 from llm_fleet.cli.main import main
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet_stacks.fleet_stacks import FleetStacks
 
 _BY_NAME: dict[str, Any] = {

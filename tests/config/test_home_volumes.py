@@ -2,8 +2,8 @@
 
 import pytest
 
+from llm_fleet.config.check_parallelcluster import shape_of
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.config.parallelcluster.view import shape_of
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config import good_fleet
 from tests.config.good_parallelcluster import edited

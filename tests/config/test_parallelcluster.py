@@ -6,7 +6,7 @@ import pytest
 
 from llm_fleet.config.load import load_fleet, parse_fleet
 from llm_fleet.config.located import LocatedProblem
-from llm_fleet.rules.parallelcluster.defaults import efa_of, exclusive_of, placement_group_of
+from llm_fleet.rules.parallelcluster.nodes import efa_of, exclusive_of, placement_group_of
 from llm_fleet.rules.problem import FleetError, Problem
 from tests.config.good_parallelcluster import GOOD, edited
 

@@ -3,7 +3,7 @@
 import os
 import re
 
-from llm_fleet.rules.parallelcluster.update.plan import plan_update
+from llm_fleet.rules.parallelcluster.update_plan import plan_update
 from tests.rules.parallelcluster.update.cases import CHANGES
 from tests.rules.parallelcluster.update.configurations import STRATEGIES, base, edited
 from tools.synth_environment import ROOT

@@ -9,7 +9,7 @@ import yaml
 
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration, parse
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.update.script_digests import with_digests
+from llm_fleet.rules.parallelcluster.update_check import with_digests
 from llm_fleet.rules.problem import FleetError
 
 _URL = "https://us-west-2-aws-parallelcluster.s3.us-west-2.amazonaws.com/parallelcluster/3.16.1/templates/x.yaml"

@@ -6,12 +6,10 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from llm_fleet.parallelcluster.hooks import Hooks
-from llm_fleet.parallelcluster.node_hooks import NodeHooks
-from llm_fleet.parallelcluster.node_policies import NodePolicies
-from llm_fleet.parallelcluster.node_script import NodeScript
+from llm_fleet.parallelcluster.node_scripts import Hooks, NodeHooks, NodeScript
+from llm_fleet.parallelcluster.render_configuration import NodePolicies
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType, InternalStorage
+from llm_fleet.rules.terms import AllocationStrategy, CapacityType, InternalStorage
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue

@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 
 from llm_fleet import ParallelCluster
 from llm_fleet.config.load import load_fleet
-from llm_fleet.parallelcluster.provider_permissions import provider_permissions
+from llm_fleet.parallelcluster.provider import provider_permissions
 
 PAGE = Path(__file__).parents[2] / "docs" / "constructs" / "parallelcluster.md"
 PARAMETERS = list(inspect.signature(ParallelCluster.__init__).parameters)[3:]

@@ -8,9 +8,9 @@ import pytest
 from llm_fleet.catalog.ec2_instances import ec2_instance, ec2_instance_names
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster, check_queue
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
-from llm_fleet.rules.parallelcluster.defaults import efa_of, exclusive_of, placement_group_of
+from llm_fleet.rules.parallelcluster.nodes import efa_of, exclusive_of, placement_group_of
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster, check_queue
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool, RootVolume

@@ -19,7 +19,7 @@ from llm_fleet import (
     SlurmSettings,
 )
 from llm_fleet.iam.statements import Permission, Place
-from llm_fleet.parallelcluster.provider_permissions import provider_permissions
+from llm_fleet.parallelcluster.provider import provider_permissions
 from tests.parallelcluster.conftest import Make
 
 PLACE = Place(partition="aws", region="us-west-2", account="111122223333")

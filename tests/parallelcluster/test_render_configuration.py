@@ -10,7 +10,7 @@ import pytest
 from llm_fleet.catalog.parallelcluster_schema import schema_at
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
-from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
+from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

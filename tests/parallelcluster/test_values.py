@@ -7,12 +7,12 @@ import pytest
 
 from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os, ParallelClusterVersion, oses, versions
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.parallelcluster.render_storage import render_storage
+from llm_fleet.parallelcluster.render_configuration import render_storage
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.check import check_shared_storage
 from llm_fleet.rules.parallelcluster.configuration import check_section
-from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.parallelcluster.parallelcluster import check_shared_storage
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster import STORAGE_ARGUMENTS, SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue

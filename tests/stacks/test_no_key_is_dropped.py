@@ -35,7 +35,7 @@ def text(*patterns: str) -> str:
 
 STACKS = text("stacks/llm_fleet_stacks/*.py")
 # What a model works out from its keys for the stacks: its properties and methods.
-FOLDERS = ("", "parallelcluster/", "sagemaker/", "services/")
+FOLDERS = ("", "sagemaker/", "services/")
 MODELS = text(*(f"constructs/llm_fleet/config/{folder}*.py" for folder in FOLDERS))
 # Jobs make no resource: they are read by what writes their batch files, some by the names of their keys.
 JOBS = text(*(f"constructs/llm_fleet/{folder}/*.py" for folder in ("jobs", "config/jobs", "rules/training/run")))

@@ -8,9 +8,9 @@ import os
 import aws_cdk as cdk
 
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.spec.parallelcluster import SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from llm_fleet.catalog.network import az_id_prefix
 from llm_fleet.config.check_network_config import endpoint_features, zone_path
+from llm_fleet.config.check_parallelcluster import shape_of, zone_of_parallelcluster
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.parallelcluster.view import shape_of, zone_of_parallelcluster
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
@@ -21,7 +21,7 @@ from llm_fleet.rules.lustre_network import lustre_claim
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import other_interfaces
 from llm_fleet.rules.network_layout import compute_subnet_cidrs
-from llm_fleet.rules.parallelcluster.address_claims import address_claims
+from llm_fleet.rules.parallelcluster.node_network import address_claims
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.sagemaker.notebook import notebook_claim

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from llm_fleet.config.check_parallelcluster import FSX, HOME
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.parallelcluster.view import FSX, HOME
 from llm_fleet.config.storage import FleetLustre, FleetOpenZfs
 from llm_fleet.rules.buckets import check_bucket
 from llm_fleet.rules.codes import Code

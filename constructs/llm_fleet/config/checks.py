@@ -3,6 +3,7 @@
 from llm_fleet.config.check_cluster_config import check_cluster_config
 from llm_fleet.config.check_names import check_fleet_name
 from llm_fleet.config.check_network_config import check_network_config
+from llm_fleet.config.check_parallelcluster import check_parallelclusters
 from llm_fleet.config.check_places import check_places, check_zones_exist
 from llm_fleet.config.check_slurm_database import check_slurm_database_config
 from llm_fleet.config.check_stack_names import check_stack_names
@@ -11,7 +12,6 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.check_jobs import check_jobs
 from llm_fleet.config.monitoring.check_metrics import check_metrics_config
 from llm_fleet.config.monitoring.check_monitoring import check_monitoring
-from llm_fleet.config.parallelcluster.check_cluster import check_parallelclusters
 from llm_fleet.config.people.check_people import check_people_config
 from llm_fleet.config.sagemaker.check_sagemaker import check_sagemaker
 from llm_fleet.config.services.check_front_place import check_front_places

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.kinds import KIND
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 
 AnyCluster = Annotated[HyperPodConfig | ParallelClusterConfig, Field(discriminator=KIND)]
 """A cluster of either kind, told by its `kind`."""

@@ -10,7 +10,7 @@ from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.jobs.job import JobConfig
 from llm_fleet.config.monitoring.monitoring import MonitoringConfig
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.people.directory import DirectoryConfig
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.config.sagemaker.notebook import NotebookConfig

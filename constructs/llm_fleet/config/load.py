@@ -9,7 +9,7 @@ from llm_fleet.config.checks import check_fleet
 from llm_fleet.config.consequences import without_consequences
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.located import LocatedProblem
-from llm_fleet.config.parallelcluster.raw import is_parallelcluster, no_fleet_file
+from llm_fleet.config.parallelcluster import is_parallelcluster, no_fleet_file
 from llm_fleet.config.parse import parse
 from llm_fleet.config.read import read_text
 from llm_fleet.rules.problem import FleetError, PathPart, Problem

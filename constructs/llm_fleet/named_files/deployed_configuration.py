@@ -11,9 +11,9 @@ import yaml
 
 from llm_fleet.named_files.named_file import read_regular_file
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.identity import HASH_SUFFIX_LENGTH
-from llm_fleet.rules.parallelcluster.update.script_digests import digests_of
-from llm_fleet.rules.parallelcluster.update.values import section_at
+from llm_fleet.rules.parallelcluster.cluster_names import HASH_SUFFIX_LENGTH
+from llm_fleet.rules.parallelcluster.update_changes import section_at
+from llm_fleet.rules.parallelcluster.update_check import digests_of
 from llm_fleet.rules.problem import FleetError, Problem
 
 _WITHOUT_PREFIX = ("Ref", "Condition")

@@ -1,14 +1,109 @@
-"""What every ParallelCluster can do, made here or elsewhere."""
+"""What a stack can know of a ParallelCluster, made here or elsewhere, and who may do what with it."""
 
 from collections.abc import Sequence
+from typing import Protocol, cast
 
+import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from aws_cdk import aws_iam as iam
+from constructs import Construct, IConstruct
 
+from llm_fleet.iam.session_document import SessionDocument, check_is_document, tag_session_user, tell_session_reasons
+from llm_fleet.iam.statements import NamedPolicy
 from llm_fleet.network.security_group import node_connections
-from llm_fleet.parallelcluster.cluster_grants import ClusterGrants
+
+NAME_TAG = "parallelcluster:cluster-name"
+"""The tag that ParallelCluster gives every instance of a cluster (`PCLUSTER_CLUSTER_NAME_TAG`)."""
+
+
+class ClusterGrants:
+    """What others may do with a cluster. Each method returns the `Grant`, whose `success` tells an imported role."""
+
+    def __init__(self, scope: IConstruct, cluster_name: str, *, users: Sequence[str] | None = None) -> None:
+        """Grant on the cluster of that name, in the stack of `scope`. `users`: its nodes'; default, not known."""
+        self._stack = cdk.Stack.of(scope)
+        self._users = users
+        self._cluster_name = cluster_name
+
+    def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
+        """Let `grantee` log in to every node of this cluster, and end or resume its own sessions.
+
+        `documents`: ARNs of the session documents that it may use. Default: the account's
+        `SSM-SessionManagerRunShell`, which is what `aws ssm start-session` takes, so no port forwarding and no SSH.
+        """
+        start = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:StartSession"],
+            resource_arns=[self._arn("ec2", "instance", "*")],
+            conditions={"StringEquals": {f"ssm:resourceTag/{NAME_TAG}": self._cluster_name}},
+        )
+        use = iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:StartSession"],
+            resource_arns=list(documents or [self._arn("ssm", "document", "SSM-SessionManagerRunShell")]),
+            # Without it Session Manager does not ask whether the caller may use the default document.
+            conditions={"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}},
+        )
+        own = iam.Grant.add_to_principal(
+            grantee=grantee,
+            # The last as AWS's sample policies for end users of Session Manager have it.
+            actions=["ssm:ResumeSession", "ssm:TerminateSession", "ssmmessages:OpenDataChannel"],
+            resource_arns=[self._arn("ssm", "session", "${aws:userid}-*")],
+        )
+        return start.combine(use).combine(own)
+
+    def session_as(
+        self, role: iam.IRole | iam.Role | iam.IUser | iam.User, user: str, *, document: SessionDocument
+    ) -> iam.Grant:
+        """Let `role` log in to every node as `user` of the cluster, and in no other way: by `document` alone.
+
+        The role gets the tag `SSMSessionRunAs`. Raises `FleetError` (LF1219) for a user whom the nodes have not, and
+        for a role that is made elsewhere or has another user.
+        """
+        check_is_document(document)
+        tag_session_user(role, user, known=self._users)
+        grantee = cast(iam.IGrantable, role)
+        session = self.ssm_session(grantee, documents=[document.document_arn]).combine(document.grant_use(grantee))
+        tell_session_reasons(role)
+        return session
+
+    def submit_jobs(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let `grantee` run commands on every node by Session Manager, which `llm-fleet jobs submit` and `logs` do.
+
+        It can find the head node, too, for which EC2 lets it see all instances of the account: the action knows no
+        resource. A session's commands may be run as root: whoever has this can do all that a node can.
+        """
+        document = self._stack.format_arn(
+            service="ssm", account="", resource="document", resource_name="AWS-StartNonInteractiveCommand"
+        )
+        session = self.ssm_session(grantee, documents=[document])
+        find = iam.Grant.add_to_principal(grantee=grantee, actions=["ec2:DescribeInstances"], resource_arns=["*"])
+        return session.combine(find)
+
+    def _arn(self, service: str, resource: str, name: str) -> str:
+        return self._stack.format_arn(service=service, resource=resource, resource_name=name)
+
+
+class Cluster(Protocol):
+    """A ParallelCluster, made here or elsewhere."""
+
+    @property
+    def cluster_name(self) -> str:
+        """Its name, which is also that of its own stack."""
+        ...
+
+    @property
+    def grants(self) -> ClusterGrants:
+        """What others may do with it."""
+        ...
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """Its nodes' security groups. Raises `FleetError` (LF572) when nobody told them."""
+        ...
+
 
 _METRICS = "ParallelCluster"
 
@@ -54,3 +149,76 @@ class ClusterBase(Construct):
             dimensions_map={"ClusterName": self.cluster_name},
             statistic=statistic,
         )
+
+
+class ImportedCluster(ClusterBase):
+    """A ParallelCluster that exists already. Made by `ParallelCluster.from_cluster_name`; creates nothing."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, cluster_name: str, security_groups: Sequence[ec2.ISecurityGroup] = ()
+    ) -> None:
+        """Know the cluster by its name, and its nodes' security groups where told."""
+        super().__init__(scope, id)
+        self.cluster_name = cluster_name
+        self._security_groups = tuple(security_groups)
+
+
+@jsii.implements(iam.IPrincipal)
+class NodesPrincipal:
+    """All nodes of a cluster, as whom something is granted to.
+
+    Their roles are ParallelCluster's and have no name here, so what is granted goes into the policies that the cluster
+    attaches to them. A resource in another account, whose own policy must name the nodes too, cannot be granted so.
+    """
+
+    def __init__(self, policies: Sequence[NamedPolicy], *, account: str) -> None:
+        """Stand for the nodes that have one of `policies`."""
+        self._policies = tuple(policies)
+        self._account = account
+
+    @property
+    def granted_policies(self) -> Sequence[iam.ManagedPolicy]:
+        """The policies that grants go into."""
+        return [policy.policy for policy in self._policies]
+
+    @property
+    @jsii.member(jsii_name="grantPrincipal")
+    def grant_principal(self) -> iam.IPrincipal:
+        """Itself."""
+        return self  # pyright: ignore[reportReturnType]
+
+    @property
+    @jsii.member(jsii_name="assumeRoleAction")
+    def assume_role_action(self) -> str:
+        """Never used: nobody assumes a role as these nodes."""
+        return "sts:AssumeRole"
+
+    @property
+    @jsii.member(jsii_name="policyFragment")
+    def policy_fragment(self) -> iam.PrincipalPolicyFragment:
+        """Raises `ValueError`: no policy of a resource can name roles that do not exist yet."""
+        raise ValueError(
+            "the nodes' roles are made by ParallelCluster and have no name at synth, so a resource's own policy cannot "
+            "name them: grant the account, with a condition on the tag parallelcluster:cluster-name"
+        )
+
+    @property
+    @jsii.member(jsii_name="principalAccount")
+    def principal_account(self) -> str | None:
+        """The cluster's account."""
+        return self._account
+
+    @jsii.member(jsii_name="addToPrincipalPolicy")
+    def add_to_principal_policy(self, statement: iam.PolicyStatement) -> iam.AddToPrincipalPolicyResult:
+        """Add `statement` to the policies of all nodes. Raises `ValueError` when a kind of nodes has none."""
+        if not self._policies:
+            raise ValueError(_NO_POLICIES)
+        for policy in self._policies:
+            policy.policy.add_statements(statement)
+        return iam.AddToPrincipalPolicyResult(statement_added=True, policy_dependable=self._policies[0].policy)
+
+
+_NO_POLICIES = (
+    "the nodes have no policy that could be added to, because they run no scripts: give the cluster read_buckets or "
+    "write_buckets, or let them run scripts"
+)

@@ -1,22 +1,120 @@
-"""Everything that stands in the template for one very cluster."""
+"""The resources of a cluster, its name, and its ties to what it stands on."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
-from constructs import Construct
+from constructs import Construct, IConstruct, IDependable, IValidation
 
 from llm_fleet.iam.statements import NamedPolicy
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts, add_bundle, scripts_bucket
-from llm_fleet.parallelcluster.cluster_identity import ClusterIdentity
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
-from llm_fleet.parallelcluster.cluster_wiring import open_ports, wait_for
 from llm_fleet.parallelcluster.node_rights import add_node_rights, place_of, policy_name
-from llm_fleet.parallelcluster.provider import ClusterProvider
-from llm_fleet.parallelcluster.provider_permissions import provider_permissions
+from llm_fleet.parallelcluster.provider import ClusterProvider, provider_permissions
 from llm_fleet.parallelcluster.render_configuration import render_configuration
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_names import identity_hash
+from llm_fleet.rules.parallelcluster.update_check import DeployedLike, check_update
+from llm_fleet.rules.parallelcluster.update_plan import new_cluster_text, plan_text, plan_update
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import ImmutableChanges
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.references import SECURITY_GROUP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterIdentity:
+    """The hash of what no update changes, and the name that carries it."""
+
+    digits: str
+    """Eight hexadecimal digits."""
+    cluster_name: str
+    """ParallelCluster's name of the cluster: the user's with the digits."""
+    configuration: dict[str, Any]
+    """What it was made of: the configuration without scripts and policies, which hold the name themselves."""
+
+    @property
+    def id(self) -> str:
+        """The construct id below which everything of this very cluster stands.
+
+        Another hash is another id, and so another logical id: CloudFormation makes the new cluster with all that
+        belongs to it, and then deletes the old one with all that belonged to that.
+        """
+        return f"Cluster{self.digits}"
+
+    @classmethod
+    def of(cls, scope: Construct, plan: ClusterPlan) -> "ClusterIdentity":
+        """Return the identity of the cluster of `plan` at `scope`."""
+        configuration = render_configuration(plan.shape)
+        resolve = cdk.Stack.of(scope).resolve
+        digits = identity_hash(resolve(configuration), plan.shape.version, scripts=resolve(_place_of_scripts(plan)))
+        return cls(digits=digits, cluster_name=f"{plan.shape.cluster_name}-{digits}", configuration=configuration)
+
+
+def _place_of_scripts(plan: ClusterPlan) -> dict[str, str] | None:
+    """Return what the keys of the scripts begin with, before the cluster's own name."""
+    if plan.scripts is None:
+        return None
+    bucket = plan.scripts.bucket
+    return {"Bucket": bucket.bucket_name if bucket is not None else "made with the cluster", "Fleet": plan.fleet_name}
+
+
+def security_groups_of(scope: Construct, plan: ClusterPlan) -> tuple[ec2.ISecurityGroup, ...]:
+    """Return the security groups of ours that nodes are in, each once, the network's first: all nodes are in that.
+
+    One that is named by its id is imported below `scope`.
+    """
+    by_id: dict[str, Any] = {}
+    for part in (plan.shape.head_node, *plan.shape.queues, *plan.shape.login_pools):
+        for group in part.security_groups:
+            by_id.setdefault(SECURITY_GROUP.name_of(group), group)
+    return tuple(
+        ec2.SecurityGroup.from_security_group_id(scope, f"SecurityGroup-{id}", id) if isinstance(group, str) else group
+        for id, group in by_id.items()
+    )
+
+
+def open_ports(scope: Construct, plan: ClusterPlan) -> list[Construct]:
+    """Let the nodes of the cluster at `scope` reach their files, and the head node its accounting.
+
+    Return the rules that the nodes need as soon as they boot. Among themselves they talk by ParallelCluster's own
+    security groups, EFA included; the network's group, which they all share, is what neighbours let in.
+    """
+    group = plan.network.security_group
+    for file_system in plan.mounts.file_systems:
+        file_system.allow_mount_from(group)
+    return plan.accounting.open_ports(scope, [group]) if plan.accounting else []
+
+
+def wait_for(resource: cdk.CfnResource, plan: ClusterPlan, others: Sequence[IDependable]) -> None:
+    """Make the cluster wait for what its nodes need, and go before any of it does.
+
+    CloudFormation sees what the configuration names by reference; what stands besides is named here, since a network
+    or a rule that went first would leave nodes that cannot end, and network interfaces that cannot be deleted.
+    """
+    resource.node.add_dependency(*_unnamed(plan), *others)
+
+
+def _unnamed(plan: ClusterPlan) -> Iterator[IDependable]:
+    yield plan.network.connectivity
+    yield plan.network.security_group_rules
+    if plan.accounting is not None:
+        yield from plan.accounting.servers
+    for file_system in plan.mounts.file_systems:
+        if isinstance(file_system, Construct):
+            yield from _beside_primary(file_system)
+
+
+def _beside_primary(construct: IConstruct) -> Iterator[IDependable]:
+    """Return what belongs to `construct` besides its primary resource, e.g. rules of a file system."""
+    primary = construct.node.default_child
+    yield from (child for child in construct.node.children if child is not primary)
+
 
 _TYPE = "Custom::PclusterCluster"
 _RETAINED = (cdk.RemovalPolicy.RETAIN, cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
@@ -116,3 +214,116 @@ def _with_schema(plan: ClusterPlan, scope: Construct, cluster_name: str) -> Clus
         return plan
     named = accounting.for_cluster(scope, cluster_name=cluster_name)
     return replace(plan, accounting=named, shape=replace(plan.shape, accounting=named))
+
+
+_PREFIX = "LlmFleetParallelCluster"
+
+
+def claim_name(scope: Construct, name: str) -> None:
+    """Take `name` for the cluster at `scope`; raise `FleetError` (LF610) when another one of the app has it.
+
+    A name is taken once in an account and region. What is deployed second fails, and on its way back CloudFormation
+    has the provider delete the cluster of that name, which is the first. A name that only the deployment knows passes.
+    """
+    if is_unresolved(name):
+        return
+    marker = f"{_PREFIX} {name} {_where(scope)}"
+    root = cast(Construct, scope.node.root)
+    first = root.node.try_find_child(marker)
+    if first is not None:
+        raise_problems([_taken(name, str(first.node.try_get_context(_PREFIX)))], subject=scope.node.path)
+    claim = Construct(root, marker)
+    claim.node.set_context(_PREFIX, scope.node.path)
+
+
+def _where(scope: Construct) -> str:
+    """Return account and region; where they are not known, the stack, which is in one of each."""
+    stack = cdk.Stack.of(scope)
+    known = not is_unresolved((stack.account, stack.region))
+    return f"{stack.account} {stack.region}" if known else stack.node.addr
+
+
+def _taken(name: str, path: str) -> Problem:
+    return Problem(
+        code=Code.PC_CLUSTER_NAME,
+        message=f"the cluster at {path} is in the same account and region, and is {name}, too",
+        remedy="give one of them another cluster_name",
+        path=("cluster_name",),
+        value=name,
+    )
+
+
+def iam_overrides(
+    overrides: Mapping[str, Any], *, boundary: iam.IManagedPolicy | None, resource_prefix: str | None
+) -> dict[str, Any]:
+    """Return `overrides` with the section `Iam` that says so; what the user has there stays."""
+    section: dict[str, Any] = {}
+    if boundary is not None:
+        section["PermissionsBoundary"] = boundary.managed_policy_arn
+    if resource_prefix is not None:
+        section["ResourcePrefix"] = resource_prefix
+    if not section:
+        return dict(overrides)
+    return {**overrides, "Iam": {**overrides.get("Iam", {}), **section}}
+
+
+@jsii.implements(IValidation)
+class UpdateCheck:
+    """Compares a cluster with the one deployed last when the app is validated.
+
+    Not before: only then has a reference to another stack the form that the deployed template has.
+    """
+
+    def __init__(
+        self,
+        cluster: Construct,
+        configuration: Mapping[str, Any],
+        deployed: DeployedLike,
+        *,
+        cluster_name: str,
+        version: str,
+        immutable_changes: ImmutableChanges,
+        fleet_is_stopped: bool,
+    ) -> None:
+        """Compare `configuration`, as it stands in the template of `cluster`, with `deployed`."""
+        self._cluster = cluster
+        self._configuration = configuration
+        self._deployed = deployed
+        self._cluster_name = cluster_name
+        self._version = version
+        self._immutable_changes = immutable_changes
+        self._fleet_is_stopped = fleet_is_stopped
+
+    def attach(self) -> None:
+        """Have it run with the app's validation."""
+        self._cluster.node.add_validation(cast(IValidation, self))
+
+    def validate(self) -> list[str]:
+        """Tell the whole plan as a note, and return what would be refused, both as text for the CDK."""
+        stack = cdk.Stack.of(self._cluster)
+        configuration = stack.resolve(self._configuration)
+        name = str(stack.resolve(self._cluster_name))
+        cdk.Annotations.of(self._cluster).add_info(self._plan(configuration, name))
+        problems = check_update(
+            configuration,
+            self._deployed,
+            cluster_name=name,
+            version=self._version,
+            immutable_changes=self._immutable_changes,
+            fleet_is_stopped=self._fleet_is_stopped,
+        )
+        return [str(problem) for problem in problems]
+
+    def _plan(self, configuration: Mapping[str, Any], name: str) -> str:
+        known = self._deployed.cluster_name
+        is_new = known not in (None, name)
+        what = f"a new cluster {name} beside {known}" if is_new else f"an update of {name}"
+        plan = plan_update(
+            self._deployed.configuration,
+            configuration,
+            version_old=self._deployed.version,
+            version_new=self._version,
+            fleet_is_stopped=self._fleet_is_stopped,
+        )
+        text = new_cluster_text(plan, known, name) if is_new else plan_text(plan)
+        return f"{what}; what published scripts change, `llm-fleet update-plan` tells\n{text}"

@@ -1,13 +1,19 @@
-"""The fleet's file systems as shared storage: made elsewhere and handed over by id, so that they outlive a cluster."""
+"""What a cluster stands on: file systems, made elsewhere and handed over by id, and the subnets of its nodes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from aws_cdk import aws_ec2 as ec2
 
 from llm_fleet.lifecycle.node_manifest import NodeMount
+from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.manifest import check_mount
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 from llm_fleet.spec.parallelcluster import SharedStorage
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 _LUSTRE = "fsx"
@@ -94,3 +100,40 @@ def by_parameter(problems: Sequence[Problem]) -> list[Problem]:
     """Return `problems` with those of the fleet's mounts at the parameters that the user gave, each once."""
     told = [replace(problem, path=_PARAMETERS.get(problem.path, problem.path)) for problem in problems]
     return list({(problem.code, problem.path, problem.message): problem for problem in told}.values())
+
+
+def resolve_head_node(head_node: HeadNode, network: Network, subnet: ec2.ISubnet | None) -> HeadNode:
+    """Return `head_node` in `subnet`, unless it has one, and in the network's security group."""
+    return head_node.model_copy(
+        update={
+            "subnet": head_node.subnet or subnet,
+            "security_groups": (network.security_group, *head_node.security_groups),
+        }
+    )
+
+
+def resolve_pool(pool: LoginPool, network: Network, subnet: Any) -> LoginPool:
+    """Return `pool` in `subnet`, unless it has one, and in the network's security group."""
+    security_groups = (network.security_group, *pool.security_groups)
+    return pool.model_copy(update={"subnet": pool.subnet or subnet, "security_groups": security_groups})
+
+
+def resolve_queues(queues: Sequence[Queue], network: Network, *, zone: str | None) -> tuple[list[Queue], list[Problem]]:
+    """Return `queues` with AZs, subnets and security groups filled in, and the AZs that the network lacks.
+
+    `zone` is the cluster's AZ.
+    """
+    resolved: list[Queue] = []
+    problems: list[Problem] = []
+    for queue in queues:
+        if not queue.subnets:
+            queue = queue.model_copy(update={"availability_zone_id": queue.availability_zone_id or zone})
+            try:
+                subnet = network.compute_subnet(queue.availability_zone_id)
+                queue = queue.model_copy(update={"subnets": (subnet,)})
+            except FleetError as error:
+                path = ("queues", queue.name, "availability_zone_id")
+                problems += [replace(problem, path=path) for problem in error.problems]
+        security_groups = (network.security_group, *queue.security_groups)
+        resolved.append(queue.model_copy(update={"security_groups": security_groups}))
+    return resolved, problems

@@ -15,9 +15,9 @@ from llm_fleet.lifecycle.cluster_metrics import metrics_rights
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.parallelcluster.cluster_bundle import PlacedScripts
 from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
-from llm_fleet.parallelcluster.node_groups import HEAD_NODE, pool_group
-from llm_fleet.parallelcluster.node_policies import NodePolicies
-from llm_fleet.parallelcluster.provider_permissions import keys_of_storage, own_scripts
+from llm_fleet.parallelcluster.node_scripts import HEAD_NODE, pool_group
+from llm_fleet.parallelcluster.provider import keys_of_storage, own_scripts
+from llm_fleet.parallelcluster.render_configuration import NodePolicies
 from llm_fleet.rules.terms import NodeReports
 
 _SESSIONS = "AmazonSSMManagedInstanceCore"

@@ -19,24 +19,21 @@ from llm_fleet.lifecycle.people import ClusterUser, Directory, SlurmAccount
 from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
-from llm_fleet.parallelcluster.claimed_names import claim_name
-from llm_fleet.parallelcluster.cluster import Cluster
-from llm_fleet.parallelcluster.cluster_base import ClusterBase
-from llm_fleet.parallelcluster.cluster_identity import ClusterIdentity
-from llm_fleet.parallelcluster.cluster_plan import ClusterPlan
-from llm_fleet.parallelcluster.cluster_resources import ClusterResources
+from llm_fleet.parallelcluster.cluster_base import Cluster, ClusterBase, ImportedCluster, NodesPrincipal
+from llm_fleet.parallelcluster.cluster_plan import ClusterPlan, directory_overrides, with_limits
+from llm_fleet.parallelcluster.cluster_resources import (
+    ClusterIdentity,
+    ClusterResources,
+    UpdateCheck,
+    claim_name,
+    iam_overrides,
+    security_groups_of,
+)
 from llm_fleet.parallelcluster.cluster_storage import FleetMounts
-from llm_fleet.parallelcluster.cluster_wiring import security_groups_of
-from llm_fleet.parallelcluster.iam_settings import iam_overrides
-from llm_fleet.parallelcluster.imported_cluster import ImportedCluster
-from llm_fleet.parallelcluster.node_groups import efa_clients
-from llm_fleet.parallelcluster.node_scripts import NodeScripts
-from llm_fleet.parallelcluster.nodes_principal import NodesPrincipal
-from llm_fleet.parallelcluster.people import directory_overrides, with_limits
-from llm_fleet.parallelcluster.update_check import UpdateCheck
+from llm_fleet.parallelcluster.node_scripts import NodeScripts, efa_clients
 from llm_fleet.rules.parallelcluster.release import doubt_about_python
-from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-from llm_fleet.rules.parallelcluster.update.protocols import DeployedLike
+from llm_fleet.rules.parallelcluster.update_check import DeployedLike
+from llm_fleet.rules.terms import ImmutableChanges
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol
 from pydantic import Field, WithJsonSchema
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.terms import QueueUpdateStrategy, ScalingStrategy, StorageKind
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.terms import QueueUpdateStrategy, ScalingStrategy, StorageKind
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.shape import OWN_KEY
 from llm_fleet.spec.spec import Spec

@@ -1,7 +1,7 @@
 """Mistakes in the head node and in login pools."""
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.terms import InternalStorage
+from llm_fleet.rules.terms import InternalStorage
 from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import with_head, with_pool

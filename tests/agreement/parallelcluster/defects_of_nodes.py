@@ -4,7 +4,7 @@ from typing import Any
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import CapacityType
+from llm_fleet.rules.terms import CapacityType
 from llm_fleet.spec.parallelcluster_nodes import RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect

@@ -4,7 +4,7 @@ from typing import Any
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.terms import StorageKind
 from tests.agreement.parallelcluster.defect import SCHEMA, Defect
 from tests.rules.parallelcluster.shapes import Cluster, Head, Partition, Resource, Storage, with_storage
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import AllocationStrategy, CapacityType, StorageKind
+from llm_fleet.rules.terms import AllocationStrategy, CapacityType, StorageKind
 from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from tests.rules.parallelcluster.shapes import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.defect import Defect
 from tests.agreement.parallelcluster.defects_of_accounting import DEFECTS

@@ -1,4 +1,4 @@
-"""For each rule of ours ParallelCluster's own validator refuses the same cluster, and takes the nearest legal one."""
+"""Our rules and ParallelCluster's validators agree on every defect of the tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from llm_fleet.parallelcluster.render_configuration import render_configuration
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.defaults import capacity_reservation_of
+from llm_fleet.rules.parallelcluster.nodes import capacity_reservation_of
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.spec.parallelcluster_queue import Queue
 from local.parallelcluster.client import Oracle
+from tests.agreement.parallelcluster import defects, defects_of_accounting
 from tests.agreement.parallelcluster.defect import GOOD, Defect
 from tests.agreement.parallelcluster.defects import DEFECTS
+from tests.agreement.parallelcluster.not_ours import NOT_OURS
+from tests.agreement.parallelcluster.package import validators
 from tests.rules.parallelcluster.shapes import changed
 
 HASH = "-0123abcd"
@@ -39,7 +42,7 @@ def test_both_refuse(defect: Defect, oracle: Oracle):
 
 
 def test_theirs_takes_the_neighbours(oracle: Oracle):
-    """That ours does is seen in tests/rules/parallelcluster/test_told_well.py."""
+    """That ours does is seen in tests/rules/parallelcluster/test_remedies.py."""
     neighbours = {repr(cluster): cluster for cluster in merged([defect.good for defect in DEFECTS])}.values()
     refused = [
         (unlike_good(cluster), errors) for cluster in neighbours if (errors := errors_of_theirs(oracle, cluster))
@@ -80,3 +83,23 @@ def _differs_in_one_queue(cluster: ClusterShape) -> bool:
 def test_defects_have_names_of_their_own():
     names = [defect.name for defect in DEFECTS]
     assert sorted(names) == sorted(set(names))
+
+
+OURS = {defect.validator for defect in (*defects.DEFECTS, *defects_of_accounting.DEFECTS)}
+
+
+def test_every_validator_is_ours_or_told_why_not():
+    neither = {name: module for name, module in validators().items() if name not in OURS and name not in NOT_OURS}
+    assert neither == {}
+
+
+def test_no_validator_is_both():
+    assert sorted(OURS & set(NOT_OURS)) == []
+
+
+def test_nothing_is_told_of_validators_that_are_not_there():
+    assert sorted(set(NOT_OURS) - set(validators())) == []
+
+
+def test_the_package_has_as_many_validators_as_were_looked_through():
+    assert len(validators()) > 100

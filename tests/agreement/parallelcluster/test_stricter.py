@@ -5,8 +5,8 @@ import pytest
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster
-from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster_queue import PlacementGroup
 from local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter

@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from llm_fleet.cli.main import main
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
-from llm_fleet.rules.parallelcluster.identity import name_with_hash
+from llm_fleet.rules.parallelcluster.cluster_names import name_with_hash
 from tests.rules.parallelcluster.update.configurations import Configuration, base, edited, put
 
 Capture = pytest.CaptureFixture[str]

@@ -1,11 +1,15 @@
-"""Clusters as the rules judge them: no CDK, no file."""
+"""Clusters for tests of the rules, and what is found in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
+from llm_fleet.rules.any_code import AnyCode
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
+from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
@@ -107,3 +111,20 @@ def with_storage(*storages: SharedStorage, **changes: Any) -> ClusterShape:
 def with_slurm(**changes: Any) -> ClusterShape:
     """A good cluster with other settings of Slurm."""
     return Cluster(slurm=SlurmSettings(**changes))
+
+
+TOKEN = "${Token[TOKEN.123]}"
+NUMBER_TOKEN: int = -1.8881545897087e289  # pyright: ignore[reportAssignmentType]
+LIST_TOKEN = ("#{Token[TOKEN.124]}",)
+
+
+def only(cluster: ClusterShape, code: Code, *path: PathPart) -> Problem:
+    """The one problem of `cluster`, which has `code` and lies at `path`; none other may be there."""
+    problems = check_parallelcluster(cluster)
+    assert [(problem.code, problem.path) for problem in problems] == [(code, path)]
+    return problems[0]
+
+
+def codes(cluster: ClusterShape) -> list[AnyCode]:
+    """The codes of all problems, in their order."""
+    return [problem.code for problem in check_parallelcluster(cluster)]

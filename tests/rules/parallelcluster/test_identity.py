@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.parallelcluster.identity import (
+from llm_fleet.rules.parallelcluster.cluster_names import (
     HASH_SUFFIX_LENGTH,
     identity_hash,
     immutable_parts,
     name_with_hash,
 )
-from llm_fleet.rules.parallelcluster.update.keys import Key, top_level_keys
+from llm_fleet.rules.parallelcluster.update_changes import Key, top_level_keys
 from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import MANAGED_LUSTRE, append, base, drop, edited, put
 

@@ -1,4 +1,4 @@
-"""The way out: every key of ParallelCluster without an attribute can be said, and nothing else."""
+"""Keys in ParallelCluster's own spelling."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,14 +7,23 @@ import pytest
 
 from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster, check_queue
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.overrides import check_overrides
-from llm_fleet.rules.parallelcluster.typed_keys import TYPED_KEYS, Place
+from llm_fleet.rules.parallelcluster.overrides import TYPED_KEYS, Place, check_overrides
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster, check_queue
+from llm_fleet.rules.problem import PathPart
 from llm_fleet.spec.parallelcluster import SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from tests.parallelcluster.clusters import cluster
+from tests.rules.parallelcluster.shapes import (
+    Cluster,
+    only,
+    with_head,
+    with_pool,
+    with_queue,
+    with_resource,
+    with_slurm,
+)
 
 VALUES: dict[Place, type] = {
     Place.HEAD_NODE: HeadNode,
@@ -208,3 +217,22 @@ def test_the_rules_of_a_cluster_read_every_override() -> None:
         "overrides.Qwertyuiop",
         "slurm.overrides.Qwertyuiop",
     ]
+
+
+MISSPELT: dict[str, Any] = {"Mispelt": 1}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "path"),
+    [
+        (Cluster(overrides=MISSPELT), ()),
+        (with_head(overrides=MISSPELT), ("head_node",)),
+        (with_slurm(overrides=MISSPELT), ("slurm",)),
+        (with_queue(overrides=MISSPELT), ("queues", "work")),
+        (with_resource(overrides=MISSPELT), ("queues", "work", "compute_resources", "nodes")),
+        (with_pool(overrides=MISSPELT), ("login_pools", "users")),
+    ],
+    ids=["cluster", "head node", "slurm", "queue", "compute resource", "login pool"],
+)
+def test_a_misspelt_key_is_told(cluster: ClusterShape, path: tuple[PathPart, ...]):
+    assert only(cluster, Code.PC_KEY_UNKNOWN, *path, "overrides", "Mispelt").value == "Mispelt"

@@ -6,15 +6,17 @@ from typing import Any
 
 from llm_fleet.catalog.ec2_instances import Ec2InstanceType
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.check import check_parallelcluster
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import StorageKind
+from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster import SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import Dcv, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup
 from llm_fleet.spec.spec import Spec
-from tests.rules.parallelcluster.findings import LIST_TOKEN, NUMBER_TOKEN, TOKEN, codes
 from tests.rules.parallelcluster.shapes import (
+    LIST_TOKEN,
+    NUMBER_TOKEN,
+    TOKEN,
     Cluster,
     Database,
     Head,
@@ -23,6 +25,7 @@ from tests.rules.parallelcluster.shapes import (
     Resource,
     Storage,
     changed,
+    codes,
     with_head,
     with_resource,
 )

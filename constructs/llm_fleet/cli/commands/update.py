@@ -36,11 +36,16 @@ def add_to(verbs: Verbs) -> None:
 def update_plan(arguments: argparse.Namespace) -> int:
     """Print the plan; raise `FleetError` with what would be refused."""
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
-    from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-    from llm_fleet.rules.parallelcluster.update.check import check_plan, is_new_cluster
-    from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan, plan_update
-    from llm_fleet.rules.parallelcluster.update.plan_text import new_cluster_text, plan_json, plan_text
+    from llm_fleet.rules.parallelcluster.update_check import check_plan, is_new_cluster
+    from llm_fleet.rules.parallelcluster.update_plan import (
+        UpdatePlan,
+        new_cluster_text,
+        plan_json,
+        plan_text,
+        plan_update,
+    )
     from llm_fleet.rules.problem import raise_problems
+    from llm_fleet.rules.terms import ImmutableChanges
 
     planned = DeployedConfiguration.from_file(arguments.planned, cluster=arguments.cluster)
     deployed = DeployedConfiguration.if_deployed(arguments.deployed, cluster=arguments.cluster)
@@ -73,7 +78,7 @@ def _compared(
     """Both, published scripts told apart by their digests, where both come from templates."""
     from dataclasses import replace
 
-    from llm_fleet.rules.parallelcluster.update.script_digests import with_digests
+    from llm_fleet.rules.parallelcluster.update_check import with_digests
 
     if not (old.script_digests and new.script_digests):
         return old, new

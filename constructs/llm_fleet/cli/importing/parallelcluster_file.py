@@ -15,11 +15,11 @@ from llm_fleet.cli.importing.parallelcluster_queues import accounting, head_node
 from llm_fleet.cli.importing.parallelcluster_storage import Buckets, shared_storage
 from llm_fleet.cli.importing.parallelcluster_values import Section, amount, number, tags, told, truth, unless
 from llm_fleet.config.check_names import fleet_name_of
-from llm_fleet.config.parallelcluster.raw import is_parallelcluster
+from llm_fleet.config.parallelcluster import is_parallelcluster
 from llm_fleet.config.parse import parse
 from llm_fleet.config.read import read_text
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.typed_keys import Place as Where
+from llm_fleet.rules.parallelcluster.overrides import Place as Where
 from llm_fleet.rules.problem import FleetError, Problem
 
 _NOUN = "configuration"

@@ -20,7 +20,7 @@ from llm_fleet.cli.importing.parallelcluster_values import (
     truth,
     unless,
 )
-from llm_fleet.rules.parallelcluster.typed_keys import Place
+from llm_fleet.rules.parallelcluster.overrides import Place
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Queue
 
 

@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from llm_fleet.cli.importing.notes import Notes
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.overrides import check_overrides
-from llm_fleet.rules.parallelcluster.typed_keys import Place
+from llm_fleet.rules.parallelcluster.overrides import Place, check_overrides
 from llm_fleet.rules.problem import PathPart
 
 _KNOWN = (Code.PC_OVERRIDE_TYPED, Code.PC_OVERRIDE_SCRIPT)

@@ -12,7 +12,7 @@ from llm_fleet.cli.plan.template_changes import ChangeKind, Loss, ResourceChange
 from llm_fleet.cli.terminal.screen import Tone, Toned, told_problem
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.rules.day_two.plan_codes import PlanCode
-from llm_fleet.rules.parallelcluster.update.plan import UpdatePlan
+from llm_fleet.rules.parallelcluster.update_plan import UpdatePlan
 
 _COLUMNS = (
     Column(key="kind", title="WHAT"),

@@ -244,8 +244,7 @@ def parallelcluster_upgrade(
 
     Raises `FleetError` (LF1132) without a fleet file, `AwsRefusal`.
     """
-    from llm_fleet.rules.parallelcluster.update.plan import plan_update
-    from llm_fleet.rules.parallelcluster.update.plan_text import plan_text
+    from llm_fleet.rules.parallelcluster.update_plan import plan_text, plan_update
 
     config = None if fleet is None or place.key is None else fleet.parallelclusters.get(place.key)
     if config is None or place.stack is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.training.place import training_place_of
 from llm_fleet.config.training.view import TrainingView
 from llm_fleet.rules.terms import NodeType

@@ -6,7 +6,7 @@ from dataclasses import replace
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.clusters import AnyCluster
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.node_users import check_users

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.training.place import training_place_of, with_lock
 from llm_fleet.config.training.training import TrainingConfig
 from llm_fleet.config.training.view import TrainingView

@@ -4,16 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from llm_fleet.config.check_parallelcluster import shape_of
 from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.node_setup import NodeSetupModel
-from llm_fleet.config.parallelcluster.cluster import ParallelClusterConfig
-from llm_fleet.config.parallelcluster.view import shape_of
+from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.terms import StorageKind
-from llm_fleet.rules.terms import InternetAccess, NodeType
+from llm_fleet.rules.terms import InternetAccess, NodeType, StorageKind
 from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 

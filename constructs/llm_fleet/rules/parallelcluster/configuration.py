@@ -1,19 +1,159 @@
-"""A configuration of ParallelCluster against its own schema.
+"""A configuration of ParallelCluster, or the value of one attribute, against ParallelCluster's own schema.
 
 Unlike ParallelCluster it says where a key belongs that stands at the wrong place, and what a misspelt one was meant to
 be. Paths are ParallelCluster's keys; an item of a list lies under its name. CDK tokens and CloudFormation's functions
-pass.
+pass. In a configuration numbers may be texts; an attribute (`check_keyed`) is of its own type.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
-from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema, schema_at
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, parallelcluster_schema, places_of, schema_at
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean, nearest
 from llm_fleet.rules.parallelcluster.schema_sections import check_keys_together
-from llm_fleet.rules.parallelcluster.schema_value import check_value, is_known_later, wrong_type
-from llm_fleet.rules.parallelcluster.unknown_key import unknown_key
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.tokens import is_unresolved
+
+_KINDS = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "map": "a map"}
+_TRUE, _FALSE = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0", "n", "f")
+_INTRINSIC = ("Ref", "Fn::")
+
+
+class WrongTypeError(Exception):
+    """The value is of another type than its key."""
+
+
+def is_known_later(value: Any) -> bool:
+    """Return whether `value` is a CDK token or one of CloudFormation's functions, which nothing can be said of."""
+    if isinstance(value, Mapping):
+        names = list(cast("Mapping[str, Any]", value))
+        return len(names) == 1 and str(names[0]).startswith(_INTRINSIC)
+    return is_unresolved(value)
+
+
+def check_value(value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
+    """Check `value`, which is no section and no list, against `key`.
+
+    Numbers and truth may be written as texts, as CloudFormation hands them over.
+    """
+    if is_known_later(value) or key.kind == "any":
+        return []
+    try:
+        read = read_value(value, key.kind)
+    except WrongTypeError:
+        return [wrong_type(value, key, path, _KINDS[key.kind])]
+    return _told(read, value, key, path)
+
+
+def wrong_type(value: Any, key: SchemaKey, path: tuple[PathPart, ...], wanted: str) -> Problem:
+    """Return the problem that `value` is not what is `wanted` of `key`."""
+    return Problem(
+        code=Code.PC_KEY_TYPE,
+        message=f"{key.name or 'the configuration'} is not {wanted}",
+        remedy=f"write {wanted}" if value is not None else f"write {wanted}, or leave the key out",
+        path=path,
+        value="nothing" if value is None else value,
+        allowed=wanted,
+    )
+
+
+def read_value(value: Any, kind: str) -> Any:
+    """Return `value` as the schema reads it for a key of `kind`. Raises `WrongTypeError`."""
+    if kind == "str":
+        return _checked(value, isinstance(value, str))
+    if kind == "map":
+        return _checked(value, isinstance(value, Mapping))
+    if kind == "bool":
+        return _truth(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise WrongTypeError
+    return _number(value, kind)
+
+
+def _checked(value: Any, good: bool) -> Any:
+    if not good:
+        raise WrongTypeError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    text = str(value).lower()
+    if isinstance(value, bool | int | str) and text in (*_TRUE, *_FALSE):
+        return text in _TRUE
+    raise WrongTypeError
+
+
+def _number(value: float | str, kind: str) -> float:
+    try:
+        number = float(value)
+        if kind == "int" and number != int(number):
+            raise WrongTypeError
+    except (ValueError, OverflowError):
+        raise WrongTypeError from None
+    return int(number) if kind == "int" else number
+
+
+def _told(read: Any, value: Any, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
+    """What is wrong with a value of the right type; at most one thing, for the others would follow from it."""
+    if key.one_of and read not in key.one_of:
+        names = [str(one) for one in key.one_of]
+        offer = did_you_mean(str(value), names, otherwise="write one of the allowed")
+        return [_refused(value, key, path, ", ".join(names), offer)]
+    if key.range is not None and not key.range.holds(read):
+        return [_refused(value, key, path, key.range.range, "write a number in the range")]
+    if isinstance(read, str):
+        return _text(read, key, path)
+    return []
+
+
+def _text(text: str, key: SchemaKey, path: tuple[PathPart, ...]) -> list[Problem]:
+    if key.length is not None and not key.many and not key.length.holds(len(text)):
+        return [_refused(text, key, path, f"{key.length.range} characters", "write a shorter one")]
+    if key.regex is not None and not key.regex.match(text):
+        return [_refused(text, key, path, f"text like {key.regex.pattern}", "write it as AWS shows it")]
+    return []
+
+
+def _refused(value: Any, key: SchemaKey, path: tuple[PathPart, ...], allowed: str, remedy: str) -> Problem:
+    return Problem(
+        code=Code.PC_KEY_VALUE,
+        message=f"ParallelCluster's {key.name} does not take this value",
+        remedy=remedy,
+        path=path,
+        value=value,
+        allowed=allowed,
+    )
+
+
+def unknown_key(name: object, section: SchemaKey, path: tuple[PathPart, ...]) -> Problem:
+    """Return the problem that `section` has no key called `name`: what was meant, or where the key belongs."""
+    text = str(name)
+    here = section.name or "the configuration"
+    return Problem(
+        code=Code.PC_KEY_UNKNOWN,
+        message=f"{here} of ParallelCluster has no key {text}",
+        remedy=_remedy(text, section),
+        path=(*path, text),
+        value=text,
+        allowed=", ".join(section.keys),
+    )
+
+
+def _remedy(name: str, section: SchemaKey) -> str:
+    offer = nearest(name, section.keys)
+    if offer is not None and offer.casefold() == name.casefold():
+        return f"write {offer!r}"
+    places = [place.replace("[]", "").rpartition("/")[0] for place in places_of(name)]
+    where = " or ".join(dict.fromkeys(place or "the top" for place in places))
+    if where and offer is None:
+        return f"move it: it belongs below {where}"
+    if where:
+        return f"write {offer!r}, or move it: it belongs below {where}"
+    return f"write {offer!r}" if offer else "leave it out, or write one of the allowed"
+
 
 _Path = tuple[PathPart, ...]
 
@@ -108,3 +248,99 @@ def _number_of_items(number: int, key: SchemaKey, path: _Path) -> Problem:
         value=number,
         allowed=allowed,
     )
+
+
+def check_plain_values(configuration: Mapping[str, Any]) -> list[Problem]:
+    """Return each date in `configuration`, where YAML or Python made one of what was meant as text.
+
+    The provider falls over a date, and CloudFormation has none: `serialize` in custom_resource/cluster.yaml of
+    aws/aws-parallelcluster names a module that it does not import.
+    """
+    return [
+        Problem(
+            code=Code.PC_DATE,
+            message="this is a date, and ParallelCluster's configuration has only text, numbers and yes or no",
+            value=str(value),
+            path=path,
+            remedy=f"write it as text: '{value}'",
+        )
+        for path, value in _values(configuration, ())
+        if isinstance(value, date)
+    ]
+
+
+def _values(value: Any, path: tuple[PathPart, ...]) -> Iterator[tuple[tuple[PathPart, ...], Any]]:
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, Any]", value).items():
+            yield from _values(item, (*path, key))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, item in enumerate(cast("Sequence[Any]", value)):
+            yield from _values(item, (*path, index))
+    else:
+        yield path, value
+
+
+_TYPES: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
+_WORDS = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+
+_Fault = tuple[str, str, str]
+"""What is wrong, what is allowed, what to do."""
+
+
+def check_keyed(place: str, value: Any, code: Code, *path: PathPart, what: str, remedy: str = "") -> list[Problem]:
+    """Return a problem at `path` unless the schema takes `value` at `place`, e.g. `HeadNode/Networking/SubnetId`.
+
+    `None` and tokens pass. `what` names the value in the message; `remedy` replaces the one worked out. Of a list the
+    value is an item. Raises `KeyError` where the schema has no such place.
+    """
+    key = schema_at(place)
+    if key is None:
+        raise KeyError(place)
+    if value is None or is_unresolved(value):
+        return []
+    fault = _fault(key, value)
+    if fault is None:
+        return []
+    message, allowed, offer = fault
+    return [
+        Problem(code=code, message=f"{what} {message}", remedy=remedy or offer, path=path, value=value, allowed=allowed)
+    ]
+
+
+def _fault(key: SchemaKey, value: Any) -> _Fault | None:
+    types = _TYPES.get(key.kind, (object,))
+    if not isinstance(value, types) or (isinstance(value, bool) and key.kind in ("int", "float")):
+        return f"is not {_WORDS[key.kind]}", _WORDS[key.kind], f"write {_WORDS[key.kind]}"
+    if key.one_of and value not in key.one_of:
+        return _not_a_choice(key.one_of, value)
+    if key.range is not None and not key.range.holds(value):
+        return _out_of_range(key.range, value)
+    if isinstance(value, str):
+        return _text_fault(key, value)
+    return None
+
+
+def _not_a_choice(choices: Sequence[Any], value: Any) -> _Fault:
+    allowed = ", ".join(map(str, choices))
+    if isinstance(value, str):
+        return "is no word of ParallelCluster's", allowed, did_you_mean(value, choices, otherwise="write one of them")
+    near = min(choices, key=lambda choice: abs(choice - value))
+    return "is none of those there are", allowed, f"write {near}"
+
+
+def _out_of_range(limit: Limit, value: float) -> _Fault:
+    below = limit.minimum is not None and value < limit.minimum
+    bound = limit.minimum if below else limit.maximum
+    return f"is {'below' if below else 'above'} {bound}", limit.range, f"write {bound}, or another number in the range"
+
+
+def _text_fault(key: SchemaKey, text: str) -> _Fault | None:
+    if key.length is not None and not key.many and not key.length.holds(len(text)):
+        return f"is {len(text)} characters long", f"{key.length.range} characters", "shorten it"
+    if key.regex is not None and not key.regex.match(text):
+        return (
+            "has not the form that ParallelCluster asks",
+            f"text like {key.regex.pattern}",
+            "write it as AWS shows it",
+        )
+    return None

@@ -1,8 +1,10 @@
-"""Instance types of a cluster: that they exist, and that the image runs on them."""
+"""Instance types of a cluster: that they exist, that the image runs on them, and that they go together."""
 
 import re
+from collections import Counter
+from collections.abc import Callable
 
-from llm_fleet.catalog.ec2_instances import ec2_facts_of, ec2_instance, ec2_instance_names
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of, ec2_instance, ec2_instance_names
 from llm_fleet.catalog.parallelcluster import families_without_drivers, unsupported_oses
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
@@ -138,3 +140,121 @@ def _check_runs(cluster: ClusterShape, name: str, image_id: str | None, *path: P
             allowed=f"any operating system but {', '.join(refused)}",
         )
     ]
+
+
+def check_mixed_types(resource: ComputeResource) -> list[Problem]:
+    """Check that mixed types have like CPUs and accelerators, and that none is named twice.
+
+    InstancesCPUValidator counts cores with hyper-threading off, else vCPUs; InstancesAcceleratorsValidator compares
+    numbers and makers. Architecture and EFA have rules of their own.
+    """
+    if is_unresolved(resource.types) or len(resource.types) < 2:
+        return []
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    return [
+        *_check_repeated(resource),
+        *_check_alike(known, _vcpus if resource.hyperthreading else _cores),
+        *_check_alike(known, _accelerators),
+    ]
+
+
+def _vcpus(facts: Ec2Instance) -> str:
+    return f"{facts.vcpus} vCPUs"
+
+
+def _cores(facts: Ec2Instance) -> str:
+    return f"{facts.cores} cores, with hyper-threading off"
+
+
+def _accelerators(facts: Ec2Instance) -> str:
+    if facts.accelerator is None:
+        return "no accelerators"
+    return f"{facts.accelerators} {facts.gpu_maker or 'Neuron'} {'GPUs' if facts.gpu_maker else 'devices'}"
+
+
+def _check_alike(known: list[Ec2Instance], tell: Callable[[Ec2Instance], str]) -> list[Problem]:
+    told = {facts.name: tell(facts) for facts in known}
+    if len(set(told.values())) < 2:
+        return []
+    return [
+        Problem(
+            code=Code.PC_MIXED_TYPES,
+            message="one compute resource is one kind of node to Slurm, and these differ: "
+            + "; ".join(f"{name} has {what}" for name, what in told.items()),
+            remedy="give each kind a compute resource of its own; both may be in this queue",
+            path=("instance_types",),
+            value=list(told),
+        )
+    ]
+
+
+def _check_repeated(resource: ComputeResource) -> list[Problem]:
+    counts = Counter(name for name in resource.types if not is_unresolved(name))
+    return [
+        Problem(
+            code=Code.PC_MIXED_TYPES,
+            message=f"{name} stands {count} times among the instance types",
+            remedy="name it once",
+            path=("instance_types",),
+            value=name,
+        )
+        for name, count in counts.items()
+        if count > 1
+    ]
+
+
+_EXAMPLES = {"x86_64": "m5.2xlarge", "arm64": "m7g.2xlarge"}
+
+
+def check_architecture(cluster: ClusterShape) -> list[Problem]:
+    """Check that queues and login pools are of the head node's architecture.
+
+    ParallelCluster checks queues (InstanceArchitectureCompatibilityValidator); login pools only against their image,
+    which is of the head node's architecture unless they have one of their own.
+    """
+    head = _architecture(cluster.head_node.instance_type)
+    if head is None:
+        return []
+    return [
+        *(
+            problem
+            for queue in cluster.queues
+            for resource in queue.compute_resources
+            for index, name in enumerate(resource.types)
+            for problem in _check_same(
+                head, name, "queues", queue.name, "compute_resources", resource.name, "instance_types", index
+            )
+        ),
+        *(
+            problem
+            for pool in cluster.login_pools
+            for problem in _check_same(head, pool.instance_type, "login_pools", pool.name, "instance_type")
+        ),
+    ]
+
+
+def _check_same(head: str, name: str, *path: PathPart) -> list[Problem]:
+    own = _architecture(name)
+    if own is None or own == head:
+        return []
+    return [
+        Problem(
+            code=Code.PC_ARCHITECTURE,
+            message=f"{name} is {own}, and the head node, whose Slurm all nodes run, is {head}",
+            remedy=_remedy(head, own),
+            path=path,
+            value=name,
+            allowed=head,
+        )
+    ]
+
+
+def _remedy(head: str, own: str) -> str:
+    """ParallelCluster has no operating system for Mac instances, whose architectures have no example."""
+    here = f"an instance type of {head if head in _EXAMPLES else ' or '.join(_EXAMPLES)} here"
+    return f"take a head node of {own}, e.g. {_EXAMPLES[own]!r}, or {here}" if own in _EXAMPLES else f"take {here}"
+
+
+def _architecture(name: str) -> str | None:
+    facts = None if is_unresolved(name) else ec2_facts_of(name)
+    return None if facts is None else facts.architecture

@@ -1,16 +1,93 @@
-"""What the head node and login nodes have in common: who reaches them and by what; ids of what they stand in."""
+"""Nodes of a cluster: what is chosen where nothing is written, access to them, their numbers and their memory.
+
+What holds where the user says nothing, by instance type; one answer for rules, construct and fleet file.
+
+An explicit value always wins. Of a type that the catalog does not have nothing is assumed.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from llm_fleet.catalog.ec2_instances import Ec2Instance, ec2_facts_of
 from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.parallelcluster import parallelcluster_limits
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.number import check_number
-from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import CapacityType
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster_nodes import Dcv, HeadNode, LoginPool
-from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.parallelcluster_queue import CapacityReservation, ComputeResource, PlacementGroup, Queue
+
+_HOME = "home"
+
+
+def efa_of(resource: ComputeResource) -> bool:
+    """Return whether EFA is on: by default wherever every instance type has it.
+
+    Training over plain TCP is several times slower, and EFA costs nothing.
+    """
+    if resource.efa is not None:
+        return resource.efa
+    facts = list(instances_of(resource))
+    return bool(facts) and all(known is not None and known.efa_interfaces > 0 for known in facts)
+
+
+def exclusive_of(queue: Queue) -> bool:
+    """Return whether a job has its nodes to itself: by default where any instance type has accelerators.
+
+    ParallelCluster's Slurm cannot count Neuron devices, so two jobs on one node would take each other's.
+    """
+    if queue.exclusive is not None:
+        return queue.exclusive
+    return any(
+        known is not None and known.accelerator is not None
+        for resource in queue.compute_resources
+        for known in instances_of(resource)
+    )
+
+
+def capacity_reservation_of(queue: Queue, resource: ComputeResource) -> CapacityReservation | None:
+    """Return where the instances of `resource` are reserved: its own say, else its queue's."""
+    return resource.capacity_reservation or queue.capacity_reservation
+
+
+def placement_group_of(queue: Queue, resource: ComputeResource) -> PlacementGroup | None:
+    """Return the placement group of `resource`; `None` leaves it to EC2.
+
+    By default one of ParallelCluster's own with EFA, which ParallelCluster asks to be explicit about. None on purpose
+    with reserved capacity, which may stand outside of it or has a group of its own, or over several subnets. Capacity
+    Blocks are placed by AWS.
+    """
+    given = resource.placement_group or queue.placement_group
+    if given is not None or not efa_of(resource) or queue.capacity_type is CapacityType.CAPACITY_BLOCK:
+        return given
+    if capacity_reservation_of(queue, resource) is not None or len(queue.subnet_ids) > 1:
+        return PlacementGroup.none()
+    return PlacementGroup.managed()
+
+
+def gpu_health_check_of(queue: Queue, resource: ComputeResource) -> bool:
+    """Return whether NVIDIA's diagnostics run before jobs: the compute resource's say, else its queue's, else not."""
+    own = resource.gpu_health_check if resource.gpu_health_check is not None else queue.gpu_health_check
+    return bool(own)
+
+
+def has_home_of_its_own(cluster: ClusterShape) -> bool:
+    """Return whether /home is a shared storage of the cluster's, in place of the head node's volume.
+
+    The default user then gets a home outside of it (`DefaultUserHome: Local`), else the mount would hide its keys.
+    """
+    return any(storage.mount_dir.strip("/") == _HOME for storage in cluster.shared_storage)
+
+
+def instances_of(resource: ComputeResource) -> Iterator[Ec2Instance | None]:
+    """Yield what is known of each instance type of `resource`; `None` for one that is not known."""
+    for name in resource.types:
+        yield None if is_unresolved(name) else ec2_facts_of(name)
+
 
 _BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _RANGE = re.compile(rf"({_BYTE}\.){{3}}{_BYTE}/([0-9]|[12][0-9]|3[0-2])")
@@ -135,3 +212,137 @@ def _check_groups(ids: Sequence[str]) -> list[Problem]:
 
 def _check_image(image_id: str | None) -> list[Problem]:
     return check_keyed("Image/CustomAmi", image_id, Code.PC_IMAGE, "image_id", what="the id of the image")
+
+
+_RESOURCE = "Scheduling/SlurmQueues[]/ComputeResources[]"
+_MIB_PER_GIB = 1024
+
+
+def check_counts(resource: ComputeResource) -> list[Problem]:
+    """Check the numbers of nodes (ComputeResourceSizeValidator) and the priorities of nodes."""
+    least, most = resource.min_count, resource.max_count
+    problems = [
+        *check_keyed(f"{_RESOURCE}/MinCount", least, Code.PC_NODE_COUNT, "min_count", what="the number of nodes"),
+        *check_keyed(f"{_RESOURCE}/MaxCount", most, Code.PC_NODE_COUNT, "max_count", what="the number of nodes"),
+        *check_keyed(
+            f"{_RESOURCE}/StaticNodePriority",
+            resource.static_node_priority,
+            Code.PC_NODE_PRIORITY,
+            "static_node_priority",
+            what="the priority",
+        ),
+        *check_keyed(
+            f"{_RESOURCE}/DynamicNodePriority",
+            resource.dynamic_node_priority,
+            Code.PC_NODE_PRIORITY,
+            "dynamic_node_priority",
+            what="the priority",
+        ),
+    ]
+    if problems or is_unresolved((least, most)) or least <= most:
+        return problems
+    return [
+        Problem(
+            code=Code.PC_NODE_COUNT,
+            message=f"{least} nodes always run, and only {most} may run at most",
+            remedy=f"write {least} or more as max_count, or {most} or fewer as min_count",
+            path=("min_count",),
+            value=least,
+            allowed=f"0 to {most}",
+        )
+    ]
+
+
+def check_memory(resource: ComputeResource) -> list[Problem]:
+    """Check that jobs are not offered more memory than the smallest type has (SchedulableMemoryValidator)."""
+    memory = resource.schedulable_memory_mib
+    if memory is None or is_unresolved(memory):
+        return []
+    known = [facts for name in resource.types if not is_unresolved(name) and (facts := ec2_facts_of(name))]
+    smallest = min(known, key=lambda facts: facts.memory_gib, default=None)
+    most = None if smallest is None else int(smallest.memory_gib * _MIB_PER_GIB)
+    if memory >= 1 and (most is None or memory <= most):
+        return []
+    has = f", and {smallest.name} has {most} MiB" if smallest and most is not None else ""
+    return [
+        Problem(
+            code=Code.PC_SCHEDULABLE_MEMORY,
+            message=f"jobs are to have {memory} MiB of a node's memory{has}",
+            remedy=f"leave it out, which offers 95 %, or write {most * 95 // 100 if most else 1} MiB",
+            path=("schedulable_memory_mib",),
+            value=memory,
+            allowed=f"1 to {most} MiB" if most else "1 MiB or more",
+        )
+    ]
+
+
+def check_queue_number(cluster: ClusterShape) -> list[Problem]:
+    """Check the number of queues, of compute resources in all of them, and of login pools (MaxCountValidator)."""
+    limits = parallelcluster_limits()
+    resources = sum(len(queue.compute_resources) for queue in cluster.queues)
+    return [
+        *_check_number(len(cluster.queues), limits.queues, Code.PC_QUEUE_NUMBER, "queues", what="queues"),
+        *_check_number(
+            # Too many queues have too many compute resources for that alone.
+            resources if limits.queues.holds(len(cluster.queues)) else 1,
+            limits.compute_resources,
+            Code.PC_RESOURCE_NUMBER,
+            "queues",
+            what="compute resources in all",
+        ),
+        *_check_number(
+            len(cluster.login_pools),
+            limits.login_pools,
+            Code.PC_POOL_NUMBER,
+            "login_pools",
+            what="login pools",
+            remedy="let one pool have more nodes",
+        ),
+    ]
+
+
+def check_head_memory(cluster: ClusterShape) -> list[Problem]:
+    """Check that the head node has memory for all nodes together (HeadNodeMemorySizeValidator)."""
+    name = cluster.head_node.instance_type
+    facts = None if is_unresolved(name) else ec2_facts_of(name)
+    counts = [resource.max_count for queue in cluster.queues for resource in queue.compute_resources]
+    if facts is None or is_unresolved(counts):
+        return []
+    limits, nodes = parallelcluster_limits(), sum(counts)
+    needed = min(nodes / limits.nodes_per_gib + limits.head_base_gib, limits.head_most_gib)
+    if facts.memory_gib >= needed:
+        return []
+    return [
+        Problem(
+            code=Code.PC_HEAD_MEMORY,
+            message=f"{name} has {facts.memory_gib:g} GiB of memory, and {nodes} nodes need {needed:.1f} GiB of the "
+            "head node",
+            remedy="take a head node with more memory, e.g. 'm5.2xlarge' (32 GiB) or 'm7g.2xlarge' on arm64",
+            path=("head_node", "instance_type"),
+            value=name,
+            allowed=f"{needed:.1f} GiB or more",
+        )
+    ]
+
+
+def _check_number(
+    number: int,
+    limit: Limit,
+    code: Code,
+    *path: str,
+    what: str,
+    remedy: str = "put several instance types into one compute resource, or make a second cluster",
+) -> list[Problem]:
+    if limit.holds(number):
+        return []
+    many = number > (limit.maximum or number)
+    return [
+        Problem(
+            code=code,
+            message=f"{number} {what} are {number - (limit.maximum or 0)} too many" if many else f"there are no {what}",
+            remedy=remedy if many else f"add at least {limit.minimum}",
+            path=path,
+            value=number,
+            allowed=limit.range,
+        )
+    ]

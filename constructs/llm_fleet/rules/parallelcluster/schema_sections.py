@@ -1,4 +1,6 @@
-"""Which keys of a section of ParallelCluster's configuration exclude or need each other.
+"""Sections of a configuration of ParallelCluster: keys that go together, what is read of them, those of storage.
+
+Which keys of a section of ParallelCluster's configuration exclude or need each other.
 
 Its schema says so in code (`validates_schema` in pcluster/schemas/cluster_schema.py of aws-parallelcluster 3.16.1), not
 in what it tells of itself, so that it is said again here; the tests compare both.
@@ -7,13 +9,32 @@ in what it tells of itself, so that it is said again here; the tests compare bot
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet.catalog.parallelcluster_schema import SchemaKey, schema_at
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.storage_sections import STORAGE_SECTIONS
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import StorageKind
 from llm_fleet.rules.tokens import is_unresolved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSection:
+    """The section of a kind, e.g. `FsxLustreSettings`."""
+
+    section: str
+    id_key: str
+
+
+STORAGE_SECTIONS = {
+    StorageKind.EBS: StorageSection(section="EbsSettings", id_key="VolumeId"),
+    StorageKind.EFS: StorageSection(section="EfsSettings", id_key="FileSystemId"),
+    StorageKind.FSX_LUSTRE: StorageSection(section="FsxLustreSettings", id_key="FileSystemId"),
+    StorageKind.FSX_OPEN_ZFS: StorageSection(section="FsxOpenZfsSettings", id_key="VolumeId"),
+    StorageKind.FSX_ONTAP: StorageSection(section="FsxOntapSettings", id_key="VolumeId"),
+    StorageKind.FILE_CACHE: StorageSection(section="FileCacheSettings", id_key="FileCacheId"),
+}
+
 
 _EXCLUDING: tuple[tuple[str, ...], ...] = (
     ("SecurityGroups", "AdditionalSecurityGroups"),
@@ -182,3 +203,25 @@ def _ignored(name: str, beside: str, section: Mapping[str, Any], path: tuple[Pat
 
 def _listed(names: Sequence[str], word: str) -> str:
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else names[0]
+
+
+def overridden(overrides: Mapping[str, Any], *keys: str) -> Any:
+    """Return the value at `keys`, e.g. `"DevSettings", "EfaInterfaceType"`; `None` where there is none."""
+    value: Any = overrides
+    for key in keys:
+        value = cast(Mapping[str, Any], value).get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def section(overrides: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return the section at `keys`; an empty one where there is none."""
+    value = overridden(overrides, *keys)
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def items(overrides: Mapping[str, Any], *keys: str) -> Sequence[Mapping[str, Any]]:
+    """Return the sections of the list at `keys`; none where there is no list."""
+    value = overridden(overrides, *keys)
+    if not isinstance(value, list | tuple):
+        return ()
+    return [cast(Mapping[str, Any], item) for item in cast(Sequence[Any], value) if isinstance(item, Mapping)]

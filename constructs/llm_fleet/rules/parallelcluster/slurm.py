@@ -8,7 +8,7 @@ from llm_fleet.catalog.parallelcluster import denied_slurm_settings
 from llm_fleet.rules.accounting import keeps_records
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
-from llm_fleet.rules.parallelcluster.keyed_value import check_keyed
+from llm_fleet.rules.parallelcluster.configuration import check_keyed
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.parallelcluster import SlurmSettings

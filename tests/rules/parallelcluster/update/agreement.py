@@ -4,9 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from llm_fleet.rules.parallelcluster.update.plan import LOST_DATA, PlannedChange
-from llm_fleet.rules.parallelcluster.update.values import normal
-from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+from llm_fleet.rules.parallelcluster.update_changes import Verdict, normal
+from llm_fleet.rules.parallelcluster.update_plan import LOST_DATA, PlannedChange
 from local.parallelcluster.answers import Change
 from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import Configuration

@@ -7,10 +7,10 @@ import pytest
 
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.parallelcluster.identity import name_with_hash
-from llm_fleet.rules.parallelcluster.terms import ImmutableChanges
-from llm_fleet.rules.parallelcluster.update.check import check_update
+from llm_fleet.rules.parallelcluster.cluster_names import name_with_hash
+from llm_fleet.rules.parallelcluster.update_check import check_update
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import ImmutableChanges
 from tests.rules.parallelcluster.update.configurations import Configuration, Edit, base, edited, put
 
 _VERSION = "3.16.1"

@@ -5,11 +5,8 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.parallelcluster.update.plan import PlannedChange, plan_update
-from llm_fleet.rules.parallelcluster.update.plan_text import plan_json, plan_text
-from llm_fleet.rules.parallelcluster.update.value_text import value_text
-from llm_fleet.rules.parallelcluster.update.values import normal
-from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+from llm_fleet.rules.parallelcluster.update_changes import Verdict, normal, value_text
+from llm_fleet.rules.parallelcluster.update_plan import PlannedChange, plan_json, plan_text, plan_update
 from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import (
     MANAGED_LUSTRE,

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import pytest
 
-from llm_fleet.rules.parallelcluster.update.plan import plan_update
+from llm_fleet.rules.parallelcluster.update_plan import plan_update
 from local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.agreement import ParallelClustersWord, ours
 from tests.rules.parallelcluster.update.cases import CHANGES

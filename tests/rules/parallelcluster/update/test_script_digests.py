@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.rules.parallelcluster.update.plan import plan_update
-from llm_fleet.rules.parallelcluster.update.script_digests import digests_of, with_digests
-from llm_fleet.rules.parallelcluster.update.verdict import Verdict
+from llm_fleet.rules.parallelcluster.update_changes import Verdict
+from llm_fleet.rules.parallelcluster.update_check import digests_of, with_digests
+from llm_fleet.rules.parallelcluster.update_plan import plan_update
 
 _BUNDLE = {"Bucket": {"Ref": "Bucket"}, "Root": "bundles/fleet/train-01234567", "ContentHash": "one"}
 

@@ -1,0 +1,220 @@
+"""A ParallelCluster in a fleet file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, PrivateAttr
+
+from llm_fleet.catalog.parallelcluster import DEFAULT_VERSION, Os, gone
+from llm_fleet.catalog.slurm import slurm_database_facts
+from llm_fleet.config.accounting import FLEET_DATABASE, MADE_BY_THE_FLEET, MADE_SECRET_ARN, read_word
+from llm_fleet.config.node_setup import NodeSetupModel
+from llm_fleet.config.steps import StepsModel
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import ImmutableChanges
+from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
+from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
+from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.values import Days, PolicyArn, SecretArn, SecurityGroupId
+
+
+class SlurmAccountingConfig(FleetModel):
+    """A MySQL-compatible database for slurmdbd on the head node, a slurmdbd elsewhere, or a munge key alone."""
+
+    written_as: ClassVar[Mapping[str, str]] = {"database_uri": "endpoint", "slurmdbd_port": "port"}
+    other_words: ClassVar[Mapping[str, str]] = {
+        "Uri": "write `endpoint` and `port`",
+        "UserName": "write `user`",
+        "PasswordSecretArn": "write `secret`",
+        "DatabaseName": "write `database`",
+        "Host": "write `slurmdbd`",
+        "MungeKeySecretArn": "write `munge_key`",
+    }
+    of_fleet: ClassVar[bool] = False
+    """Whether it is the fleet's own database."""
+
+    endpoint: str | None = Field(default=None, examples=["slurm.cluster-abc.us-west-2.rds.amazonaws.com"])
+    """Host name of the database."""
+    user_name: str = Field(default="slurm", alias="user")
+    """Who slurmdbd signs in as. Default: `slurm`."""
+    password_secret_arn: SecretArn | None = Field(default=None, alias="secret")
+    """ARN of the Secrets Manager secret whose text is the password and nothing else."""
+    database_name: str | None = Field(default=None, alias="database")
+    """The schema. Default: one of the cluster's own, which no other cluster has."""
+    slurmdbd_host: str | None = Field(default=None, alias="slurmdbd")
+    """Host name of a slurmdbd that runs elsewhere, in place of a database."""
+    munge_key_secret_arn: SecretArn | None = Field(default=None, alias="munge_key")
+    """ARN of the secret with the munge key, in Base64, which the cluster shares with that slurmdbd. Without database or
+    slurmdbd, Slurm keeps no accounts, and the key is one that machines of yours share. Default: the cluster's own."""
+    port: int | None = None
+    """Default: 3306 of a database, 6819 of a slurmdbd."""
+    security_group_id: SecurityGroupId | None = Field(default=None, alias="security_group")
+    """What guards the database or the slurmdbd; the head node is let in. Leave it out where the rule exists, because
+    EC2 refuses a rule twice. Default: you have let it in yourself."""
+
+    @property
+    def database_uri(self) -> str | None:
+        """Host and port of the database."""
+        if self.endpoint is None:
+            return None
+        port = slurm_database_facts().port if self.port is None else self.port
+        return f"{self.endpoint}:{port}"
+
+    @property
+    def slurmdbd_port(self) -> int | None:
+        """The port, where it is slurmdbd's."""
+        return None if self.slurmdbd_host is None else self.port
+
+
+class FleetSlurmAccounting(SlurmAccountingConfig):
+    """The fleet's own database: what a user writes as the word `slurm_database`. Its values are the stack's to know."""
+
+    of_fleet = True
+
+    @classmethod
+    def read(cls, written: Any) -> Any:
+        """Return the fleet's own database for its word, and anything else as it is."""
+        own = cls.model_construct(endpoint=MADE_BY_THE_FLEET, user_name="slurm", password_secret_arn=MADE_SECRET_ARN)
+        return read_word(written, own)
+
+
+def or_fleet_database(schema: dict[str, Any]) -> None:
+    """Tell an editor of the word for the fleet's own database."""
+    schema["anyOf"] = [arm if arm.get("type") != "null" else {"const": FLEET_DATABASE} for arm in schema["anyOf"]]
+
+
+AnySlurmAccounting = Annotated[SlurmAccountingConfig, BeforeValidator(FleetSlurmAccounting.read)]
+"""Accounting of the user's, or the word for the fleet's own database."""
+
+
+class StepsConfig(StepsModel):
+    """Which steps nodes take when they start. Default: those that llm-fleet ships."""
+
+
+_IMPORT = "`llm-fleet import` turns a whole ParallelCluster configuration into a fleet file"
+
+
+class ParallelClusterConfig(NodeSetupModel):
+    """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` says otherwise."""
+
+    written_as: ClassVar[Mapping[str, str]] = {"cluster_name": "name"}
+    other_words: ClassVar[Mapping[str, str]] = {
+        "HeadNode": "write `head`",
+        "head_node": "write `head`",
+        "Scheduling": f"write `queues` and `slurm`; {_IMPORT}",
+        "SlurmQueues": f"write `queues`, by name; {_IMPORT}",
+        "SlurmSettings": "write `slurm`",
+        "LoginNodes": "write `login`",
+        "login_pools": "write `login`",
+        "SharedStorage": "write `storage`, by name; the fleet's `fsx` and `home` are mounted anyhow",
+        "Image": "write `os`, and `image` for an image of your own",
+        "Region": "write `region` of the fleet",
+        "Monitoring": "write `detailed_monitoring` and `logs`",
+        "Tags": "write `tags: {key: value}`",
+        "groups": "a ParallelCluster has `head`, `queues` and `login`; `groups` are HyperPod's",
+        "controller": "write `head`",
+        "workers": "write each as a queue under `queues`",
+    }
+
+    # Pyright does not see that models are frozen, where an attribute may have a narrower type.
+    kind: Literal["parallelcluster"] = Field(examples=["parallelcluster"])  # pyright: ignore[reportIncompatibleVariableOverride]
+    """What runs the cluster."""
+    head_node: HeadNode = Field(alias="head", examples=[{"type": "c5.4xlarge"}, "{type: c5.4xlarge}"])
+    """The head node, which runs Slurm's daemons."""
+    queues: Mapping[str, Queue] = Field(examples=[{}, "{trn1: {type: trn1.32xlarge, max: 4}}"])
+    """Its queues, by name."""
+    login_pools: Mapping[str, LoginPool] = Field(default={}, alias="login")
+    """Its pools of login nodes, by name. Default: none; people log in to the head node."""
+    scheduler: str = "slurm"
+    """The scheduler. Default: `slurm`, the only one that ParallelCluster has left."""
+    version: str = DEFAULT_VERSION
+    """The version of ParallelCluster, in quotes. Another one is another cluster. Default: `"3.16.1"`."""
+    os: str = str(Os.ALINUX2023)
+    """The operating system of its nodes. Default: `alinux2023`."""
+    image_id: str | None = Field(default=None, alias="image")
+    """An image of your own, `ami-…`, built for this version of ParallelCluster. Default: ParallelCluster's."""
+    shared_storage: Mapping[str, SharedStorage] = Field(default={}, alias="storage")
+    """File systems beside the fleet's `fsx` and `home`, which all nodes mount anyhow. Default: none."""
+    slurm: SlurmSettings = SlurmSettings()
+    """Settings of Slurm, and of how nodes come and go."""
+    accounting: AnySlurmAccounting | None = Field(
+        default=None, examples=[FLEET_DATABASE], json_schema_extra=or_fleet_database
+    )
+    """Where Slurm's accounting is kept: `slurm_database`, the fleet's, another, or a slurmdbd. Default: none."""
+    steps: StepsConfig = Field(default_factory=StepsConfig, alias="scripts")
+    """Which steps nodes take when they start. Default: those that llm-fleet ships."""
+    permissions_boundary_arn: PolicyArn | None = Field(default=None, alias="permissions_boundary")
+    """ARN of the managed policy that bounds all roles that ParallelCluster makes. Default: none."""
+    iam_resource_prefix: str | None = Field(default=None, alias="iam_prefix")
+    """What the names of those roles begin with, or a path below `/parallelcluster/`. Default: as ParallelCluster's."""
+    detailed_monitoring: bool = False
+    """Whether CloudWatch has metrics of the nodes for each minute. Default: no; for each five minutes."""
+    log_retention_days: Days = Field(default=180, alias="logs")
+    """How long the nodes' logs are kept, the cluster's end included. Default: `180 days`."""
+    deployed: str | None = None
+    """A file with what is deployed, from where this file lies, by which each change is judged. Default: none.
+
+    It is the stack's template, as `aws cloudformation get-template` gives it, or a ParallelCluster YAML."""
+    immutable_changes: ImmutableChanges = ImmutableChanges.REFUSE
+    """What becomes of a change that the cluster cannot take: `refuse`, or `new-cluster`. Default: `refuse`.
+
+    A new cluster comes up beside the old one, which goes once it stands."""
+    fleet_is_stopped: bool = False
+    """Whether you have stopped the compute fleet, so that changes pass which need that. Default: no."""
+    overrides: Mapping[str, Any] = {}
+    """Keys that have no word here, in ParallelCluster's own spelling. Default: none."""
+
+    _directory: Path = PrivateAttr(default=Path())
+
+    def stand_in(self, directory: Path) -> None:
+        """Take `directory`, that of the fleet file, for the one that relative paths begin at; for the loader."""
+        super().stand_in(directory)
+        self._directory = directory
+        self.steps.stand_in(directory)
+
+    @property
+    def deployed_path(self) -> Path | None:
+        """Where `deployed` is, as seen from the process; `None` for none."""
+        return None if self.deployed is None else self._directory / self.deployed
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes it has at most."""
+        queued = sum(resource.max_count for queue in self.queues.values() for resource in queue.compute_resources)
+        return 1 + queued + sum(pool.count for pool in self.login_pools.values())
+
+
+_TELLING = frozenset({"HeadNode", "Scheduling", "SharedStorage", "LoginNodes"})
+
+
+def is_parallelcluster(data: Any) -> bool:
+    """Return whether `data` is a configuration as `pcluster create-cluster` takes it."""
+    return isinstance(data, Mapping) and "fleet" not in data and not _TELLING.isdisjoint(data)  # pyright: ignore
+
+
+def no_fleet_file(data: Mapping[str, Any], subject: str) -> list[Problem]:
+    """Return what to say to a user who gives such a configuration as a fleet file; what died of it is told too."""
+    image: Any = data.get("Image")
+    os = str(image.get("Os", "")) if isinstance(image, Mapping) else ""  # pyright: ignore
+    problems = [
+        Problem(
+            code=Code.PARALLELCLUSTER_FILE,
+            message="this is a configuration of ParallelCluster, not a fleet file",
+            remedy=f"turn it into one: `llm-fleet import {subject} --region <region> -o fleet.yaml`",
+        )
+    ]
+    died = gone("oses").get(os.casefold())
+    if died is not None:
+        problems.append(
+            Problem(
+                code=Code.PC_OS,
+                message=f"ParallelCluster has had no {os} since {died.since}",
+                remedy=f"`llm-fleet import` writes {died.instead} in its place",
+                path=("Image", "Os"),
+                value=os,
+            )
+        )
+    return problems

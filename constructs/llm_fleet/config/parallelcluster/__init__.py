@@ -1,1 +1,0 @@
-"""A ParallelCluster in the fleet file."""

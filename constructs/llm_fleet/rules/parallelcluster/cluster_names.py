@@ -1,0 +1,365 @@
+"""Names of a cluster and its parts, its hosts and roles, its tags, and the hash that is part of its name.
+
+What makes a cluster of ParallelCluster the one that it is: the name tells clusters apart that no update turns into
+one another.
+
+An update to a key that ParallelCluster never changes fails, and may leave the stack stuck. With a hash of those keys in
+the name, such a change is another cluster, made beside the old one, which goes once the new one stands.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from llm_fleet.catalog.parallelcluster import parallelcluster_limits
+from llm_fleet.rules.accounting import keeps_records
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.rules.parallelcluster.configuration import check_keyed
+from llm_fleet.rules.parallelcluster.schema_sections import section
+from llm_fleet.rules.parallelcluster.update_changes import (
+    Key,
+    Section,
+    is_intrinsic,
+    items_at,
+    normal,
+    section_at,
+    top_level_keys,
+)
+from llm_fleet.rules.parallelcluster.update_fleet_policies import HOME_DIRS
+from llm_fleet.rules.parallelcluster.update_policies import fixed_attributes
+from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster_queue import Queue
+
+HASH_SUFFIX_LENGTH = 9
+"""Characters that `name_with_hash` adds: a hyphen and eight hexadecimal digits."""
+NEVER_CHANGED = frozenset({"UNSUPPORTED", "READ_ONLY_RESOURCE_BUCKET", "UNKNOWN"})
+"""Policies under which ParallelCluster refuses every update."""
+# The scripts' own places hold the name, and a name cannot depend on itself.
+_HOLDS_THE_NAME = ("HeadNode/CustomActions",)
+
+
+def name_with_hash(name: str, configuration: Section, version: str) -> str:
+    """Return `<name>-<8 hex digits>` for the cluster `name` of this configuration and version of ParallelCluster.
+
+    `configuration` is ParallelCluster's own, with CDK tokens resolved to CloudFormation's intrinsic functions. Raises
+    `ValueError` where a token is left: the digits would change from one synth to the next.
+    """
+    return f"{name}-{identity_hash(configuration, version)}"
+
+
+def identity_hash(configuration: Section, version: str, *, scripts: Any = None) -> str:
+    """Return the eight digits; see `name_with_hash`.
+
+    `scripts`: where those of the head node lie, but for the name that is in their keys; plain values, and functions of
+    CloudFormation. No update moves them, nor gives them to a head node that was made without. Default: it runs none.
+    """
+    parts = {"Version": version, "Scripts": scripts, **immutable_parts(configuration)}
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def immutable_parts(configuration: Section) -> dict[str, Any]:
+    """Return, by path, everything whose change needs a new cluster whatever is stopped before.
+
+    Those are the keys that ParallelCluster's own policies never update, sections of such keys (that they are there),
+    and the mount of `/home`. Not among them are the items of lists, e.g. queues: an item of another name is added and
+    the old one removed. Nor are the head node's scripts, whose places hold the name.
+    """
+    parts: dict[str, Any] = {}
+    # Queues are left out before anything else: they are the bulk of a configuration, and nothing of them counts.
+    scheduling = {**section_at(configuration, "Scheduling"), "SlurmQueues": None}
+    told = normal({**configuration, "Scheduling": scheduling} if "Scheduling" in configuration else configuration)
+    _collect(top_level_keys(), told, "", parts)
+    for home in items_at(told, "SharedStorage"):
+        if home.get("MountDir") in HOME_DIRS:
+            _collect(top_level_keys()["SharedStorage"].children, home, "SharedStorage[/home]/", parts)
+    unknown = [path for path, value in parts.items() if is_unresolved(json.dumps(value))]
+    if unknown:
+        raise ValueError(f"the configuration still holds CDK tokens, at {', '.join(unknown)}: resolve it before")
+    return parts
+
+
+def _collect(keys: Mapping[str, Key], section: Section, prefix: str, parts: dict[str, Any]) -> None:
+    for key in keys.values():
+        path = f"{prefix}{key.name}"
+        value = section.get(key.name)
+        if value is not None and path not in _HOLDS_THE_NAME:
+            _collect_key(key, value, path, parts)
+
+
+def _collect_key(key: Key, value: Any, path: str, parts: dict[str, Any]) -> None:
+    fixed = key.policy in NEVER_CHANGED
+    if key.policy == "EXTRA_CHEF_ATTRIBUTES":
+        if attributes := fixed_attributes(value):
+            parts[path] = attributes
+    elif fixed and key.has_items:
+        for item in items_at({key.name: value}, key.name):
+            place = f"{path}[{item.get(key.item_key or 'Name')}]"
+            parts[place] = "there"
+            _collect(key.children, item, f"{place}/", parts)
+    elif is_intrinsic(value) and key.is_section:
+        parts[path] = value  # What is in it is known at deployment only.
+    elif not key.is_section:
+        if fixed:
+            parts[path] = value
+    elif value and not key.is_list:
+        if fixed:
+            parts[path] = "there"
+        _collect(key.children, value, f"{path}/", parts)
+
+
+def check_cluster_name(cluster: ClusterShape) -> list[Problem]:
+    """Check the name, which must leave room for the hash behind it; shorter with accounting (ClusterNameValidator)."""
+    name = cluster.cluster_name
+    if is_unresolved(name):
+        return []
+    limits = parallelcluster_limits()
+    accounting = keeps_records(cluster.accounting)
+    longest = (limits.cluster_name_accounting if accounting else limits.cluster_name.maximum) or 0
+    longest -= HASH_SUFFIX_LENGTH
+    faults: list[str] = []
+    if not limits.cluster_name.matches(name):
+        faults.append("is not of letters, digits and hyphens with a letter first")
+    if len(name) > longest:
+        faults.append(f"is {len(name)} characters long, {len(name) - longest} too many")
+    if not faults:
+        return []
+    mended = re.sub(r"[^a-zA-Z0-9-]+", "-", name).lstrip("0123456789-")[:longest].rstrip("-")
+    why = "; Slurm's tables in the database begin with it" if accounting else ""
+    return [
+        Problem(
+            code=Code.PC_CLUSTER_NAME,
+            message=f"the cluster name {' and '.join(faults)}",
+            remedy=f"write {mended!r}" if mended else "give the cluster a name that begins with a letter",
+            path=("cluster_name",),
+            value=name,
+            allowed=f"1 to {longest} letters, digits and hyphens, a letter first; "
+            f"{HASH_SUFFIX_LENGTH} more are taken by the hash that tells a new cluster from the old{why}",
+        )
+    ]
+
+
+def check_part_name(name: str, *, what: str) -> list[Problem]:
+    """Check the name of a queue, compute resource or login pool: it becomes part of host names (NameValidator)."""
+    if is_unresolved(name):
+        return []
+    limits = parallelcluster_limits()
+    limit = limits.part_name
+    faults: list[str] = []
+    if not limit.matches(name):
+        faults.append("is not of lower-case letters, digits and hyphens with a letter first")
+    if len(name) > (limit.maximum or 0):
+        faults.append(f"is {len(name)} characters long, {len(name) - (limit.maximum or 0)} too many")
+    if name in limits.reserved_names:
+        faults.append("is taken: Slurm reads it as the default of all others")
+    if not faults:
+        return []
+    mended = mend_part_name(name)
+    return [
+        Problem(
+            code=Code.PC_NAME,
+            message=f"the {what} name {' and '.join(faults)}",
+            remedy=f"write {mended!r}" if mended else f"give the {what} a name that begins with a letter",
+            path=("name",),
+            value=name,
+            allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, a letter first; "
+            f"not {', '.join(map(repr, limits.reserved_names))}",
+        )
+    ]
+
+
+def mend_part_name(name: str) -> str:
+    """Return the legal name most like `name`; empty when nothing of it can stay."""
+    limits = parallelcluster_limits()
+    mended = re.sub(r"[^a-z0-9-]+", "-", name.lower()).lstrip("0123456789-")[: limits.part_name.maximum].rstrip("-")
+    return f"{mended}-queue" if mended in limits.reserved_names else mended
+
+
+def check_names_unique(cluster: ClusterShape) -> list[Problem]:
+    """Check that no two queues, login pools or shared storages have one name (DuplicateNameValidator)."""
+    return [
+        *_twice((queue.name for queue in cluster.queues), "queues", what="queues"),
+        *_twice((pool.name for pool in cluster.login_pools), "login_pools", what="login pools"),
+        *_twice((storage.name for storage in cluster.shared_storage), "shared_storage", what="shared storages"),
+    ]
+
+
+def check_resource_names_unique(queue: Queue) -> list[Problem]:
+    """Check that no two compute resources of a queue have one name (DuplicateNameValidator)."""
+    return _twice(
+        (resource.name for resource in queue.compute_resources), "compute_resources", what="compute resources"
+    )
+
+
+def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
+    counts = Counter(name for name in names if not is_unresolved(name))
+    return [
+        Problem(
+            code=Code.PC_NAME_TWICE,
+            message=f"{count} {what} are called {name!r}",
+            remedy=f"give each a name of its own, e.g. {mend_part_name(name)[:23] + '-2'!r} to the second",
+            path=(*path, name, "name"),
+            value=name,
+        )
+        for name, count in counts.items()
+        if count > 1
+    ]
+
+
+_DOMAIN = ".pcluster"
+_LONGEST = 63
+"""Characters of host and domain: with more, the bootstrap of libfabric and of the Neuron runtime makes no connection,
+and our nodes refuse to start (LFN42)."""
+
+
+def check_host_names(cluster: ClusterShape) -> list[Problem]:
+    """Check that `<queue>-st-<compute resource>-<number>.<cluster>-<hash>.pcluster` fits into a host name.
+
+    Stricter: ParallelCluster bounds each name, not their sum. With `Dns` of one's own (in the overrides of Slurm) the
+    names are others, and nothing is known of them.
+    """
+    if section(cluster.slurm.overrides, "Dns") or is_unresolved(cluster.cluster_name) or check_cluster_name(cluster):
+        return []
+    domain = len(cluster.cluster_name) + HASH_SUFFIX_LENGTH + len(_DOMAIN) + len(".")
+    problems: list[Problem] = []
+    for queue in cluster.queues:
+        for resource in queue.compute_resources:
+            if is_unresolved((queue.name, resource.name, resource.max_count)) or _is_refused(queue.name, resource.name):
+                continue
+            length = len(f"{queue.name}-st-{resource.name}-{resource.max_count}") + domain
+            if length > _LONGEST:
+                problems.append(_too_long(queue.name, resource.name, length))
+    return problems
+
+
+def _is_refused(*names: str) -> bool:
+    """Whether a name is too long by itself, which has its own problem."""
+    return any(len(name) > (parallelcluster_limits().part_name.maximum or 0) for name in names)
+
+
+def _too_long(queue: str, resource: str, length: int) -> Problem:
+    return Problem(
+        code=Code.PC_HOST_NAME,
+        message=f"nodes are called '{queue}-st-{resource}-1.<cluster>-<hash>{_DOMAIN}', {length - _LONGEST} characters "
+        "more than a host name has",
+        remedy=f"shorten the names of the cluster, the queue or the compute resource by {length - _LONGEST} characters",
+        path=("queues", queue, "compute_resources", resource, "name"),
+        value=resource,
+        allowed=f"up to {_LONGEST} characters in all, with {HASH_SUFFIX_LENGTH} of the hash and {len(_DOMAIN)} of the "
+        "domain",
+    )
+
+
+_FORM = re.compile(r"(?P<path>(/[a-zA-Z0-9_.,+@=-]+)+/)?(?P<name>[a-zA-Z0-9_.,+@=-]+)?")
+_PATH = "/parallelcluster/"
+"""Where the provider may make roles (`DefaultParallelClusterIamAdminPolicy` of parallelcluster-policies.yaml)."""
+
+
+def check_iam_prefix(prefix: str | None, *path: PathPart) -> list[Problem]:
+    """Return why IAM, or else the provider, could not make roles with that prefix."""
+    return check_prefix_form(prefix, *path) or check_prefix_path(prefix, *path)
+
+
+def check_prefix_form(prefix: str | None, *path: PathPart) -> list[Problem]:
+    """Check the form and the length (IamResourcePrefixValidator)."""
+    if prefix is None or is_unresolved(prefix):
+        return []
+    limits, match = parallelcluster_limits(), _FORM.fullmatch(prefix)
+    too_long = match is not None and (
+        len(match["name"] or "") > limits.iam_prefix or len(match["path"] or "") > limits.iam_path
+    )
+    if match is not None and prefix and not too_long:
+        return []
+    return [
+        Problem(
+            code=Code.PC_RESOURCE_PREFIX,
+            message="the prefix is too long" if too_long else "this is no path or beginning of a name of IAM's",
+            remedy="write e.g. '/parallelcluster/research/' or 'research-'",
+            path=path,
+            value=prefix,
+            allowed=f"a path of up to {limits.iam_path} characters, and a beginning of up to {limits.iam_prefix}",
+        )
+    ]
+
+
+def check_prefix_path(prefix: str | None, *path: PathPart) -> list[Problem]:
+    """Check that the provider may make roles there."""
+    if prefix is None or is_unresolved(prefix) or "/" not in prefix or prefix.startswith(_PATH):
+        return []
+    return [
+        Problem(
+            code=Code.PC_IAM_PREFIX,
+            message="ParallelCluster's provider makes roles on the path /parallelcluster/ only",
+            path=path,
+            value=prefix,
+            allowed="a name without a slash, or a path below /parallelcluster/",
+            remedy=f"write {_PATH}{prefix.strip('/')}/",
+        )
+    ]
+
+
+_OF_THE_PROVIDER = 1
+"""`parallelcluster:custom_resource`, which AWS's CloudFormation provider adds to the cluster's."""
+
+
+def check_tags(cluster: ClusterShape) -> list[Problem]:
+    """Check keys and values of all tags, and how many come together on a node (ComputeResourceTagsValidator).
+
+    Stricter by one: the tag of AWS's provider is counted, which it adds before the cluster is checked.
+    """
+    problems = _check_texts(cluster.tags, "tags")
+    if not cluster.queues or not any(queue.compute_resources for queue in cluster.queues):
+        return [*problems, *_check_number(set(cluster.tags), "tags")]
+    for queue in cluster.queues:
+        problems += _check_texts(queue.tags, "queues", queue.name, "tags")
+        for resource in queue.compute_resources:
+            here = ("queues", queue.name, "compute_resources", resource.name, "tags")
+            problems += _check_texts(resource.tags, *here)
+            problems += _check_number({*cluster.tags, *queue.tags, *resource.tags}, *here)
+    return problems
+
+
+def _check_texts(tags: Mapping[str, str], *path: PathPart) -> list[Problem]:
+    return [problem for key, value in tags.items() for problem in _check_tag(key, value, *path, key)]
+
+
+def _check_tag(key: str, value: str, *path: PathPart) -> list[Problem]:
+    prefix = parallelcluster_limits().reserved_tag_prefix
+    problems = [
+        *check_keyed("Tags[]/Key", key, Code.PC_TAGS, *path, what="the tag's key"),
+        *check_keyed("Tags[]/Value", value, Code.PC_TAGS, *path, what="the tag's value"),
+    ]
+    taken = next((start for start in (prefix, "aws:") if key.casefold().startswith(start)), None)
+    if taken is not None and not is_unresolved(key):
+        problems.append(
+            Problem(
+                code=Code.PC_TAGS,
+                message=f"tags that begin with {taken!r} are {'AWS' if taken == 'aws:' else 'ParallelCluster'}'s own",
+                remedy=f"write {key[len(taken) :]!r}",
+                path=path,
+                value=key,
+            )
+        )
+    return problems
+
+
+def _check_number(keys: set[str], *path: PathPart) -> list[Problem]:
+    most = parallelcluster_limits().tags - _OF_THE_PROVIDER
+    if len(keys) <= most:
+        return []
+    return [
+        Problem(
+            code=Code.PC_TAGS,
+            message=f"{len(keys)} tags of the cluster, the queue and the compute resource together are "
+            f"{len(keys) - most} too many",
+            remedy="leave out the tags that no cost report or policy reads",
+            path=path,
+            value=len(keys),
+            allowed=f"up to {most}; ParallelCluster and its provider add their own",
+        )
+    ]

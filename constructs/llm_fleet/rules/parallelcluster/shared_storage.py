@@ -1,0 +1,356 @@
+"""Shared storage of a cluster, and where it is mounted."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llm_fleet.catalog.ec2_instances import ec2_facts_of
+from llm_fleet.catalog.parallelcluster import parallelcluster_limits
+from llm_fleet.catalog.parallelcluster_schema import SECTION, SchemaKey, mount_dirs, schema_at
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
+from llm_fleet.rules.parallelcluster.configuration import (
+    WrongTypeError,
+    check_keyed,
+    check_section,
+    is_known_later,
+    read_value,
+)
+from llm_fleet.rules.parallelcluster.schema_sections import STORAGE_SECTIONS
+from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import StorageKind
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.parallelcluster import SharedStorage
+
+_FSX = frozenset({StorageKind.FSX_LUSTRE, StorageKind.FSX_OPEN_ZFS, StorageKind.FSX_ONTAP, StorageKind.FILE_CACHE})
+_ONLY_EXISTING = _FSX - {StorageKind.FSX_LUSTRE}
+_ALLOWED_WITH_ID = {
+    StorageKind.EFS: frozenset({"EncryptionInTransit", "IamAuthorization", "AccessPointId"}),
+    StorageKind.EBS: frozenset[str](),
+}
+"""Settings of the mount, not of the file system. What is not here takes none."""
+_EXAMPLES = {
+    StorageKind.FSX_OPEN_ZFS: "fsvol-0123456789abcdef0",
+    StorageKind.FSX_ONTAP: "fsvol-0123456789abcdef0",
+    StorageKind.FILE_CACHE: "fc-0123456789abcdef0",
+}
+
+
+def check_storage_name(storage: SharedStorage) -> list[Problem]:
+    """Check the name, which becomes a tag's value (SharedStorageNameValidator).
+
+    Stricter: no slash. ParallelCluster 3.16.1 hands names instead of directories to OverlappingMountDirValidator
+    (`_validate_mount_dirs` in pcluster/config/cluster_config.py), and so refuses a storage `a/b` beside an `a`.
+    """
+    name, limits = storage.name, parallelcluster_limits()
+    if is_unresolved(name):
+        return []
+    longest = limits.storage_name.maximum or 0
+    faults: list[str] = []
+    if not name:
+        faults.append("is empty")
+    if not limits.storage_name.matches(name):
+        faults.append("holds more than letters, digits and + - = . _ : @")
+    if "/" in name:
+        faults.append("holds a slash, by which ParallelCluster takes it for a directory")
+    if len(name) > longest:
+        faults.append(f"is {len(name)} characters long, {len(name) - longest} too many")
+    if name in limits.reserved_names:
+        faults.append("is taken")
+    if not faults:
+        return []
+    mended = re.sub(r"[^\w+=.:@-]+", "-", name)[:longest].strip("-")
+    return [
+        Problem(
+            code=Code.PC_STORAGE_NAME,
+            message=f"the name of the shared storage {' and '.join(faults)}",
+            remedy=f"write {mended!r}" if mended and mended not in limits.reserved_names else "write another name",
+            path=("name",),
+            value=name,
+            allowed=f"{limits.storage_name.range} letters, digits and + - = . _ : @",
+        )
+    ]
+
+
+def check_settings(storage: SharedStorage) -> list[Problem]:
+    """Check the settings' keys and values by the schema, and that what exists is given no settings of a new one."""
+    told = STORAGE_SECTIONS[storage.kind]
+    key = f"SharedStorage[]/{told.section}"
+    problems = check_keyed(
+        f"{key}/{told.id_key}",
+        storage.existing_id,
+        Code.PC_RESOURCE_ID,
+        "existing_id",
+        what="the id",
+        remedy=f"write the id as AWS shows it, e.g. {_EXAMPLES[storage.kind]!r}" if storage.kind in _EXAMPLES else "",
+    )
+    if storage.existing_id is None and storage.kind in _ONLY_EXISTING:
+        problems.append(_not_made(storage))
+    if is_unresolved(storage.section):
+        return problems
+    problems += [problem.under("settings") for problem in check_section(storage.section, key, partial=True)]
+    return [*problems, *_check_existing(storage)]
+
+
+def check_storage_numbers(cluster: ClusterShape) -> list[Problem]:
+    """Check how many shared storages of each kind there are (NumberOfStorageValidator)."""
+    counts = Counter(_counted(storage) for storage in cluster.shared_storage)
+    problems: list[Problem] = []
+    for (kind, sort), count in counts.items():
+        most = parallelcluster_limits().storage[kind].get(sort)
+        if most is not None and count > most:
+            problems.append(_too_many(kind, sort, count, most))
+    return problems
+
+
+def check_storage_ids_unique(cluster: ClusterShape) -> list[Problem]:
+    """Check that nothing that exists is mounted twice (DuplicateNameValidator of the ids)."""
+    ids = Counter(
+        storage.existing_id
+        for storage in cluster.shared_storage
+        if storage.existing_id is not None and not is_unresolved(storage.existing_id)
+    )
+    return [
+        Problem(
+            code=Code.PC_NAME_TWICE,
+            message=f"{existing} is mounted {count} times",
+            remedy="mount it once, and let the other place be a symbolic link or a folder of it",
+            path=("shared_storage", storage.name, "existing_id"),
+            value=existing,
+        )
+        for existing, count in ids.items()
+        if count > 1
+        for storage in [each for each in cluster.shared_storage if each.existing_id == existing][1:]
+    ]
+
+
+def _check_existing(storage: SharedStorage) -> list[Problem]:
+    """Keys of a new file system beside the id of one that exists: schema errors of EFS and Lustre.
+
+    Of EBS ParallelCluster says nothing, and drops the settings (stricter).
+    """
+    if storage.existing_id is None:
+        return []
+    section = schema_at(f"SharedStorage[]/{STORAGE_SECTIONS[storage.kind].section}")
+    known = section.keys if section else {}
+    allowed = _ALLOWED_WITH_ID.get(storage.kind, frozenset())
+    wrong = [key for key in storage.section if key in known and key not in allowed]
+    return [
+        Problem(
+            code=Code.PC_STORAGE_EXISTING,
+            message=f"the {storage.kind} exists, and {key} is for one that ParallelCluster is to make",
+            remedy=f"leave {key} out, or leave the id out to have a new one made",
+            path=("settings", key),
+            value=storage.section[key],
+            allowed=", ".join(sorted(allowed)) or "no settings with an id",
+        )
+        for key in wrong
+    ]
+
+
+def _not_made(storage: SharedStorage) -> Problem:
+    return Problem(
+        code=Code.PC_RESOURCE_ID,
+        message=f"ParallelCluster makes no {storage.kind}, it mounts one that exists",
+        remedy=f"make it in the CDK and give its id, e.g. {_EXAMPLES[storage.kind]!r}",
+        path=("existing_id",),
+    )
+
+
+def _counted(storage: SharedStorage) -> tuple[str, str]:
+    """How the limits count a storage: kind and sort."""
+    if storage.kind == StorageKind.EBS:
+        raid = _raid(storage.section)
+        return ("raid", "new") if raid else ("Ebs", "any")
+    sort = "new" if storage.existing_id is None else "existing"
+    return ("fsx" if storage.kind in _FSX else "Efs", sort)
+
+
+def _raid(settings: Mapping[str, Any]) -> bool:
+    return settings.get("Raid") is not None
+
+
+def _too_many(kind: str, sort: str, count: int, most: int) -> Problem:
+    words = {"Ebs": "EBS volumes", "raid": "RAID arrays", "Efs": "EFS file systems", "fsx": "FSx file systems"}[kind]
+    made = {"new": " that ParallelCluster makes", "existing": " that exist"}.get(sort, "")
+    return Problem(
+        code=Code.PC_STORAGE_NUMBER,
+        message=f"{count} {words}{made} are {count - most} too many",
+        remedy="make file systems outside of the cluster and give their ids; they then outlive it"
+        if sort == "new" and kind != "raid"
+        else "put several folders on one file system",
+        path=("shared_storage",),
+        value=count,
+        allowed=f"up to {most}",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LocalDisk:
+    mount_dir: str
+    path: tuple[PathPart, ...]
+    owner: str
+
+
+def check_mount_dir(storage: SharedStorage) -> list[Problem]:
+    """Check one mount directory: its form, that it is not the system's (SharedStorageMountDirValidator), and that no
+    File Cache is /home (SharedFileCacheNotHomeValidator)."""
+    given = storage.mount_dir
+    if is_unresolved(given):
+        return []
+    problems = check_keyed(
+        "SharedStorage[]/MountDir",
+        given,
+        Code.PC_MOUNT_DIR,
+        "mount_dir",
+        what="the mount directory",
+        remedy="write an absolute path without '.', '..' or an empty part, e.g. '/fsx'",
+    )
+    if problems:
+        return problems
+    place = _absolute(given)
+    if place in mount_dirs().reserved:
+        message = f"{place} is the system's or ParallelCluster's own, and nodes do not start without it"
+    elif place == "/NONE":
+        message = "NONE is a word of ParallelCluster's for no directory"
+    elif place == "/home" and storage.kind == StorageKind.FILE_CACHE:
+        message = "a File Cache cannot be /home"
+    else:
+        return []
+    return [
+        Problem(
+            code=Code.PC_MOUNT_DIR,
+            message=message,
+            remedy="take a directory of its own, e.g. '/fsx' or '/apps'",
+            path=("mount_dir",),
+            value=given,
+            allowed=f"none of {', '.join(mount_dirs().reserved)}",
+        )
+    ]
+
+
+def check_scratch_dirs(cluster: ClusterShape) -> list[Problem]:
+    """Check the form of the places of local disks."""
+    return [
+        problem
+        for disk in _local_disks(cluster)
+        for problem in check_keyed(
+            "HeadNode/LocalStorage/EphemeralVolume/MountDir",
+            disk.mount_dir,
+            Code.PC_MOUNT_DIR,
+            *disk.path,
+            what="the mount directory",
+            remedy="write an absolute path without '.', '..' or an empty part, e.g. '/local_scratch'",
+        )
+    ]
+
+
+def check_overlaps(cluster: ClusterShape) -> list[Problem]:
+    """Check that no directory is mounted over or below another.
+
+    (DuplicateMountDirValidator, OverlappingMountDirValidator.) Stricter: ParallelCluster 3.16.1 hands names instead of
+    directories to the second, which then finds nothing, and a shared storage at the very place of local disks is a
+    warning to it. One hides the other. Local disks may be mounted at one place on many nodes.
+    """
+    shared = [
+        (storage, _absolute(storage.mount_dir))
+        for storage in cluster.shared_storage
+        if not is_unresolved(storage.mount_dir)
+    ]
+    problems = [
+        _twice(place, [storage.name for storage, where in shared if where == place])
+        for place, count in Counter(where for _, where in shared).items()
+        if count > 1
+    ]
+    for index, (storage, place) in enumerate(shared):
+        path = ("shared_storage", storage.name, "mount_dir")
+        problems += [
+            _within(place, where, path, f"shared storage {other.name!r}")
+            for other, where in shared[:index]
+            if _nested(place, where)
+        ]
+        problems += [
+            _within(place, disk.mount_dir, path, disk.owner)
+            for disk in _local_disks(cluster)
+            if _nested(place, disk.mount_dir) or place == disk.mount_dir
+        ]
+    return problems
+
+
+def _local_disks(cluster: ClusterShape) -> Iterator[_LocalDisk]:
+    """Local disks of the head node and the queues, one for each place on each kind of node that has any."""
+    head = cluster.head_node
+    if head.scratch_mount_dir is not None or _has_disks(head.instance_type):
+        yield _LocalDisk(
+            mount_dir=_absolute(head.scratch_mount_dir or mount_dirs().scratch),
+            path=("head_node", "scratch_mount_dir"),
+            owner="the local disks of the head node",
+        )
+    for queue in cluster.queues:
+        types = [name for resource in queue.compute_resources for name in resource.types]
+        if queue.scratch_mount_dir is not None or any(map(_has_disks, types)):
+            yield _LocalDisk(
+                mount_dir=_absolute(queue.scratch_mount_dir or mount_dirs().scratch),
+                path=("queues", queue.name, "scratch_mount_dir"),
+                owner=f"the local disks of queue {queue.name!r}",
+            )
+
+
+def _has_disks(name: str) -> bool:
+    facts = None if is_unresolved(name) else ec2_facts_of(name)
+    return facts is not None and facts.instance_store_gb > 0
+
+
+def _absolute(place: str) -> str:
+    return place if is_unresolved(place) or place.startswith("/") else f"/{place}"
+
+
+def _nested(one: str, other: str) -> bool:
+    return one.startswith(f"{other}/") or other.startswith(f"{one}/")
+
+
+def _twice(place: str, names: list[str]) -> Problem:
+    return Problem(
+        code=Code.PC_MOUNT_OVERLAP,
+        message=f"{len(names)} shared storages are mounted at {place}: {', '.join(map(repr, names))}",
+        remedy="give each a directory of its own",
+        path=("shared_storage", names[-1], "mount_dir"),
+        value=place,
+    )
+
+
+def _within(place: str, other: str, path: tuple[PathPart, ...], owner: str) -> Problem:
+    return Problem(
+        code=Code.PC_MOUNT_OVERLAP,
+        message=f"{place} and {other}, the place of {owner}, hide each other",
+        remedy="mount them side by side, e.g. at '/fsx' and '/local_scratch'",
+        path=path,
+        value=place,
+    )
+
+
+NOT_KNOWN = "${Token[NOT-KNOWN]}"
+"""Made like a CDK token, which every rule passes over."""
+
+
+def read_settings(storage: SharedStorage) -> Mapping[str, Any]:
+    """Return `storage.section` with numbers and truth for texts of them, which the schema takes as well.
+
+    A value of a wrong type, told by the schema already, and one that only CloudFormation knows are `NOT_KNOWN`.
+    """
+    section = schema_at(f"SharedStorage[]/{STORAGE_SECTIONS[storage.kind].section}")
+    keys = section.keys if section is not None else {}
+    return {name: _read(value, keys[name]) if name in keys else value for name, value in storage.section.items()}
+
+
+def _read(value: Any, key: SchemaKey) -> Any:
+    if is_known_later(value):
+        return NOT_KNOWN
+    if key.many or key.kind in (SECTION, "any"):
+        return value
+    try:
+        return read_value(value, key.kind)
+    except WrongTypeError:
+        return NOT_KNOWN

@@ -1,0 +1,195 @@
+"""Update policies of ParallelCluster: what a change of each key needs, as far as it is of nodes or of the cluster."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from llm_fleet.rules.parallelcluster.update_changes import Change, Circumstances, Judgement, Verdict
+from llm_fleet.rules.terms import QueueUpdateStrategy
+
+FREE = Judgement(verdict=Verdict.FREE, reason="changed in place")
+STOP_FLEET = (
+    "stop the fleet (`pcluster update-compute-fleet --cluster-name NAME --status STOP_REQUESTED`), wait until it is "
+    "STOPPED, deploy with `fleet_is_stopped`, start it again"
+)
+STOP_LOGIN_NODES = "deploy with a count of 0 for the login pools first, wait until their nodes are gone"
+
+
+def _always_free(_change: Change, _around: Circumstances) -> Judgement:
+    return FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """When an update may make a change, and what it asks for where it may not."""
+
+    name: str
+    """ParallelCluster's name of it."""
+    allows: Callable[[Change, Circumstances], bool]
+    """ParallelCluster's condition: whether it lets the change pass."""
+    effect: Callable[[Change, Circumstances], Judgement] = _always_free
+    """What a change does that may pass."""
+    refusal: Callable[[Change, Circumstances], Judgement]
+    """What is to be done for one that may not."""
+
+    def judge(self, change: Change, around: Circumstances) -> Judgement:
+        """Return the verdict on `change`."""
+        told = self.effect if self.allows(change, around) else self.refusal
+        return told(change, around)
+
+
+def replaced(where: str, around: Circumstances) -> Judgement:
+    """Return what `QueueUpdateStrategy` does to the nodes of `where`; nothing where the fleet is stopped.
+
+    The head node replaces nodes of queues with a change of the policy of that name (aws-parallelcluster-cookbook,
+    update_head_node.rb, of an earlier 3.x). Whether 3.16 does so for placement groups, subnets and storage of its own
+    as well, or leaves it to the next start of each node: assumption: parallelcluster-replaces-on-queue-update
+    """
+    if not around.fleet_runs:
+        return Judgement(verdict=Verdict.FREE, reason="the fleet is stopped")
+    if around.strategy == QueueUpdateStrategy.TERMINATE:
+        reason = f"TERMINATE ends the nodes of {where} at once, and their jobs with them"
+        return Judgement(verdict=Verdict.TERMINATES, reason=reason)
+    return Judgement(verdict=Verdict.DRAINS, reason=f"DRAIN replaces the nodes of {where} once their jobs have ended")
+
+
+def stop_fleet(reason: str, alternative: str = "") -> Judgement:
+    """Return that the fleet must be stopped, or the `alternative` taken."""
+    remedy = f"{alternative}, or {STOP_FLEET}" if alternative else STOP_FLEET
+    return Judgement(verdict=Verdict.NEEDS_STOPPED_FLEET, reason=reason, remedy=remedy)
+
+
+def stop_login_nodes(reason: str) -> Judgement:
+    """Return that the login nodes must be stopped."""
+    return Judgement(verdict=Verdict.NEEDS_STOPPED_LOGIN_NODES, reason=reason, remedy=STOP_LOGIN_NODES)
+
+
+def never(change: Change, _around: Circumstances) -> Judgement:
+    """Return that no update makes the change."""
+    if change.old is None:
+        back = f"remove {change.key}"
+    else:
+        back = f"put {change.key} back" if change.is_item or isinstance(change.old, dict) else f"keep {change.old!r}"
+    remedy = f"{back}, or make a new cluster beside the old one (`immutable_changes: new-cluster`)"
+    return Judgement(verdict=Verdict.NEEDS_NEW_CLUSTER, reason="ParallelCluster never changes it", remedy=remedy)
+
+
+_CHANGEABLE = frozenset(
+    {
+        "cluster.slurm.reconfigure_timeout",
+        "cluster.cluster_readiness_check_enabled",
+        "cluster.cluster_readiness_check_ignore_failure",
+    }
+)
+"""From `EXTRA_CHEF_ATTRIBUTES_UPDATABLE_PATHS` of aws-parallelcluster 3.16.1, config/update_policy.py."""
+
+
+def fixed_attributes(text: Any) -> dict[str, Any]:
+    """Return the attributes that no update changes, by their dotted paths; text that is no JSON has none."""
+    try:
+        attributes = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    leaves = _leaves(cast("Any", attributes), "") if isinstance(attributes, Mapping) else {}
+    return {path: value for path, value in leaves.items() if path not in _CHANGEABLE}
+
+
+def _leaves(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if isinstance(value, Mapping) and value:
+            found |= _leaves(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+def changed_fixed_attributes(old: Any, new: Any) -> set[str]:
+    """Return the dotted paths of the attributes that differ and that no update changes."""
+    before, after = fixed_attributes(old), fixed_attributes(new)
+    return {path for path in {*before, *after} if before.get(path, _ABSENT) != after.get(path, _ABSENT)}
+
+
+_ABSENT = object()
+
+
+def _always(_change: Change, _around: Circumstances) -> bool:
+    return True
+
+
+def _never(_change: Change, _around: Circumstances) -> bool:
+    return False
+
+
+def _outside_isolated_regions(_change: Change, around: Circumstances) -> bool:
+    return not around.region.startswith("us-iso")
+
+
+def _isolated_region(_change: Change, _around: Circumstances) -> Judgement:
+    return Judgement(
+        verdict=Verdict.NEEDS_NEW_CLUSTER,
+        reason="in isolated regions an update that changes tags leaves the head node waiting",
+        remedy="keep the tags as they are",
+    )
+
+
+def _attributes_allowed(change: Change, _around: Circumstances) -> bool:
+    return not changed_fixed_attributes(change.old, change.new)
+
+
+def _attributes_refused(change: Change, _around: Circumstances) -> Judgement:
+    fixed = ", ".join(sorted(changed_fixed_attributes(change.old, change.new)))
+    return Judgement(
+        verdict=Verdict.NEEDS_NEW_CLUSTER,
+        reason=f"ParallelCluster never changes {fixed}",
+        remedy="put these attributes back, or make a new cluster beside the old one (`immutable_changes: new-cluster`)",
+    )
+
+
+SUPPORTED = Policy(name="SUPPORTED", allows=_always, refusal=never)
+IGNORED = Policy(name="IGNORED", allows=_always, refusal=never)
+SUPPORTED_UNLESS_ADC = Policy(name="SUPPORTED_UNLESS_ADC", allows=_outside_isolated_regions, refusal=_isolated_region)
+EXTRA_CHEF_ATTRIBUTES = Policy(name="EXTRA_CHEF_ATTRIBUTES", allows=_attributes_allowed, refusal=_attributes_refused)
+READ_ONLY_RESOURCE_BUCKET = Policy(name="READ_ONLY_RESOURCE_BUCKET", allows=_never, refusal=never)
+UNSUPPORTED = Policy(name="UNSUPPORTED", allows=_never, refusal=never)
+UNKNOWN = Policy(name="UNKNOWN", allows=_never, refusal=never)
+
+
+def _all_stopped(_change: Change, around: Circumstances) -> bool:
+    return not around.login_nodes_run
+
+
+def _pool_stopped(change: Change, around: Circumstances) -> bool:
+    return change.pool not in around.running_pools
+
+
+def _pool_added(change: Change, around: Circumstances) -> bool:
+    return not around.login_nodes_run or (change.adds_item and change.key == "Pools")
+
+
+def _both_stopped(_change: Change, around: Circumstances) -> bool:
+    return not around.fleet_runs and not around.login_nodes_run
+
+
+def _stop_all(change: Change, _around: Circumstances) -> Judgement:
+    return stop_login_nodes(f"{change.key} cannot be changed or removed while any login node runs")
+
+
+def _stop_pool(change: Change, _around: Circumstances) -> Judgement:
+    return stop_login_nodes(f"it cannot be changed while login nodes of {change.pool} run")
+
+
+def _stop_both(change: Change, around: Circumstances) -> Judgement:
+    if not around.fleet_runs:
+        return _stop_all(change, around)
+    told = stop_fleet("it cannot be changed while compute or login nodes run")
+    if not around.login_nodes_run:
+        return told
+    return replace(told, remedy=f"{told.remedy}; login nodes as well: {STOP_LOGIN_NODES}")
+
+
+LOGIN_NODES_STOP = Policy(name="LOGIN_NODES_STOP", allows=_all_stopped, refusal=_stop_all)
+LOGIN_NODES_POOLS = Policy(name="LOGIN_NODES_POOLS_UPDATE_POLICY", allows=_pool_added, refusal=_stop_all)
+LOGIN_NODES_POOL_STOP = Policy(name="LOGIN_NODES_POOL_STOP", allows=_pool_stopped, refusal=_stop_pool)
+COMPUTE_AND_LOGIN_NODES_STOP = Policy(name="COMPUTE_AND_LOGIN_NODES_STOP", allows=_both_stopped, refusal=_stop_both)

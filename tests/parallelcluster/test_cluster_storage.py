@@ -1,0 +1,157 @@
+"""Clusters on file systems and networks that other stacks have made."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
+
+from llm_fleet import (
+    DeployedConfiguration,
+    FleetNetwork,
+    HeadNode,
+    LustreFileSystem,
+    LustreSpec,
+    OpenZfsFileSystem,
+    ParallelCluster,
+    Queue,
+    SharedStorage,
+)
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.problem import FleetError
+from tests.conftest import ENVIRONMENT
+from tests.parallelcluster.conftest import SECURITY_GROUP, SUBNETS
+from tools.synth_environment import cdk_context
+
+VOLUME = "fsvol-0123456789abcdef0"
+
+
+def test_the_cluster_names_the_volume_and_so_goes_before_it():
+    stack = cdk.Stack(cdk.App(), "Both", env=ENVIRONMENT)
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    apps = OpenZfsFileSystem(stack, "Home", network=network).add_volume("apps")
+    ParallelCluster(
+        stack,
+        "Cluster",
+        network=network,
+        head_node=HeadNode(instance_type="m5.2xlarge"),
+        queues=[Queue.trainium("trn1", max_count=4)],
+        shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=apps)],
+        scripts=None,
+    )
+    (cluster,) = Template.from_stack(stack).find_resources("Custom::PclusterCluster").values()
+    assert cluster["Properties"]["ClusterConfiguration"]["SharedStorage"] == [
+        {
+            "MountDir": "/apps",
+            "Name": "apps",
+            "StorageType": "FsxOpenZfs",
+            # A reference to a resource of the same template: CloudFormation deletes what refers first.
+            "FsxOpenZfsSettings": {"VolumeId": {"Ref": stack.get_logical_id(apps.resource)}},
+        }
+    ]
+
+
+class Known:
+    volume_id = VOLUME
+
+
+class NotKnown:
+    volume_id = None
+
+
+def test_by_a_construct_or_by_the_id():
+    by_construct = SharedStorage.open_zfs("apps", mount_dir="/apps", volume=Known())
+    assert by_construct == SharedStorage.open_zfs("apps", mount_dir="/apps", volume_id=VOLUME)
+
+
+@pytest.mark.parametrize(
+    ("volume_id", "volume", "said"),
+    [(None, None, "nobody told"), (None, NotKnown(), "nobody told"), (VOLUME, Known(), "told twice")],
+)
+def test_neither_or_both(volume_id: str | None, volume: Known | NotKnown | None, said: str):
+    with pytest.raises(FleetError, match=said) as caught:
+        SharedStorage.open_zfs("apps", mount_dir="/apps", volume_id=volume_id, volume=volume)
+    assert [problem.code for problem in caught.value.problems] == [Code.PC_OPEN_ZFS_VOLUME]
+
+
+def fleet(tmp_path: Path, *, max_count: int = 4, deployed: DeployedConfiguration | None = None) -> cdk.App:
+    # An app of others' with the flag of `cdk init`: the constructs of what lasts are held nevertheless.
+    flag = {"@aws-cdk/core:defaultCrossStackReferences": "weak"}
+    app = cdk.App(context={**cdk_context(), **flag}, outdir=str(tmp_path / f"out{max_count}"))
+    lasting = cdk.Stack(app, "Lasting", env=ENVIRONMENT)
+    network = FleetNetwork(lasting, "Network", availability_zone_ids=["usw2-az4"])
+    home = OpenZfsFileSystem(lasting, "Home", network=network)
+    cluster = ParallelCluster(
+        cdk.Stack(app, "Train", env=ENVIRONMENT),
+        "Cluster",
+        network=network,
+        lustre=LustreFileSystem(lasting, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network),
+        open_zfs=home,
+        shared_storage=[SharedStorage.open_zfs("apps", mount_dir="/apps", volume=home.add_volume("apps"))],
+        read_buckets=[s3.Bucket(lasting, "Data")],
+        head_node=HeadNode(instance_type="m5.2xlarge"),
+        queues=[Queue.trainium("trn1", max_count=max_count)],
+        deployed=deployed,
+    )
+    assert cluster.cluster_name
+    return app
+
+
+def test_the_cluster_depends_on_what_outlives_it_and_is_compared_as_it_was_deployed(tmp_path: Path):
+    app = fleet(tmp_path)
+    app.synth()
+    lasting, train = (cast(cdk.Stack, app.node.find_child(name)) for name in ("Lasting", "Train"))
+    assert [stack.stack_name for stack in train.dependencies] == ["Lasting"]
+    assert not lasting.dependencies
+
+    deployed = DeployedConfiguration.from_file(tmp_path / "out4" / "Train.template.json")
+    subnet = deployed.configuration["HeadNode"]["Networking"]["SubnetId"]
+    assert list(subnet) == ["Fn::ImportValue"], "no Ref, as it would be before the references are resolved"
+    stacks = fleet(tmp_path, max_count=8, deployed=deployed).synth().stacks
+    (told,) = [str(message.entry.data) for stack in stacks for message in stack.messages]
+    assert "1 change (free: 1); the update passes" in told
+
+
+def test_two_clusters_share_a_network_and_its_files(tmp_path: Path):
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
+    stack = cdk.Stack(app, "Both", env=ENVIRONMENT)
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az4"])
+    lustre = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=1200), network=network)
+    names = {
+        ParallelCluster(
+            stack,
+            name,
+            network=network,
+            lustre=lustre,
+            head_node=HeadNode(instance_type="m5.2xlarge"),
+            queues=[Queue.trainium("trn1", max_count=4)],
+        ).cluster_name
+        for name in ("One", "Two")
+    }
+    assert len(names) == 2
+
+
+def test_a_name_is_taken_once_in_an_account_and_region(tmp_path: Path):
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path))
+
+    def make(id: str, stack: cdk.Stack, **options: Any) -> str:
+        network = FleetNetwork.from_ids(
+            stack, f"Network{id}", vpc_id="vpc-0123456789abcdef0", subnets=SUBNETS, security_group_id=SECURITY_GROUP
+        )
+        head = HeadNode(instance_type="m5.2xlarge")
+        queues = [Queue.trainium("trn1", max_count=4)]
+        defaults: dict[str, Any] = {"cluster_name": "train", "network": network, "head_node": head, "queues": queues}
+        return ParallelCluster(stack, id, **{**defaults, **options}).cluster_name
+
+    one, other = (cdk.Stack(app, id, env=ENVIRONMENT) for id in ("One", "Other"))
+    name = make("Train", one)
+    for stack in (one, other):
+        with pytest.raises(FleetError, match="the cluster at One/Train is in the same account and region") as error:
+            make("Second", stack)
+        assert [problem.code for problem in error.value.problems] == ["LF610"]
+    assert make("Green", one, head_node=HeadNode(instance_type="m5.4xlarge")) != name, "side by side"
+    assert make("Abroad", cdk.Stack(app, "Abroad", env=cdk.Environment(account="444455556666", region="us-west-2")))
+    agnostic = (cdk.Stack(app, id) for id in ("Anywhere", "Elsewhere"))
+    assert len({make("Train", stack) for stack in agnostic}) == 1, "nobody knows where they will be"
