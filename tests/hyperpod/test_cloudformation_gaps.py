@@ -13,8 +13,9 @@ from typing import Any
 import botocore
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
-from llm_fleet import HyperPodCluster, NetworkInterfaceType
+from llm_fleet import HyperPodCluster, InstanceGroup, NetworkInterfaceType
 from llm_fleet.catalog.data_file import load
+from llm_fleet.spec.spec import InRequest
 
 
 def service_model() -> dict[str, Any]:
@@ -100,8 +101,10 @@ def test_every_property_of_a_group_is_emitted_or_foreign_to_slurm(
     make()
     known = set(resource_schema()["definitions"]["ClusterInstanceGroup"]["properties"])
     foreign = {"KubernetesConfig", "ImageReleaseVersion", "CurrentCount"}
-    source = Path(str(HyperPodCluster.__init__.__code__.co_filename)).with_name("render_group.py").read_text()
-    rendered = {name for name in known if f'"{name[0].lower()}{name[1:]}"' in source}
+    source = Path(str(HyperPodCluster.__init__.__code__.co_filename)).with_name("render_cluster.py").read_text()
+    places = [each for field in InstanceGroup.model_fields.values() for each in field.metadata]
+    declared = {each.path.partition(".")[0] for each in places if isinstance(each, InRequest)}
+    rendered = {name for name in known if (lower := name[0].lower() + name[1:]) in declared or f'"{lower}"' in source}
     assert known - rendered == foreign
     for group in properties()["InstanceGroups"]:
         assert set(group) <= known

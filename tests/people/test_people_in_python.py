@@ -201,7 +201,7 @@ def test_a_session_as_nobody_is_refused(made: Made, user: str, remedy: str) -> N
 
 
 def _known(made: Made, users: tuple[str, ...]) -> Any:
-    from llm_fleet.hyperpod.cluster_grants import ClusterGrants
+    from llm_fleet.hyperpod.cluster import ClusterGrants
 
     return ClusterGrants(made.stack, made.hyperpod, users=users)
 

@@ -296,3 +296,28 @@ def test_a_field_says_where_a_request_has_its_value():
 def test_a_range_can_have_a_remedy_for_each_side(seconds: int, remedy: str):
     (problem,) = check_fields(Run(stop=Stop(after_seconds=seconds)))
     assert (problem.path, problem.remedy) == (("stop", "after_seconds"), remedy)
+
+
+class Rolling(Spec):
+    batch: Annotated[int | None, InRequest("policy.size")] = None
+    alarms: Annotated[Several[str], InRequest("alarms", lambda names: [{"name": name} for name in names])] = ()
+
+
+class Unit(Spec):
+    name: Annotated[str, InRequest("unitName")]
+    mode: Annotated[Mode | None, InRequest("mode")] = None
+    tags: Annotated[Several[str], InRequest("tags")] = ()
+    rolling: Annotated[Rolling | None, InRequest("update")] = None
+    secret: str | None = None
+
+
+def test_a_field_with_its_property_is_rendered_where_it_is_given() -> None:
+    assert in_request(Unit(name="a", secret="b")) == {"unitName": "a"}
+    rolling = Rolling(batch=0, alarms=["x", TEXT_TOKEN])
+    assert in_request(Unit(name=TEXT_TOKEN, mode=Mode.SLOW, tags=["t"], rolling=rolling)) == {
+        "unitName": TEXT_TOKEN,
+        "mode": "slow",
+        "tags": ["t"],
+        "update": {"policy": {"size": 0}, "alarms": [{"name": "x"}, {"name": TEXT_TOKEN}]},
+    }
+    assert in_request(Unit(name="a", rolling=Rolling())) == {"unitName": "a", "update": {}}

@@ -1,16 +1,113 @@
-"""Puts the scripts of a cluster where its nodes find them."""
+"""What the nodes of a cluster are told, and where they find their scripts."""
 
 from dataclasses import dataclass
 
 import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from llm_fleet.hyperpod.cluster_manifest import manifest_of, reports_prefix
+from llm_fleet.accounting.accounting_database import AccountingDatabase
+from llm_fleet.accounting.database_server import schema_of
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.hyperpod import hyperpod_facts
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
+from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.iam.statements import BucketAccess
+from llm_fleet.lifecycle.cluster_metrics import ReportPlace
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
+from llm_fleet.lifecycle.node_manifest import NodeAccounting, NodeGroup, NodeManifest, NodeMount
+from llm_fleet.rules.lustre_network import EfaClients
 from llm_fleet.rules.terms import NodeReports
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.hyperpod_cluster import Mount
+from llm_fleet.spec.instance_group import InstanceGroup
+
+
+def manifest_of(scope: Construct, plan: ClusterPlan, bucket: s3.IBucket) -> NodeManifest:
+    """Return what the nodes of `plan` are told; they leave their reports in `bucket`."""
+    lifecycle = plan.lifecycle or LifecycleScripts()
+    return NodeManifest(
+        fleet_name=plan.fleet_name,
+        cluster_name=plan.cluster_name,
+        region=plan.shape.region or cdk.Aws.REGION,
+        groups=[_group(group) for group in plan.shape.groups],
+        mounts=[_mount(mount, plan) for mount in plan.shape.mounts],
+        s3_mounts=plan.setup.s3_mounts,
+        accounting=_accounting(scope, plan.accounting_database),
+        users=plan.setup.users,
+        slurm_accounts=plan.setup.slurm_accounts,
+        directory=plan.setup.directory,
+        neuron=plan.setup.neuron,
+        training=plan.setup.training,
+        downloads=plan.setup.downloads,
+        reports=_reports(scope, plan, lifecycle.reports, bucket),
+        metrics=plan.setup.metrics,
+        skip_steps=lifecycle.skip_steps,
+        own_steps=lifecycle.own_steps,
+    )
+
+
+def efa_clients(plan: ClusterPlan) -> list[EfaClients]:
+    """Return the nodes of `plan` that mount its Lustre file system, which has EFA."""
+    return [
+        EfaClients(name=group.name, instance_types=group.types, nodes=group.count)
+        for group in plan.shape.groups
+        if group.mount_lustre
+    ]
+
+
+def reports_prefix(scope: Construct, plan: ClusterPlan) -> str:
+    """Return the part of the scripts' bucket below which the nodes of `plan` leave reports; no slash at either end."""
+    # A name that only the deployment knows cannot be checked, nor read by people: the construct's address then.
+    names = [scope.node.addr[-8:] if is_unresolved(name) else name for name in (plan.fleet_name, plan.cluster_name)]
+    return "/".join([load("lifecycle")["reports_prefix"], *names])
+
+
+def _group(group: InstanceGroup) -> NodeGroup:
+    return NodeGroup(
+        name=group.name,
+        role=group.node_type,
+        # Not as plain strings: a type made by `InstanceType.of` brings its own facts.
+        instance_types=group.types,
+        partition=group.partition,
+        hook=group.hook,
+        script=group.script,
+    )
+
+
+def _mount(mount: Mount, plan: ClusterPlan) -> NodeMount:
+    mounting = [group.name for group in plan.shape.groups if group.mounts(mount.kind)]
+    return NodeMount(
+        kind=mount.kind,
+        dns_name=mount.dns_name,
+        mount_path=mount.mount_path,
+        mount_name=mount.mount_name,
+        efa=mount.efa,
+        groups=None if len(mounting) == len(plan.shape.groups) else mounting,
+    )
+
+
+def _accounting(scope: Construct, database: AccountingDatabase | None) -> NodeAccounting:
+    if database is None:
+        return NodeAccounting.local()
+    return NodeAccounting.external(
+        endpoint=database.endpoint,
+        port=database.port or hyperpod_facts().accounting_port,
+        database=schema_of(scope, database),
+        secret_arn=database.secret_arn,
+    )
+
+
+def _reports(scope: Construct, plan: ClusterPlan, wanted: NodeReports, bucket: s3.IBucket) -> ReportPlace | None:
+    if wanted == NodeReports.NONE:
+        return None
+    facts = load("lifecycle")
+    told = wanted == NodeReports.ALL
+    return ReportPlace(
+        s3_uri=f"s3://{bucket.bucket_name}/{reports_prefix(scope, plan)}/",
+        metric_namespace=facts["metric_namespace"] if told else None,
+        event_bus=facts["event_bus"] if told else None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

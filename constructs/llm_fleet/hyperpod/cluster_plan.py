@@ -1,22 +1,230 @@
 """A cluster checked and with every default filled in, before any resource of it exists."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.hyperpod.construct_checks import cluster_problems
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
-from llm_fleet.hyperpod.node_checks import node_problems
-from llm_fleet.hyperpod.resolve_groups import claims, resolve_groups
-from llm_fleet.lifecycle.node_setup import NodeSetup
+from llm_fleet.lifecycle.node_setup import (
+    NodeSetup,
+    check_downloads,
+    check_node_metrics,
+    check_own_step_files,
+    check_people_of,
+    given_for_nodes,
+)
+from llm_fleet.lifecycle.script_folder import default_folder
+from llm_fleet.lifecycle.training_runtime import files_of
 from llm_fleet.network.network import Network
+from llm_fleet.rules.bundle import bucket_name
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.hyperpod.group_roles import check_group_name
+from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster, check_legacy
+from llm_fleet.rules.hyperpod.instance_group import (
+    check_cloudformation,
+    check_lifecycle_source,
+)
+from llm_fleet.rules.network_claim import AddressClaim
+from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
+from llm_fleet.rules.nodes_told import check_nodes_told
+from llm_fleet.rules.people.enforcement import check_hyperpod_enforces
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
-from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.rules.scripts_place import check_scripts_place
+from llm_fleet.rules.terms import InternetAccess, NodeType, SlurmConfigStrategy
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.training.check import check_training
+from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, Mount, PlacedCluster
+from llm_fleet.spec.instance_group import InstanceGroup
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
+
+
+def cluster_problems(cluster: PlacedCluster, lifecycle: LifecycleScripts | None) -> list[Problem]:
+    """Return everything that is wrong with `cluster`."""
+    problems = [problem for problem in check_cluster(cluster) if not _follows_name(problem, cluster)]
+    for group in cluster.groups:
+        problems += [problem.under("groups", group.name) for problem in check_cloudformation(group)]
+    if not cluster.api_driven:
+        problems += check_legacy(cluster)
+    if lifecycle is not None:
+        problems += [problem.under("lifecycle") for problem in _scripts(lifecycle)]
+        if lifecycle.prefix is None:
+            problems += _files(cluster, lifecycle)
+    elif any(group.script for group in cluster.groups):
+        problems += check_lifecycle_source(None, has_script=True)
+    return problems
+
+
+def _follows_name(problem: Problem, cluster: PlacedCluster) -> bool:
+    """Whether a partition is misnamed because its group is: `InstanceGroup.workers` gives it the group's name."""
+    if problem.code is not Code.PARTITION_NAME:
+        return False
+    return any(
+        problem.path == ("groups", group.name, "partition")
+        and group.partition == group.name
+        and check_group_name(group)
+        for group in cluster.groups
+    )
+
+
+def _files(cluster: PlacedCluster, lifecycle: LifecycleScripts) -> list[Problem]:
+    """Scripts that a group is told to run and that are not in the folder to upload; those of the cluster told once."""
+    folder = lifecycle.scripts or default_folder()
+    of_cluster = ("lifecycle", "scripts" if lifecycle.entry_point is None else "entry_point")
+    missing = [
+        replace(problem, path=of_cluster) if problem.value == lifecycle.file_name() else problem
+        for problem in _missing(cluster, folder)
+    ]
+    return list({problem.path: problem for problem in missing}.values())
+
+
+def _missing(cluster: PlacedCluster, folder: Path) -> Iterator[Problem]:
+    for group in cluster.groups:
+        if group.on_create is not None and group.on_init_complete is not None:
+            continue  # One of them must go: which one is to be decided first.
+        for field in ("on_create", "on_init_complete"):
+            name = getattr(group, field)
+            if name is not None and not is_unresolved(name) and not (folder / name).is_file():
+                yield Problem(
+                    code=Code.BUNDLE_ENTRY_MISSING,
+                    message="the script is not among those that are uploaded",
+                    path=("groups", group.name, field),
+                    value=name,
+                    remedy=f"put it into {folder}, or say with LifecycleScripts(bucket=…, prefix=…) where it lies",
+                )
+
+
+def _scripts(lifecycle: LifecycleScripts) -> Iterator[Problem]:
+    if lifecycle.bucket is not None:
+        yield from (problem.under("bucket") for problem in bucket_name(lifecycle.bucket.bucket_name))
+    yield from check_scripts_place(
+        prefix=lifecycle.prefix, has_bucket=lifecycle.bucket is not None, scripts=lifecycle.scripts
+    )
+
+
+_OF_LIFECYCLE = ("skip_steps", "own_steps")
+
+
+def node_problems(
+    cluster: PlacedCluster, setup: NodeSetup, lifecycle: LifecycleScripts | None, *, internet: bool
+) -> list[Problem]:
+    """Return everything that is wrong with `setup` and with the steps of `lifecycle`; `internet`: nodes reach it."""
+    scripts = lifecycle or LifecycleScripts()
+    settings = NodeSettings(
+        users=setup.users,
+        s3_mounts=setup.s3_mounts,
+        neuron_release=setup.neuron.release if setup.neuron else None,
+        skip_steps=scripts.skip_steps,
+        own_steps=scripts.own_steps,
+        group_names=[group.name for group in cluster.groups],
+        instance_types=[name for group in cluster.groups for name in group.types],
+        mount_paths=[mount.mount_path for mount in cluster.mounts],
+        nodes=[node for group in cluster.groups for node in _nodes(group)],
+    )
+    found = [
+        *check_node_settings(settings),
+        *(problem.under("own_steps") for problem in check_own_step_files(scripts.own_steps, scripts.own_scripts)),
+        *check_downloads(setup),
+        *check_node_metrics(setup, cluster.region),
+        *check_people_of(setup, has_accounting=True, on_parallelcluster=False),
+        *(check_hyperpod_enforces(*_slurm_conf(cluster)) if setup.slurm_accounts else ()),
+        *_training(cluster, setup, internet),
+        *_untold(cluster, setup, lifecycle),
+    ]
+    return [problem.under("lifecycle") if problem.path[0] in _OF_LIFECYCLE else problem for problem in found]
+
+
+def _training(cluster: PlacedCluster, setup: NodeSetup, internet: bool) -> list[Problem]:
+    if setup.training is None:
+        return []
+    place = TrainingPlace(
+        groups=[TrainingGroup.of_hyperpod(group, cluster.mounts) for group in cluster.groups],
+        shared=[SharedFolder(kind=mount.kind, path=mount.mount_path) for mount in cluster.mounts],
+        region=cluster.region,
+        neuron_release=setup.neuron.release if setup.neuron else None,
+        source=setup.downloads.source,
+        files=files_of(setup.downloads.lock),
+        internet=internet,
+    )
+    return [problem.under("training") for problem in check_training(setup.training, place)]
+
+
+def _nodes(group: InstanceGroup) -> Iterator[NodeOfGroup]:
+    if group.hook is not None:
+        yield group.name, group.node_type, group.hook.value
+
+
+def _slurm_conf(cluster: PlacedCluster) -> tuple[str | None, SlurmConfigStrategy | None]:
+    """Return when the controller runs our scripts, and who owns slurm.conf then."""
+    nodes = [node for group in cluster.groups if group.node_type is NodeType.CONTROLLER for node in _nodes(group)]
+    return next((hook for _, _, hook in nodes), None), cluster.spec.slurm_config_strategy
+
+
+def _untold(cluster: PlacedCluster, setup: NodeSetup, lifecycle: LifecycleScripts | None) -> list[Problem]:
+    scripts = lifecycle or LifecycleScripts()
+    return check_nodes_told(
+        given_for_nodes(setup, skip_steps=scripts.skip_steps, own_steps=scripts.own_steps),
+        any_script=lifecycle is not None and any(group.script for group in cluster.groups),
+        scripts_lie_in_s3=scripts.prefix is not None,
+        own_folder=scripts.scripts is not None,
+        steps=[(name,) for name in _OF_LIFECYCLE],
+    )
+
+
+def resolve_groups(
+    groups: Sequence[InstanceGroup],
+    *,
+    lifecycle: LifecycleScripts | None,
+    network: Network | None,
+    availability_zone_id: str | None,
+) -> tuple[list[InstanceGroup], list[Problem]]:
+    """Return `groups` in their order with scripts, AZs and subnets filled in, and the AZs that the network lacks."""
+    resolved: list[InstanceGroup] = []
+    problems: list[Problem] = []
+    for group in groups:
+        try:
+            group = _with_subnets(group, network, availability_zone_id)
+        except FleetError as error:
+            path = ("groups", group.name, "availability_zone_id")
+            problems += [replace(problem, path=path) for problem in error.problems]
+        resolved.append(group if lifecycle is None else group.running(lifecycle.when, lifecycle.entry_point))
+    return resolved, problems
+
+
+def claims(groups: Sequence[InstanceGroup], *, cluster: str) -> list[AddressClaim]:
+    """Return the addresses that resolved `groups` take of the network's compute subnets."""
+    return [
+        AddressClaim.for_instances(
+            owner=f"{cluster}/{group.name}",
+            instance_types=group.instance_types or group.instance_type or (),
+            count=max(group.count, 0),
+            availability_zone_id=group.availability_zone_id,
+        )
+        for group in groups
+        # A group that names subnets but no AZ stands outside the network's own.
+        if group.availability_zone_id is not None
+    ]
+
+
+def _with_subnets(group: InstanceGroup, network: Network | None, cluster_zone: str | None) -> InstanceGroup:
+    """Give `group` its AZ, and both subnets and security groups where either is not the cluster's."""
+    if network is None:
+        return group
+    if group.availability_zone_id is None and not group.subnets:
+        group = group.model_copy(update={"availability_zone_id": cluster_zone})
+    subnets: Sequence[Any] = group.subnets
+    if not subnets and (group.security_groups or group.availability_zone_id != cluster_zone):
+        subnets = (network.compute_subnet(group.availability_zone_id),)
+    if not subnets:
+        return group
+    security_groups = group.security_groups or (network.security_group,)
+    return group.model_copy(update={"subnets": subnets, "security_groups": security_groups})
+
 
 _NAME_LENGTH = 63
 """ClusterName's limit, for the name that we make up; the rules check the user's own."""

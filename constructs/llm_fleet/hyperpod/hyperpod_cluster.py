@@ -12,15 +12,10 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from llm_fleet.accounting.accounting_database import AccountingDatabase
-from llm_fleet.hyperpod.cluster import Cluster
-from llm_fleet.hyperpod.cluster_arn import cluster_arn_problems
-from llm_fleet.hyperpod.cluster_base import ClusterBase
-from llm_fleet.hyperpod.cluster_bundle import add_bundle
-from llm_fleet.hyperpod.cluster_manifest import efa_clients
+from llm_fleet.hyperpod.cluster import Cluster, ImportedCluster, cluster_arn_problems
+from llm_fleet.hyperpod.cluster_bundle import add_bundle, efa_clients
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
-from llm_fleet.hyperpod.cluster_role import add_node_role
-from llm_fleet.hyperpod.cluster_wiring import open_ports, security_groups_of, wait_for
-from llm_fleet.hyperpod.imported_cluster import ImportedCluster
+from llm_fleet.hyperpod.cluster_wiring import add_node_role, open_ports, security_groups_of, wait_for
 from llm_fleet.hyperpod.lifecycle_scripts import LifecycleScripts
 from llm_fleet.hyperpod.render_cluster import render_cluster
 from llm_fleet.iam.node_role import NodeRole
@@ -41,7 +36,7 @@ from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 
 @jsii.implements(iam.IGrantable)
-class HyperPodCluster(ClusterBase):
+class HyperPodCluster(Cluster):
     """A SageMaker HyperPod cluster that runs Slurm (`AWS::SageMaker::Cluster`).
 
     Everything that HyperPod would refuse at deploy time is checked when the construct is made, and told at once in

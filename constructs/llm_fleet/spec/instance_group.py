@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, InstanceOf, WithJsonSchema
 
 from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.terms import (
     CapacityUnit,
@@ -21,7 +22,7 @@ from llm_fleet.rules.terms import (
 )
 from llm_fleet.spec.references import ROLE, SECURITY_GROUP, SUBNET, Key, Role, SecurityGroup, Subnet
 from llm_fleet.spec.shape import OWN_KEY
-from llm_fleet.spec.spec import PYTHON_ONLY, Spec
+from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec, Within
 from llm_fleet.spec.values import Gibibytes, InFile, InstanceTypeName, Seconds, Several, wrong_value
 
 
@@ -106,16 +107,41 @@ Batch = Annotated[
 """A batch, written as `2 nodes` or `25%` in a fleet file."""
 
 
+_DEPLOYMENT = "ScheduledUpdateConfig.DeploymentConfig"
+_ROLLING = "rollingUpdatePolicy"
+
+
+def _size(batch: BatchSize) -> dict[str, Any]:
+    return {"type": batch.unit.value, "value": batch.value}
+
+
 class RollingUpdate(Spec):
     """How an update rolls over the nodes of a group (`DeploymentConfig`). Default: all nodes at once."""
 
-    maximum_batch_size: Annotated[Batch | None, Field(alias="batch")] = None
+    maximum_batch_size: Annotated[
+        Batch | None, Field(alias="batch"), InRequest(f"{_ROLLING}.maximumBatchSize", _size)
+    ] = None
     """How many nodes are out of service at once: `2 nodes` or `25%`. Default: all of the group."""
-    rollback_maximum_batch_size: Annotated[Batch | None, Field(alias="rollback_batch")] = None
+    rollback_maximum_batch_size: Annotated[
+        Batch | None, Field(alias="rollback_batch"), InRequest(f"{_ROLLING}.rollbackMaximumBatchSize", _size)
+    ] = None
     """The same on the way back. Default: as on the way out."""
-    wait_interval_seconds: Annotated[Seconds | None, Field(alias="wait")] = None
+    wait_interval_seconds: Annotated[
+        Seconds | None,
+        Field(alias="wait"),
+        Within(
+            limit=group_limit(f"{_DEPLOYMENT}.WaitIntervalInSeconds"),
+            code=Code.WAIT_INTERVAL,
+            what="the pause between batches, in seconds,",
+        ),
+        InRequest("waitIntervalInSeconds"),
+    ] = None
     """Pause between two batches, e.g. `5 min`, at most an hour. Default: none."""
-    alarm_names: Annotated[Several[str], Field(alias="alarms")] = ()
+    alarm_names: Annotated[
+        Several[str],
+        Field(alias="alarms"),
+        InRequest("autoRollbackConfiguration", lambda names: [{"alarmName": name} for name in names]),
+    ] = ()
     """CloudWatch alarms by name, 10 at most, any of which makes the update roll back. Default: none.
 
     The nodes' role needs `cloudwatch:DescribeAlarms` for it; the role that the cluster makes has it then."""
@@ -124,9 +150,11 @@ class RollingUpdate(Spec):
 class ScheduledUpdate(Spec):
     """When HyperPod brings the nodes of a group to its newest image. An update wipes their root volumes."""
 
-    schedule_expression: Annotated[str, Field(alias="cron", examples=["cron(0 3 ? * SUN *)"])]
+    schedule_expression: Annotated[
+        str, Field(alias="cron", examples=["cron(0 3 ? * SUN *)"]), InRequest("scheduleExpression")
+    ]
     """When, in UTC, as `cron(minute hour day month weekday year)`, e.g. `cron(0 3 ? * SUN *)`."""
-    deployment: Annotated[RollingUpdate | None, Field(alias="rolling")] = None
+    deployment: Annotated[RollingUpdate | None, Field(alias="rolling"), InRequest("deploymentConfig")] = None
     """How it rolls over the group. Default: all nodes at once."""
 
 
@@ -152,15 +180,32 @@ class AutoPatch(Spec):
         PatchingStrategy,
         InFile(Literal[PatchingStrategy.WHEN_IDLE, PatchingStrategy.WHEN_ALL_IDLE]),
         Field(examples=["WhenIdle"]),
+        InRequest("patchingStrategy"),
     ]
     """`WhenIdle` takes each node as it falls idle, `WhenAllIdle` all of them once all are idle."""
-    deployment: Annotated[RollingUpdate | None, Field(alias="rolling")] = None
+    deployment: Annotated[RollingUpdate | None, Field(alias="rolling"), InRequest("deploymentConfig")] = None
     """How it rolls over the group. Default: as the strategy says, without batches or alarms."""
     next_patch_date: Annotated[datetime | None, Field(alias=f"{PYTHON_ONLY} next_patch_date")] = None
     """Set by the service; CloudFormation only reads it."""
-    idle_wait_window_seconds: Annotated[int | None, Field(alias=f"{PYTHON_ONLY} idle_wait_window_seconds")] = None
+    idle_wait_window_seconds: Annotated[
+        int | None,
+        Field(alias=f"{PYTHON_ONLY} idle_wait_window_seconds"),
+        Within(
+            limit=group_limit("AutoPatchConfig.IdleWaitWindowInSeconds"),
+            code=Code.PATCH_IDLE_WINDOW,
+            what="the wait for idle nodes, in seconds,",
+        ),
+    ] = None
     """API only. Default of the service: 86400 seconds."""
-    drain_timeout_seconds: Annotated[int | None, Field(alias=f"{PYTHON_ONLY} drain_timeout_seconds")] = None
+    drain_timeout_seconds: Annotated[
+        int | None,
+        Field(alias=f"{PYTHON_ONLY} drain_timeout_seconds"),
+        Within(
+            limit=group_limit("AutoPatchConfig.DrainPolicy.DrainTimeoutInSeconds"),
+            code=Code.PATCH_DRAIN,
+            what="the time to drain, in seconds,",
+        ),
+    ] = None
     """API only, for `DRAIN_FIRST`, which is for EKS only."""
     on_drain_timeout: Annotated[OnDrainTimeout | None, Field(alias=f"{PYTHON_ONLY} on_drain_timeout")] = None
     """API only, for `DRAIN_FIRST`, which is for EKS only."""
@@ -188,27 +233,31 @@ class InstanceGroup(Spec):
         "partitions": "write `partition`: HyperPod takes one for each group",
     }
 
-    name: Annotated[str, Field(alias=OWN_KEY)]
+    name: Annotated[str, Field(alias=OWN_KEY), InRequest("instanceGroupName")]
     """1 to 63 letters, digits and single hyphens inside. It is part of every node's SSM target."""
     node_type: Annotated[
         NodeType, InFile(SlurmRole, lambda role: role.node_type), Field(alias="role", examples=["compute"])
     ]
     """What its nodes do in Slurm. A cluster has one controller group and at most one login group. It cannot be changed
     later."""
-    instance_type: Annotated[InstanceTypeName | None, Field(alias="type", examples=["ml.trn1.32xlarge"])] = None
+    instance_type: Annotated[
+        InstanceTypeName | None, Field(alias="type", examples=["ml.trn1.32xlarge"]), InRequest("instanceType")
+    ] = None
     """The instance type, with its `ml.`. A group has either `type` or `types`."""
-    instance_types: Annotated[Several[InstanceTypeName], Field(alias="types")] = ()
+    instance_types: Annotated[
+        Several[InstanceTypeName], Field(alias="types"), InRequest("instanceRequirements.instanceTypes")
+    ] = ()
     """Several types, 20 at most, the most wanted first; HyperPod takes what it can get. Needs Continuous
     provisioning."""
-    count: Annotated[int, Field(examples=[1])]
+    count: Annotated[int, Field(examples=[1]), InRequest("instanceCount")]
     """How many instances."""
-    min_count: int | None = None
+    min_count: Annotated[int | None, InRequest("minInstanceCount")] = None
     """How many must be there within 3 hours, else the group goes back to what it was. Needs Continuous provisioning.
 
     Default of the service: 1 for controller and login, 0 for compute groups."""
     partition: str | None = None
     """Slurm partition of its nodes; every compute group has one, no other group may."""
-    threads_per_core: int | None = None
+    threads_per_core: Annotated[int | None, InRequest("threadsPerCore")] = None
     """1 turns hyper-threading off. Default: as the instance type has it."""
     lifecycle: Lifecycle | None = None
     """When its nodes run the lifecycle bundle. Default: as the cluster says."""
@@ -216,7 +265,15 @@ class InstanceGroup(Spec):
     """A script of the bundle that runs in place of the AMI's configuration. Default: by `lifecycle`."""
     on_init_complete: str | None = None
     """A script of the bundle that runs after the AMI's configuration. Default: by `lifecycle`."""
-    ebs_volume_gib: Annotated[Gibibytes | None, Field(alias="ebs")] = None
+    ebs_volume_gib: Annotated[
+        Gibibytes | None,
+        Field(alias="ebs"),
+        Within(
+            limit=group_limit("InstanceStorageConfigs[].EbsVolumeConfig.VolumeSizeInGB"),
+            code=Code.EBS_SIZE,
+            what="the size of the secondary EBS volume, in GiB,",
+        ),
+    ] = None
     """A second EBS volume, mounted at /opt/sagemaker, e.g. `500 GiB`; the root volume has 100 GiB. Default: none."""
     ebs_volume_key: Annotated[Key | None, Field(alias="ebs_key")] = None
     """The KMS key, by its ARN in a fleet file, that encrypts the second volume. Default: a key that AWS owns."""
@@ -226,23 +283,26 @@ class InstanceGroup(Spec):
     """Whether its nodes mount the fleet's FSx for Lustre. Default: yes."""
     mount_open_zfs: Annotated[bool, Field(alias="mount_home")] = True
     """Whether its nodes mount the fleet's OpenZFS home. Default: yes."""
-    deep_health_checks: Several[
-        Annotated[
-            DeepHealthCheck, InFile(Literal[DeepHealthCheck.INSTANCE_STRESS, DeepHealthCheck.INSTANCE_CONNECTIVITY])
-        ]
+    deep_health_checks: Annotated[
+        Several[
+            Annotated[
+                DeepHealthCheck, InFile(Literal[DeepHealthCheck.INSTANCE_STRESS, DeepHealthCheck.INSTANCE_CONNECTIVITY])
+            ]
+        ],
+        InRequest("onStartDeepHealthChecks"),
     ] = ()
     """Stress tests that a node passes before it joins; they take an hour or more. Default: none."""
-    training_plan_arn: Annotated[str | None, Field(alias="training_plan")] = None
+    training_plan_arn: Annotated[str | None, Field(alias="training_plan"), InRequest("trainingPlanArn")] = None
     """ARN of the training plan to take the capacity from. Default: on-demand capacity."""
     training_plan_availability_zone_id: Annotated[str | None, Field(alias="training_plan_az")] = None
     """AZ id of the training plan; its ARN does not hold it, and the group must stand there. Default: not checked."""
-    spot: bool = False
+    spot: Annotated[bool, InRequest("capacityRequirements", lambda spot: {"spot": {}} if spot else None)] = False
     """Whether its nodes come from spot capacity, which AWS may take back. Default: on-demand capacity."""
-    image_id: Annotated[str | None, Field(alias="image")] = None
+    image_id: Annotated[str | None, Field(alias="image"), InRequest("imageId")] = None
     """A custom image, `ami-…`, built from HyperPod's, or `default`. Default: HyperPod's own."""
     image_release_version: Annotated[str | None, Field(alias=f"{PYTHON_ONLY} image_release_version")] = None
     """API only on Slurm: CloudFormation knows it for EKS alone, so a cluster refuses it (LF570)."""
-    network_interface: NetworkInterfaceType | None = None
+    network_interface: Annotated[NetworkInterfaceType | None, InRequest("networkInterface.interfaceType")] = None
     """What kind of EFA interface its nodes get. Default: the service chooses by instance type."""
     availability_zone_id: Annotated[str | None, Field(alias="az")] = None
     """AZ id of its compute subnet. EFA does not cross AZs. Default: the cluster's."""
@@ -256,9 +316,11 @@ class InstanceGroup(Spec):
     them stand on, and give each cluster that object, because EC2 refuses a rule that exists."""
     execution_role: Role | None = None
     """The role, by its ARN in a fleet file, that its nodes act with. Default: the cluster's."""
-    scheduled_update: Annotated[ScheduledUpdate | None, Field(alias="schedule")] = None
+    scheduled_update: Annotated[ScheduledUpdate | None, Field(alias="schedule"), InRequest("scheduledUpdateConfig")] = (
+        None
+    )
     """When its nodes are brought to the newest image. Default: never by themselves."""
-    auto_patch: AutoPatch | None = None
+    auto_patch: Annotated[AutoPatch | None, InRequest("autoPatchConfig")] = None
     """How its nodes are patched by HyperPod. Default: not by itself."""
 
     @classmethod

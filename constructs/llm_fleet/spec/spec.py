@@ -25,7 +25,7 @@ What a field can carry, all in `Annotated[…]`:
 | `Field(examples=[…])` | what schema and remedies show; a required field needs one |
 | a `Quantity`, a `TextForm` (`spec/values.py`) | unit, or form of text |
 | `Within(limit=…, code=…, what=…)` | a range: `rules.fields.check_fields` reports it, the schema has the bounds |
-| `InRequest(path)` | where a request of the API has the value: `in_request` renders it |
+| `InRequest(path, render)` | where a request of the API, or a template, has the value: `in_request` renders it |
 | `SHORTHAND` | a single value in a fleet file stands for the mapping with this key |
 | an enum or `Literal` as the type | a choice of words |
 | `InFile(type, read)` (`spec/values.py`) | the type in a fleet file where Python has the API's value |
@@ -109,9 +109,14 @@ class Within:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InRequest:
-    """Where a request of the API has a field's value, e.g. `StoppingCondition.MaxRuntimeInSeconds`; its metadata."""
+    """Where a request of the API has a field's value, e.g. `StoppingCondition.MaxRuntimeInSeconds`; its metadata.
+
+    Of a resource of CloudFormation it is the property, in the L1's spelling, e.g. `minInstanceCount`.
+    """
 
     path: str
+    render: Callable[[Any], Any] | None = None
+    """Returns what stands there for a value. Default: the value; of a description, what its own fields put there."""
 
 
 _Other = TypeVar("_Other", bound="Spec")
@@ -208,19 +213,34 @@ class Spec(FleetModel):
 def in_request(spec: Spec) -> dict[str, Any]:
     """Return what the fields with an `InRequest`, of `spec` and of the descriptions in it, put into a request.
 
-    A field that is `None` puts nothing there.
+    A field that is `None` or an empty list puts nothing there. A description that has no place of its own puts its
+    values beside those of `spec`.
     """
     request: dict[str, Any] = {}
     for name, field in type(spec).model_fields.items():
         value: Any = getattr(spec, name)
-        if isinstance(value, Spec):
+        places = [each for each in field.metadata if isinstance(each, InRequest)]
+        if isinstance(value, Spec) and not places:
             _merge(in_request(value), request)
-        for place in (each for each in field.metadata if isinstance(each, InRequest) and value is not None):
-            entry: Any = value
+        for place in places if value is not None else ():
+            entry: Any = _plain(value if place.render is None else place.render(value))
+            if entry is None or entry == []:
+                continue
             for key in reversed(place.path.split(".")):
                 entry = {key: entry}
             _merge(entry, request)
     return request
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` as jsii takes it: words and names as plain text, descriptions by what they put there."""
+    if isinstance(value, Spec):
+        return in_request(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[Any, ...]", value)]
+    return str(value) if isinstance(value, str) else value
 
 
 def _merge(entries: dict[str, Any], into: dict[str, Any]) -> None:

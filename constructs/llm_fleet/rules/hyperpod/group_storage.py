@@ -7,24 +7,12 @@ from pathlib import PurePosixPath
 
 from llm_fleet.catalog.hyperpod import group_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.hyperpod_cluster import Mount, PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup
 
 _CALLED = {"lustre": "FSx for Lustre", "open_zfs": "FSx for OpenZFS"}
-
-
-def check_ebs_volume(group: InstanceGroup) -> list[Problem]:
-    """Check the size of the secondary volume: 1 to 16384 GiB."""
-    return check_number(
-        group.ebs_volume_gib,
-        group_limit("InstanceStorageConfigs[].EbsVolumeConfig.VolumeSizeInGB"),
-        Code.EBS_SIZE,
-        "ebs_volume_gib",
-        what="the size of the secondary EBS volume, in GiB,",
-    )
 
 
 def check_root_volume(*, size_gib: int | None, kms_key_id: str | None) -> list[Problem]:

@@ -53,20 +53,6 @@ def check_auto_patch(patch: AutoPatch) -> list[Problem]:
     """Check the settings of automatic patching against its strategy."""
     return [
         *_check_deployment(patch.deployment),
-        *check_number(
-            patch.idle_wait_window_seconds,
-            group_limit("AutoPatchConfig.IdleWaitWindowInSeconds"),
-            Code.PATCH_IDLE_WINDOW,
-            "idle_wait_window_seconds",
-            what="the wait for idle nodes, in seconds,",
-        ),
-        *check_number(
-            patch.drain_timeout_seconds,
-            group_limit("AutoPatchConfig.DrainPolicy.DrainTimeoutInSeconds"),
-            Code.PATCH_DRAIN,
-            "drain_timeout_seconds",
-            what="the time to drain, in seconds,",
-        ),
         *_check_strategy(patch),
     ]
 
@@ -101,13 +87,6 @@ def _check_deployment(deployment: RollingUpdate | None) -> list[Problem]:
     problems = [
         *_check_batch("maximum_batch_size", first),
         *_check_batch("rollback_maximum_batch_size", back),
-        *check_number(
-            deployment.wait_interval_seconds,
-            group_limit(f"{_DEPLOYMENT}.WaitIntervalInSeconds"),
-            Code.WAIT_INTERVAL,
-            "wait_interval_seconds",
-            what="the pause between batches, in seconds,",
-        ),
         *_check_alarms(deployment),
     ]
     if back is not None and first is None:

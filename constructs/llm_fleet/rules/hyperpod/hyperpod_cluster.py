@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from llm_fleet.catalog.hyperpod import cluster_limit, hyperpod_facts
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.hyperpod.group_place import (
     check_cluster_network,
     check_deep_health_checks,
@@ -29,7 +30,7 @@ from llm_fleet.rules.hyperpod.group_roles import (
     check_roles,
     check_tags,
 )
-from llm_fleet.rules.hyperpod.group_storage import check_ebs_volume, check_mount_zones, check_mounts, check_volume_keys
+from llm_fleet.rules.hyperpod.group_storage import check_mount_zones, check_mounts, check_volume_keys
 from llm_fleet.rules.hyperpod.group_updates import check_updates
 from llm_fleet.rules.hyperpod.instance_group import (
     check_image,
@@ -165,7 +166,7 @@ GROUP_RULES: tuple[Callable[[InstanceGroup], list[Problem]], ...] = (
     check_partition_name,
     check_threads_per_core,
     check_lifecycle_hooks,
-    check_ebs_volume,
+    check_fields,
     check_deep_health_checks,
     check_training_plan,
     check_spot,
