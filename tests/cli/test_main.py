@@ -143,6 +143,16 @@ def test_help_is_no_failure(capsys: Capture) -> None:
     assert "import" in capsys.readouterr().out
 
 
+def test_help_imports_nothing_that_only_a_verb_needs() -> None:
+    code = (
+        "import atexit, sys; from llm_fleet.cli.main import main;"
+        "slow = {'aws_cdk', 'boto3', 'packaging', 'pydantic', 'pygraphviz', 'rich', 'yaml'};"
+        "atexit.register(lambda: print(sorted(slow & set(sys.modules)), file=sys.stderr)); main(['--help'])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "[]\n")
+
+
 def test_as_a_process_and_without_the_cdk_or_boto() -> None:
     """Slow modules stay out of the way: `validate` needs neither the CDK nor AWS."""
     code = (

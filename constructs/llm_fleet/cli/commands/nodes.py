@@ -3,14 +3,14 @@
 import argparse
 import math
 from functools import partial
+from typing import TYPE_CHECKING
 
-from llm_fleet.cli.aws.clients import AwsClients
 from llm_fleet.cli.commands.verb import Verbs
-from llm_fleet.cli.nodes.list_nodes import Seen, listing_of
-from llm_fleet.cli.nodes.node import roles_of_place
-from llm_fleet.cli.nodes.nodes_table import Sight, check_group, check_status, keeps, look
 from llm_fleet.cli.place import add_place, fleet_of, place_of
-from llm_fleet.cli.terminal.screen import Screen, print_json, progress
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.nodes.list_nodes import Seen
+    from llm_fleet.cli.nodes.nodes_table import Sight
 
 _EVERY = 15.0
 _LEAST, _MOST = 5.0, 3600.0
@@ -35,14 +35,15 @@ def add_to(verbs: Verbs) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the nodes. Returns 1 when somebody should look at one, 3 when Slurm should have been asked and was not."""
+    from llm_fleet.cli.nodes.nodes_table import watch
+    from llm_fleet.cli.terminal.screen import Screen, print_json, progress
+
     if arguments.json and arguments.watch is not None:
         arguments.usage("--watch and --json do not go together: ask for --json in a loop of your own")
     if arguments.no_slurm and arguments.status == "differs":
         arguments.usage("--status differs compares AWS with Slurm: leave --no-slurm out")
     seen = _Looking(arguments)
     if arguments.watch is not None:
-        from llm_fleet.cli.nodes.nodes_table import watch
-
         watch(seen.look, arguments.watch)
     with progress("nodes") as step:
         sight = seen.look(lambda count: step(said=f"{count} nodes"))
@@ -57,13 +58,18 @@ class _Looking:
     """Looks at the nodes that are asked for."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
+        from llm_fleet.cli.aws.clients import AwsClients
+        from llm_fleet.cli.nodes.node import roles_of_place
+
         self._arguments = arguments
         self._place = place_of(arguments)
         self._roles = roles_of_place(fleet_of(arguments), self._place)
         self._clients = AwsClients(region=self._place.region)
 
-    def look(self, seen: Seen | None = None) -> Sight:
+    def look(self, seen: "Seen | None" = None) -> "Sight":
         """Return what is there now."""
+        from llm_fleet.cli.nodes.list_nodes import listing_of
+        from llm_fleet.cli.nodes.nodes_table import Sight, check_group, check_status, keeps, look
         from llm_fleet.cli.session import ask_slurm
 
         arguments = self._arguments

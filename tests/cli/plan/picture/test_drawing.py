@@ -108,6 +108,15 @@ def test_a_database_stands_over_its_subnets(tmp_path: Path):
     assert database.lines[:2] == ("0.5-4 ACU", "port 3306")
 
 
+def test_a_vpc_without_anything_and_stacks_without_things_are_drawn(tmp_path: Path):
+    vpc = {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}}
+    alone = assembly_of({"alone": {"Resources": {"Vpc": vpc}}}, tmp_path / "alone")
+    (region, (box, place)) = Layout.of(scene_of(alone)).boxes
+    assert box.title == "VPC 10.0.0.0/16"
+    assert within(place, region[1])
+    assert "Region us-west-2" in picture_of(assembly_of({"none": {"Resources": {}}}, tmp_path / "none"))
+
+
 def test_the_same_assembly_gives_the_same_bytes(examples_made: ExamplesMade):
     assembly = examples_made.of("training-llama2-7b")
     assert picture_of(assembly) == picture_of(assembly)

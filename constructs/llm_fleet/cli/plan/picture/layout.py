@@ -144,16 +144,15 @@ class _Graph:
         inside = [one for one in self._scene.things.values() if self._vpc_of(one)]
         for vpc in self._scene.vpcs:
             yield self._open("vpc", vpc.title, 1)
-            yield from self._cards(one for one in inside if self._vpc_of(one) == vpc.key and not _is_in_one(one))
+            here = [one for one in inside if self._vpc_of(one) == vpc.key and not _is_in_one(one)]
+            yield from self._cards(here) if here or vpc.zones else _no_card(vpc.key)
             for zone in vpc.zones:
                 if zone.title:
                     yield self._open("zone", f"Availability Zone {zone.title}", 2)
                 for subnet in zone.subnets:
                     yield self._open("subnet", subnet.title, 3 if zone.title else 2)
                     here = [one for one in inside if _is_in_one(one) and one.subnets == (subnet.key,)]
-                    # Graphviz draws no empty cluster.
-                    empty = f"{_quoted(f'in {subnet.key}')} [style=invis, width=0.01, height=0.01];"
-                    yield from self._cards(here) if here else [empty]
+                    yield from self._cards(here) if here else _no_card(subnet.key)
                     yield "}"
                 yield from ["}"] if zone.title else []
             yield "}"
@@ -194,6 +193,11 @@ def _is_in_one(thing: Thing) -> bool:
     return len(thing.subnets) == 1 and bool(thing.stack)
 
 
+def _no_card(box: str) -> list[str]:
+    """Return what stands in the cluster of an empty `box`: Graphviz draws none that is empty."""
+    return [f"{_quoted(f'in {box}')} [style=invis, width=0.01, height=0.01];"]
+
+
 def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
@@ -220,7 +224,7 @@ class _Paper:
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         _, _, self.width, self.height = _numbers(told["bb"])
-        objects: list[dict[str, Any]] = told["objects"]
+        objects: list[dict[str, Any]] = told.get("objects", [])
         self.boxes = {one["name"]: self._place(*_numbers(one["bb"])) for one in objects if "bb" in one}
         self.cards = {one["name"]: self._card(one) for one in objects if "pos" in one}
         edges = [one for one in told.get("edges", ()) if "class" in one]
