@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -59,11 +60,20 @@ class _Finder(griffe.ModuleFinder):
     def submodules(self, module: griffe.Module) -> list[tuple[tuple[str, ...], Path]]:
         """Return the modules below `module` that are read."""
         found = super().submodules(module)
-        return [one for one in found if one[0][0] not in _UNREAD and (one[0][0] != "rules" or _has_words(one[1]))]
+        return [one for one in found if one[0][0] not in _UNREAD and (one[0][0] != "rules" or _is_read(one[1]))]
 
 
-def _has_words(path: Path) -> bool:
-    return path.stem in ("__init__", "terms", "problem", "memory", "partition") or path.stem.endswith("_terms")
+def _is_read(rules: Path) -> bool:
+    """Return whether a module of rules has something public, or leads to one that has."""
+    return rules.stem == "__init__" or any(home.endswith(f".{rules.stem}") for home in _homes())
+
+
+@cache
+def _homes() -> dict[str, list[str]]:
+    """Return which public names come from which module."""
+    source = (ROOT / "constructs" / "llm_fleet" / "__init__.py").read_text(encoding="utf-8")
+    table = re.findall(r'^    "([a-z_.]+)": \(([^)]*)\),$', source, re.MULTILINE)
+    return {home: re.findall(r'"(\w+)"', names) for home, names in table}
 
 
 def public_classes() -> dict[str, griffe.Class]:
@@ -72,9 +82,8 @@ def public_classes() -> dict[str, griffe.Class]:
     loader.finder = _Finder([ROOT / "constructs"])
     package = loader.load("llm_fleet")
     found: dict[str, griffe.Class] = {}
-    source = (ROOT / "constructs" / "llm_fleet" / "__init__.py").read_text(encoding="utf-8")
-    for home, names in re.findall(r'^    "([a-z_.]+)": \(([^)]*)\),$', source, re.MULTILINE):
-        for name in re.findall(r'"(\w+)"', names):
+    for home, names in _homes().items():
+        for name in names:
             member = package[f"{home}.{name}"]
             if isinstance(member, griffe.Class):
                 found[name] = member

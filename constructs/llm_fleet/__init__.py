@@ -87,12 +87,12 @@ if TYPE_CHECKING:
     from llm_fleet.rules.terms import ScalingStrategy as ScalingStrategy
     from llm_fleet.rules.terms import SlurmConfigStrategy as SlurmConfigStrategy
     from llm_fleet.rules.terms import StorageKind as StorageKind
-    from llm_fleet.rules.training.run.memory import MemoryEstimate as MemoryEstimate
-    from llm_fleet.rules.training.run.partition import TrainingPartition as TrainingPartition
-    from llm_fleet.rules.training.run.terms import ActivationCheckpointing as ActivationCheckpointing
-    from llm_fleet.rules.training.run.terms import Backend as Backend
-    from llm_fleet.rules.training.run.terms import Precision as Precision
-    from llm_fleet.rules.training.terms import EnvironmentUse as EnvironmentUse
+    from llm_fleet.rules.training.environment import EnvironmentUse as EnvironmentUse
+    from llm_fleet.rules.training.run import ActivationCheckpointing as ActivationCheckpointing
+    from llm_fleet.rules.training.run import Backend as Backend
+    from llm_fleet.rules.training.run import Precision as Precision
+    from llm_fleet.rules.training.run import TrainingPartition as TrainingPartition
+    from llm_fleet.rules.training.run_plan import MemoryEstimate as MemoryEstimate
     from llm_fleet.sagemaker.endpoint.hugging_face_endpoint import HuggingFaceEndpoint as HuggingFaceEndpoint
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
@@ -236,10 +236,9 @@ _HOMES = {
         "SlurmConfigStrategy",
         "StorageKind",
     ),
-    "rules.training.run.memory": ("MemoryEstimate",),
-    "rules.training.run.partition": ("TrainingPartition",),
-    "rules.training.run.terms": ("ActivationCheckpointing", "Backend", "Precision"),
-    "rules.training.terms": ("EnvironmentUse",),
+    "rules.training.environment": ("EnvironmentUse",),
+    "rules.training.run": ("ActivationCheckpointing", "Backend", "Precision", "TrainingPartition"),
+    "rules.training.run_plan": ("MemoryEstimate",),
     "sagemaker.endpoint.hugging_face_endpoint": ("HuggingFaceEndpoint",),
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),

@@ -7,8 +7,7 @@ import pytest
 
 from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.run.partition import TrainingPartition
-from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, TrainingPartition
 from tests.config import good_job
 from tests.config.good_job import SECRET, with_keys
 

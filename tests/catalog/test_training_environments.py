@@ -17,7 +17,7 @@ from llm_fleet.catalog.training_environments import (
     usual_stack,
     vendor_packages,
 )
-from llm_fleet.rules.training.locked import plain
+from llm_fleet.rules.training.packages import plain
 
 
 @pytest.mark.parametrize("stack", training_stacks().values(), ids=lambda stack: stack.name)

@@ -10,9 +10,9 @@ from llm_fleet.catalog.model_shapes import training_memory
 from llm_fleet.catalog.training_environments import backends
 from llm_fleet.jobs.training_run import TrainingRun
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.run.memory_words import breakdown, spread
-from llm_fleet.rules.training.run.plan import RunPlan
-from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend
+from llm_fleet.rules.training.run_plan import RunPlan
+from llm_fleet.rules.training.run_spread import breakdown, spread
 from tests.rules.training.run.runs import LLAMA_2_7B, LLAMA_3_8B, LLAMA_3_70B, partition, run, values
 from tools.synth_environment import ROOT
 
@@ -115,8 +115,7 @@ def known_table() -> str:
 
 def judged(told_of: dict[str, Any]) -> tuple[RunPlan, Any]:
     """Plan and estimate, of a run that does not fit too."""
-    from llm_fleet.rules.training.run.memory import estimate
-    from llm_fleet.rules.training.run.planned import planned
+    from llm_fleet.rules.training.run_plan import estimate, planned
 
     unchecked = object.__new__(TrainingRun)
     good = run(model=LLAMA_2_7B)

@@ -21,7 +21,7 @@ from llm_fleet.catalog.training_environments import (
 )
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.training.terms import EnvironmentKind
+from llm_fleet.rules.training.environment import EnvironmentKind
 from tests.config.good_fleet import edited
 
 PAGE = Path(__file__).parents[2] / "docs/constructs/training-runtime.md"

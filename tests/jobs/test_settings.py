@@ -12,7 +12,7 @@ from llm_fleet.jobs.batch_file import ORDER, RUN, jobs_folder, template
 from llm_fleet.jobs.check_batch_file import check_batch_file
 from llm_fleet.jobs.settings import directives, run_settings, stage_settings
 from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainingData, TrainingRun
-from llm_fleet.rules.training.run.terms import Backend
+from llm_fleet.rules.training.run import Backend
 from tests.rules.training.run.runs import LLAMA_3_8B, partition, run
 from tools import make_job_settings
 from tools.synth_environment import ROOT

@@ -12,8 +12,8 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.terms import ModelSource
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run.sources import source_of
-from llm_fleet.rules.training.run.terms import Backend
+from llm_fleet.rules.training.run import Backend
+from llm_fleet.rules.training.run_sources import source_of
 
 _LINE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<rest>.*)")
 _VALUE = re.compile(

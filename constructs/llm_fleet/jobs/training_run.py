@@ -4,14 +4,16 @@ from dataclasses import dataclass, field
 
 from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.training.run.check import check_run
-from llm_fleet.rules.training.run.memory import MemoryEstimate, estimate
-from llm_fleet.rules.training.run.partition import TrainingPartition
-from llm_fleet.rules.training.run.plan import RunPlan
-from llm_fleet.rules.training.run.planned import planned
-from llm_fleet.rules.training.run.protocols import TrainedShapeLike
-from llm_fleet.rules.training.run.shape import known_trained_shape
-from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
+from llm_fleet.rules.training.check_run import check_run
+from llm_fleet.rules.training.run import (
+    ActivationCheckpointing,
+    Backend,
+    Precision,
+    TrainedShapeLike,
+    TrainingPartition,
+)
+from llm_fleet.rules.training.run_plan import MemoryEstimate, RunPlan, estimate, planned
+from llm_fleet.rules.training.run_sources import known_trained_shape
 from llm_fleet.spec.smp import SmpConfiguration
 
 

@@ -24,8 +24,8 @@ from llm_fleet.lifecycle.training_runtime import TrainingRuntime, render_trainin
 from llm_fleet.rules.manifest import manifest as manifest_rules
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
-from llm_fleet.rules.training.check import check_training
-from llm_fleet.rules.training.place import SharedFolder
+from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment_place import SharedFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

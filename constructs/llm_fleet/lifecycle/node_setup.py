@@ -24,7 +24,7 @@ from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_ki
 from llm_fleet.rules.pinned_packages import check_neuron_pinned
 from llm_fleet.rules.problem import PathPart, Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.forms import check_is_runtime
+from llm_fleet.rules.training.environment import check_is_runtime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,14 +17,22 @@ from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.manifest_protocols import ManifestLike
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.fabrics import plan_fabrics
-from llm_fleet.rules.training.folder import folder_of
-from llm_fleet.rules.training.forms import check_environment_forms, check_runtime_forms
+from llm_fleet.rules.training.environment import (
+    EnvironmentKind,
+    EnvironmentUse,
+    check_environment_forms,
+    check_runtime_forms,
+)
+from llm_fleet.rules.training.environment_place import (
+    SharedFolder,
+    TrainingGroup,
+    TrainingPlace,
+    folder_of,
+    neuron_families,
+)
+from llm_fleet.rules.training.groups import plan_fabrics
 from llm_fleet.rules.training.image import ecr_repository, enroot_image, image_of
-from llm_fleet.rules.training.locked import find
-from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace, neuron_families
-from llm_fleet.rules.training.planned import PlannedEnvironment, plan
-from llm_fleet.rules.training.terms import EnvironmentKind, EnvironmentUse
+from llm_fleet.rules.training.packages import PlannedEnvironment, find, plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

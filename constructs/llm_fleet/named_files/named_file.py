@@ -10,7 +10,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
 from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run.shape import TrainedNumbers, trained_shape_of_config
+from llm_fleet.rules.training.run_sources import TrainedNumbers, trained_shape_of_config
 
 
 def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "utf-8") -> str:

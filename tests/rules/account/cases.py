@@ -7,16 +7,33 @@ from typing import Any
 
 from llm_fleet.catalog.aws_api import named_quota
 from llm_fleet.catalog.hyperpod import image_feature
-from llm_fleet.rules.account.bucket import check_bucket, check_new_bucket
-from llm_fleet.rules.account.capacity import CapacityNeed
 from llm_fleet.rules.account.certificate import check_certificate
-from llm_fleet.rules.account.file_system import ExistingFileSystem, ToldFileSystem, check_file_system
-from llm_fleet.rules.account.image import ExistingImage, check_image, check_image_age, check_image_release
-from llm_fleet.rules.account.model import check_hub_model, check_model_in_bucket, check_token_secret
-from llm_fleet.rules.account.offering import check_offering, check_zones_of_account
+from llm_fleet.rules.account.images import (
+    ExistingImage,
+    check_hub_model,
+    check_image,
+    check_image_age,
+    check_image_release,
+    check_model_in_bucket,
+    check_token_secret,
+)
+from llm_fleet.rules.account.instance_capacity import (
+    CapacityNeed,
+    Reservation,
+    TrainingPlan,
+    check_offering,
+    check_reservation,
+    check_training_plan,
+    check_zones_of_account,
+)
 from llm_fleet.rules.account.quota import QuotaGranted, QuotaNeed, check_quota
-from llm_fleet.rules.account.reservation import Reservation, check_reservation
-from llm_fleet.rules.account.training_plan import TrainingPlan, check_training_plan
+from llm_fleet.rules.account.storage import (
+    ExistingFileSystem,
+    ToldFileSystem,
+    check_bucket,
+    check_file_system,
+    check_new_bucket,
+)
 from llm_fleet.rules.day_two.check_codes import CheckCode
 from llm_fleet.rules.problem import Problem
 

@@ -2,19 +2,17 @@
 
 from typing import Any
 
-from llm_fleet.rules.account.security_group import (
+from llm_fleet.rules.account.subnets import (
+    ExistingSubnet,
     NewRule,
     SecurityGroup,
     check_efa_rules,
-    check_group_place,
-    check_new_rules,
-    check_ports,
-)
-from llm_fleet.rules.account.subnet import (
-    ExistingSubnet,
     check_endpoint,
     check_endpoints_of_closed,
     check_free_addresses,
+    check_group_place,
+    check_new_rules,
+    check_ports,
     check_subnet_place,
     check_way_out,
 )

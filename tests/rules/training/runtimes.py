@@ -5,8 +5,8 @@ from typing import Any
 
 from llm_fleet.lifecycle.training_runtime import TrainingEnvironment, TrainingRuntime
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.check import check_training
-from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 
 TRN1, TRN2, GPU, CPU = "ml.trn1.32xlarge", "ml.trn2.48xlarge", "ml.p5.48xlarge", "ml.m5.xlarge"
 

@@ -6,11 +6,10 @@ from unittest.mock import Mock
 import pytest
 
 from llm_fleet.lifecycle.training_runtime import CompileCache, TrainingEnvironment, TrainingRuntime
-from llm_fleet.rules.training.check import check_training
-from llm_fleet.rules.training.fabrics import plan_fabrics
-from llm_fleet.rules.training.folder import folder_of
-from llm_fleet.rules.training.place import SharedFolder, TrainingPlace
-from llm_fleet.rules.training.planned import plan
+from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingPlace, folder_of
+from llm_fleet.rules.training.groups import plan_fabrics
+from llm_fleet.rules.training.packages import plan
 from tests.rules.training.runtimes import CPU, GPU, TRN1, TRN2, found, group, place
 
 NEURON_ONLY = "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS"

@@ -4,9 +4,8 @@ import pytest
 
 from llm_fleet.lifecycle.training_runtime import TrainingEnvironment as Env
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
-from llm_fleet.rules.training.check import check_training
-from llm_fleet.rules.training.locked import Wanted, find
-from llm_fleet.rules.training.wheel_name import fits_python
+from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.packages import Wanted, find, fits_python
 from tests.rules.training.runtimes import NXD, found, place, wheel
 
 

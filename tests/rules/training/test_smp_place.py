@@ -12,7 +12,7 @@ from llm_fleet.catalog.training_job import (
     smp_versions,
 )
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.training.smp_place import (
+from llm_fleet.rules.training.smp_run import (
     check_smp_backend,
     check_smp_image,
     check_smp_place,

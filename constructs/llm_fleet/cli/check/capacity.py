@@ -11,10 +11,17 @@ from llm_fleet.config.check_network_config import endpoint_features
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService
-from llm_fleet.rules.account.capacity import CapacityNeed, when
-from llm_fleet.rules.account.offering import check_endpoint_zones, check_offering, check_zones_of_account
-from llm_fleet.rules.account.reservation import Reservation, check_reservation
-from llm_fleet.rules.account.training_plan import TrainingPlan, check_training_plan
+from llm_fleet.rules.account.instance_capacity import (
+    CapacityNeed,
+    Reservation,
+    TrainingPlan,
+    check_endpoint_zones,
+    check_offering,
+    check_reservation,
+    check_training_plan,
+    check_zones_of_account,
+    when,
+)
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.network_endpoints import endpoint_zones, interface_endpoints
 

@@ -17,18 +17,16 @@ from llm_fleet.config.check_places import address_plan
 from llm_fleet.config.existing_network import ExistingNetworkConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.needs.fleet_machines import machines_of
-from llm_fleet.rules.account.security_group import (
+from llm_fleet.rules.account.subnets import (
+    ExistingSubnet,
     NewRule,
     SecurityGroup,
     check_efa_rules,
-    check_group_place,
-    check_new_rules,
-)
-from llm_fleet.rules.account.subnet import (
-    ExistingSubnet,
     check_endpoint,
     check_endpoints_of_closed,
     check_free_addresses,
+    check_group_place,
+    check_new_rules,
     check_subnet_place,
     check_way_out,
     no_such,

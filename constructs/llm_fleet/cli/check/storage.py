@@ -12,9 +12,14 @@ from llm_fleet.cli.check import Topic
 from llm_fleet.cli.check.network import security_group
 from llm_fleet.cli.check.question import Account, Answer, Ask, Question, header_of, own_ids
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.rules.account.bucket import check_bucket, check_new_bucket
-from llm_fleet.rules.account.file_system import ExistingFileSystem, ToldFileSystem, check_file_system
-from llm_fleet.rules.account.security_group import check_ports
+from llm_fleet.rules.account.storage import (
+    ExistingFileSystem,
+    ToldFileSystem,
+    check_bucket,
+    check_file_system,
+    check_new_bucket,
+)
+from llm_fleet.rules.account.subnets import check_ports
 from llm_fleet.rules.day_two.check_codes import CheckCode
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.problem import PathPart, Problem

@@ -194,8 +194,8 @@ def _in_words(run: TrainingRun) -> str:
 def _fit(run: TrainingRun) -> list[str]:
     """Return how a run is spread, what a process of it takes, as estimated, and what else is to be known of it."""
     from llm_fleet.rules.inference.memory import in_gib
-    from llm_fleet.rules.training.run.memory_words import breakdown, spread
-    from llm_fleet.rules.training.run.smp import smp_remarks_of
+    from llm_fleet.rules.training.run_spread import breakdown, spread
+    from llm_fleet.rules.training.smp_run import smp_remarks_of
 
     lines, memory = [spread(run.plan)], run.memory
     if memory is not None:
@@ -206,8 +206,8 @@ def _fit(run: TrainingRun) -> list[str]:
 
 def _facts(run: TrainingRun) -> dict[str, Any]:
     from llm_fleet.jobs.settings import stages_of
-    from llm_fleet.rules.training.run.memory_words import spread
-    from llm_fleet.rules.training.run.smp import smp_remarks_of
+    from llm_fleet.rules.training.run_spread import spread
+    from llm_fleet.rules.training.smp_run import smp_remarks_of
 
     return {
         "model": run.model,

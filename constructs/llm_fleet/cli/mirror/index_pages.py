@@ -34,7 +34,7 @@ from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.locked import plain
+from llm_fleet.rules.training.packages import plain
 
 _KINDS = {".deb": "deb", ".rpm": "rpm", ".whl": "wheel"}
 _SECONDS = 60

@@ -19,7 +19,7 @@ from llm_fleet.cli.mirror.locked_file import LockedFile
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import FleetError
-from llm_fleet.rules.training.locked import plain
+from llm_fleet.rules.training.packages import plain
 
 if TYPE_CHECKING:
     from packaging.tags import Tag

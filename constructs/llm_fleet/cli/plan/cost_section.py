@@ -171,7 +171,7 @@ def _needs(fleet: Fleet, supply: LustreSupply) -> list[CheckpointNeed]:
     if not fleet.jobs:
         return []
     from llm_fleet.jobs.render_run import training_runs
-    from llm_fleet.rules.training.run.storage import checkpoint_bytes
+    from llm_fleet.rules.training.run_sources import checkpoint_bytes
 
     runs: Mapping[str, TrainingRun] = training_runs(fleet)
     return [

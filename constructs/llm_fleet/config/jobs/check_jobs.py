@@ -12,13 +12,10 @@ from llm_fleet.config.jobs.served import check_served, served
 from llm_fleet.config.jobs.view import view_of
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run.check import check_run
-from llm_fleet.rules.training.run.numbers import check_numbers, check_run_name
-from llm_fleet.rules.training.run.partition import TrainingPartition
-from llm_fleet.rules.training.run.plan import backend_of
-from llm_fleet.rules.training.run.protocols import RunLike
-from llm_fleet.rules.training.run.terms import Backend
-from llm_fleet.rules.training.smp_place import check_smp_place
+from llm_fleet.rules.training.check_run import check_run
+from llm_fleet.rules.training.run import Backend, RunLike, TrainingPartition, check_numbers, check_run_name
+from llm_fleet.rules.training.run_plan import backend_of
+from llm_fleet.rules.training.smp_run import check_smp_place
 
 _OF_CLUSTER = ("training_folder", "environments")
 _NOWHERE = TrainingPartition(cluster="", name="", instance_type="", nodes=1)

@@ -2,7 +2,7 @@
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.training.run.forms import SPREAD
+from llm_fleet.rules.training.run_forms import SPREAD
 
 _ELSEWHERE = frozenset({"clusters", "storage", "services"})
 _OF_SPREAD = frozenset(

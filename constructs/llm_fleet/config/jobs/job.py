@@ -12,9 +12,8 @@ from llm_fleet.config.jobs.export import JobExportConfig
 from llm_fleet.config.jobs.shape import TrainedShapeConfig
 from llm_fleet.named_files.named_file import read_trained_shape
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run.protocols import TrainedShapeLike
-from llm_fleet.rules.training.run.shape import TrainedNumbers, known_trained_shape
-from llm_fleet.rules.training.run.terms import ActivationCheckpointing, Backend, Precision
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, TrainedShapeLike
+from llm_fleet.rules.training.run_sources import TrainedNumbers, known_trained_shape
 from llm_fleet.spec.model import NamedModel
 from llm_fleet.spec.smp import SmpConfiguration
 

@@ -10,11 +10,10 @@ from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.training.place import training_place_of
 from llm_fleet.config.training.view import TrainingView
 from llm_fleet.rules.terms import NodeType
-from llm_fleet.rules.training.folder import folder_of
-from llm_fleet.rules.training.place import TrainingPlace
-from llm_fleet.rules.training.planned import PlannedEnvironment, plan
-from llm_fleet.rules.training.run.partition import TrainingPartition
-from llm_fleet.rules.training.terms import EnvironmentUse
+from llm_fleet.rules.training.environment import EnvironmentUse
+from llm_fleet.rules.training.environment_place import TrainingPlace, folder_of
+from llm_fleet.rules.training.packages import PlannedEnvironment, plan
+from llm_fleet.rules.training.run import TrainingPartition
 
 _S3 = "s3://"
 Cluster = HyperPodConfig | ParallelClusterConfig

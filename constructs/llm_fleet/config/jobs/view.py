@@ -5,8 +5,7 @@ from typing import Any, cast
 
 from llm_fleet.config.jobs.job import JobConfig
 from llm_fleet.config.jobs.served import Served
-from llm_fleet.rules.training.run.partition import TrainingPartition
-from llm_fleet.rules.training.run.protocols import RunLike
+from llm_fleet.rules.training.run import RunLike, TrainingPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

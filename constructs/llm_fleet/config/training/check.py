@@ -10,8 +10,8 @@ from llm_fleet.config.training.place import training_place_of, with_lock
 from llm_fleet.config.training.training import TrainingConfig
 from llm_fleet.config.training.view import TrainingView
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.check import check_training
-from llm_fleet.rules.training.place import TrainingPlace
+from llm_fleet.rules.training.check_environment import check_training
+from llm_fleet.rules.training.environment_place import TrainingPlace
 
 
 def check_training_config(fleet: Fleet) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from llm_fleet.rules.training.terms import EnvironmentUse
+from llm_fleet.rules.training.environment import EnvironmentUse
 from llm_fleet.spec.model import NamedModel
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from llm_fleet.config.training.environment import EnvironmentConfig
-from llm_fleet.rules.training.terms import EnvironmentKind
+from llm_fleet.rules.training.environment import EnvironmentKind
 
 
 class NeuronEnvironmentConfig(EnvironmentConfig):

@@ -13,7 +13,7 @@ from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.terms import InternetAccess, NodeType, StorageKind
-from llm_fleet.rules.training.place import SharedFolder, TrainingGroup, TrainingPlace
+from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGroup, TrainingPlace
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
 

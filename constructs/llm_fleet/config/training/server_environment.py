@@ -7,7 +7,7 @@ from pydantic import Field
 
 from llm_fleet.config.training.environment import EnvironmentConfig
 from llm_fleet.rules.inference.terms import ServerKind
-from llm_fleet.rules.training.terms import EnvironmentKind
+from llm_fleet.rules.training.environment import EnvironmentKind
 
 
 class ServerEnvironmentConfig(EnvironmentConfig):

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from llm_fleet.config.kinds import KIND
-from llm_fleet.rules.training.terms import EnvironmentKind
+from llm_fleet.rules.training.environment import EnvironmentKind
 
 _WORDS = (EnvironmentKind.NEURON.value, EnvironmentKind.SMP.value)
 """Kinds of which nothing else must be told."""

@@ -16,7 +16,7 @@ from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.smp_place import check_smp_place
+from llm_fleet.rules.training.smp_run import check_smp_place
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import TrainingImage, TrainingImageKind
 

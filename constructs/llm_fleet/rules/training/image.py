@@ -1,19 +1,20 @@
-"""Container images of training environments: as Docker writes them, and as Enroot does."""
+"""Images of training environments: their names, whether nodes reach them, whether models can be exported in them."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from llm_fleet.catalog.model_server import image_account, model_servers
+from llm_fleet.catalog.model_server import image_account, image_regions, model_exports, model_servers
 from llm_fleet.catalog.network import regions
 from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.place import TrainingPlace
-from llm_fleet.rules.training.planned import PlannedEnvironment
-from llm_fleet.rules.training.smp_place import check_smp_image, check_smp_place
-from llm_fleet.rules.training.terms import EnvironmentKind
+from llm_fleet.rules.training.environment import EnvironmentKind, EnvironmentUse, RuntimeLike
+from llm_fleet.rules.training.environment_place import TrainingGroup, TrainingPlace, neuron_families
+from llm_fleet.rules.training.packages import PlannedEnvironment, families_of, plain
+from llm_fleet.rules.training.smp_run import check_smp_image, check_smp_place
 
 _SCHEME = "docker://"
 _IMAGE = re.compile(
@@ -73,15 +74,17 @@ def check_image(environment: PlannedEnvironment, place: TrainingPlace) -> list[P
     image = image_of(environment, place) or ""
     tag = image.rpartition(":")[2]
     if is_unresolved(tag):
-        return [_problem("the tag of this image is only known when it is deployed", "write a tag", image)]
+        return [_problem_image("the tag of this image is only known when it is deployed", "write a tag", image)]
     if "@" in image:
-        return [_problem("Enroot imports images by their tag, not by a digest", "write `<repository>:<tag>`", image)]
+        return [
+            _problem_image("Enroot imports images by their tag, not by a digest", "write `<repository>:<tag>`", image)
+        ]
     if not is_unresolved(image) and not _IMAGE.fullmatch(image):
         remedy = "write <registry>/<repository>:<tag>, e.g. public.ecr.aws/docker/library/python:3.11.9"
-        return [_problem("this is no image with a tag", remedy, image)]
+        return [_problem_image("this is no image with a tag", remedy, image)]
     if tag in _MOVED:
         remedy = "write a tag that is never moved: what an environment holds must not change under its name"
-        return [_problem(f"{tag} is another image tomorrow", remedy, image)]
+        return [_problem_image(f"{tag} is another image tomorrow", remedy, image)]
     return []
 
 
@@ -99,5 +102,137 @@ def _smp(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Prob
                     yield replace(problem, path=("groups",))
 
 
-def _problem(message: str, remedy: str, image: str) -> Problem:
+def _problem_image(message: str, remedy: str, image: str) -> Problem:
     return Problem(code=Code.TRAINING_IMAGE, message=message, remedy=remedy, path=("image",), value=image)
+
+
+def check_reached(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
+    """Return what nodes in a closed network would fetch from outside of it."""
+    if place.internet:
+        return
+    image = image_of(environment, place)
+    if image is None:
+        if environment.wanted and place.source == "vendor":
+            yield Problem(
+                code=Code.TRAINING_CLOSED,
+                message="the nodes have no way to the internet, and their packages come from their vendors",
+                remedy="fill a mirror with `llm-fleet mirror build --to s3://…`, and name it as `downloads.mirror`",
+                path=("packages",) if environment.given.packages else (),
+            )
+        return
+    repository = ecr_repository(image, "aws")
+    region = repository.split(":")[3] if repository is not None else None
+    if repository is None or (region != place.region and not is_unresolved(region) and not is_unresolved(place.region)):
+        yield Problem(
+            code=Code.TRAINING_CLOSED,
+            message="the nodes have no way to the internet, and reach private images of ECR in their region only",
+            remedy="copy the image to a private ECR repository in the region, and name that",
+            path=("image",),
+            value=image,
+        )
+
+
+def check_hub_reached(runtime: RuntimeLike, place: TrainingPlace) -> Iterator[Problem]:
+    """Return a problem when jobs are to sign in to the Hub from a network without a way to it."""
+    if runtime.hub_token_secret_arn is not None and not place.internet:
+        yield Problem(
+            code=Code.TRAINING_CLOSED,
+            message="the nodes have no way to the internet, where the Hugging Face Hub is",
+            remedy="leave the token out, and bring models and data in through S3",
+            path=("hub_token_secret_arn",),
+        )
+
+
+_EXPORTER = "optimum-neuron"
+
+
+def check_exporting(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
+    """Return why `environment` is none that models are exported in; nothing for one that is not meant to be."""
+    if environment.kind is EnvironmentKind.SERVER:
+        found = list(_server(environment, place))
+    elif environment.use == EnvironmentUse.EXPORT:
+        found = list(_exporter(environment))
+    else:
+        return []
+    return found or list(_groups(environment, place))
+
+
+def _server(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
+    kind = environment.given.server_kind
+    if kind is None or kind not in model_exports():
+        known = kind in model_servers()
+        yield _problem_exporting(
+            "the image of this server has no exporter: it compiles what it does not find when it starts"
+            if known
+            else "there is no such server",
+            "leave this environment out: a job's export for it needs none"
+            if known
+            else did_you_mean(str(kind), list(model_exports()), otherwise="write one of those allowed"),
+            "server_kind",
+            str(kind),
+            allowed=", ".join(model_exports()),
+        )
+    elif environment.use != EnvironmentUse.EXPORT:
+        yield _problem_exporting(
+            "jobs do not train in the image of a server", "leave `use` out", "use", environment.use.value, allowed=""
+        )
+    elif image_of(environment, place) is None:
+        facts = model_servers()[kind]
+        yield _problem_exporting(
+            f"the image of {facts.title} is not offered in {place.region}"
+            if place.region in regions()
+            else "which registry has this image depends on the region, and nobody knows that yet",
+            "copy the image to a private ECR repository in the region, and name that: kind container, use export",
+            "server_kind",
+            kind.value,
+            allowed=", ".join(image_regions(facts.accounts)) if facts.accounts else "",
+        )
+
+
+def _exporter(environment: PlannedEnvironment) -> Iterator[Problem]:
+    """Return that there is no exporter; whether an image of one's own has one is for the job to find out."""
+    if environment.kind is EnvironmentKind.SMP:
+        yield _problem_exporting(
+            "the image of SMP v2 is for GPUs, and has no exporter", "leave `use` out", "use", "export"
+        )
+    elif environment.kind is not EnvironmentKind.CONTAINER and _EXPORTER not in {
+        plain(each.name) for each in environment.wanted
+    }:
+        yield _problem_exporting(
+            f"models are exported by {_EXPORTER}, and this environment does not have it",
+            f"take the server's own image, kind {EnvironmentKind.SERVER.value}; or add {_EXPORTER} to its packages, "
+            "with the compiler of the server's image",
+            "use",
+            "export",
+        )
+
+
+def _groups(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Problem]:
+    known = families_of(environment.given, environment.stack)
+    groups = {group.name: group for group in place.compute_groups}
+    for index, name in enumerate(environment.given.groups or ()):
+        wrong = _wrong(groups[name], known) if name in groups else None
+        if wrong is not None:
+            yield Problem(
+                code=Code.TRAINING_EXPORT,
+                message=wrong,
+                remedy="name groups with Neuron devices that it runs on, or leave `groups` out for all of them",
+                path=("groups", index),
+                value=name,
+                allowed=", ".join(each.name for each in groups.values() if _wrong(each, known) is None),
+            )
+
+
+def _wrong(group: TrainingGroup, known: tuple[str, ...] | None) -> str | None:
+    families = neuron_families(group)
+    if not families:
+        return "models are exported on Neuron devices, and this group has none"
+    if known is not None and not set(families) <= set(known):
+        return f"this environment runs on {' and '.join(known)}, and this group is {' and '.join(families)}"
+    return None
+
+
+def _problem_exporting(message: str, remedy: str, path: str, value: str, *, allowed: str = "") -> Problem:
+    return Problem(
+        code=Code.TRAINING_EXPORT, message=message, remedy=remedy, path=(path,), value=value, allowed=allowed
+    )

@@ -1,16 +1,260 @@
-"""The packages of a training environment, and whether the lock file has them."""
+"""The packages of a training environment, with every default filled in, and whether the lock file has them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
 
+from llm_fleet.catalog.model_server import model_servers
+from llm_fleet.catalog.neuron import neuron_releases
+from llm_fleet.catalog.training_environments import (
+    TrainingStack,
+    training_stacks,
+    usual_python,
+    usual_release,
+    usual_stack,
+)
+from llm_fleet.catalog.training_job import smp_images
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.locked import Found, Wanted, find
-from llm_fleet.rules.training.place import TrainingPlace
-from llm_fleet.rules.training.planned import PACKAGE, PlannedEnvironment
-from llm_fleet.rules.training.terms import EnvironmentKind
-from llm_fleet.rules.training.wheel_name import fits_python
+from llm_fleet.rules.training.environment import EnvironmentKind, EnvironmentLike, EnvironmentUse
+from llm_fleet.rules.training.environment_place import TrainingGroup, TrainingPlace, facts_of_type, neuron_families
+
+File = Mapping[str, Any]
+"""An entry of a right lock file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A package that is asked for."""
+
+    name: str
+    version: str | None = None
+    """`None` for whichever the lock file has."""
+
+    def __str__(self) -> str:
+        return self.name if self.version is None else f"{self.name}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What of the lock file an environment needs."""
+
+    files: tuple[File, ...] = ()
+    """Each file once, for every system that the lock file has it for, in the order of their names."""
+    missing: tuple[Wanted, ...] = ()
+    """What is asked for and not there."""
+    ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Packages that the lock file has in several versions, and nothing says which."""
+
+    @property
+    def packages(self) -> list[tuple[str, str]]:
+        """Names and versions, each once."""
+        return list(dict.fromkeys((file["name"], file["version"]) for file in self.files))
+
+
+def plain(name: str) -> str:
+    """Return `name` as indexes write it: `neuronx_distributed` is `neuronx-distributed`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_version(pinned: str, given: str) -> bool:
+    """Return whether `given` is the version `pinned`, or a build of it: `0.17.26814+435aae2b` is `0.17.26814`."""
+    return given == pinned or given.startswith(f"{pinned}+")
+
+
+def find(wanted: Sequence[Wanted], files: Iterable[File], *, kind: str) -> Found:
+    """Return what of `files` installs `wanted`; `kind` is `wheel` or `archive`."""
+    by_name: dict[str, list[File]] = {}
+    for file in files:
+        if file["kind"] == kind:
+            by_name.setdefault(plain(file["name"]), []).append(file)
+    asked = {plain(each.name): each for each in wanted}
+    chosen: dict[str, list[File]] = {}
+    missing: list[Wanted] = []
+    ambiguous: dict[str, tuple[str, ...]] = {}
+    ahead = list(asked)
+    while ahead:
+        name = ahead.pop(0)
+        if name in chosen:
+            continue
+        want = asked.get(name, Wanted(name=name))
+        fitting = [
+            file for file in by_name.get(name, ()) if want.version is None or is_version(want.version, file["version"])
+        ]
+        versions = tuple(dict.fromkeys(file["version"] for file in fitting))
+        if not fitting:
+            missing.append(want)
+        if len(versions) > 1:
+            ambiguous[name] = versions
+        chosen[name] = fitting
+        ahead += [plain(each) for file in fitting for each in file["requires"]]
+    return Found(
+        files=tuple(file for name in sorted(chosen) for file in chosen[name]),
+        missing=tuple(missing),
+        ambiguous=ambiguous,
+    )
+
+
+PACKAGE = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(?P<version>[A-Za-z0-9][A-Za-z0-9.!+_-]*))?"
+)
+"""`torch` or `torch==2.13.0+cpu`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedEnvironment:
+    """An environment as it will be, as far as what was given allows."""
+
+    given: EnvironmentLike
+    groups: tuple[str, ...]
+    """Names of the groups that it is for, unknown ones among them."""
+    family: str | None
+    """The first instance family with Neuron devices among them; `None` without."""
+    stack: str | None
+    release: str | None
+    python: str | None
+    """`None` where it has none of its own."""
+    wanted: tuple[Wanted, ...]
+    """Packages to be installed, without what they need."""
+
+    @property
+    def kind(self) -> EnvironmentKind:
+        """What it is made of."""
+        return self.given.kind
+
+    @property
+    def use(self) -> EnvironmentUse:
+        """What it is for."""
+        return use_of(self.given)
+
+    @property
+    def known_stack(self) -> TrainingStack | None:
+        """The stack, where there is one of that name."""
+        return training_stacks().get(self.stack or "")
+
+    @property
+    def archive_kind(self) -> str:
+        """How the lock file calls what it is installed from."""
+        return "archive" if self.kind is EnvironmentKind.CONDA else "wheel"
+
+
+def use_of(environment: EnvironmentLike) -> EnvironmentUse:
+    """Return what `environment` is for, where nobody told by its kind."""
+    if environment.use is not None:
+        return environment.use
+    return EnvironmentUse.EXPORT if environment.kind is EnvironmentKind.SERVER else EnvironmentUse.JOBS
+
+
+def plan(environment: EnvironmentLike, place: TrainingPlace) -> PlannedEnvironment:
+    """Return `environment` with its defaults, in a cluster like `place`."""
+    named = environment.groups
+    groups = [group for group in place.compute_groups if named is None or group.name in named]
+    families = list(dict.fromkeys(family for group in groups for family in neuron_families(group)))
+    stack, release = environment.stack, environment.release
+    if environment.kind is EnvironmentKind.NEURON:
+        stack, release = _stack_and_release(environment, families)
+    if environment.kind is EnvironmentKind.SMP and release is None:
+        release = next(iter(smp_images()), None)
+    fitting = [group.name for group in groups if _planned_fits(group, environment, stack)]
+    family = next(iter(families), None)
+    return PlannedEnvironment(
+        given=environment,
+        groups=tuple(named if named is not None else fitting),
+        family=family,
+        stack=stack,
+        release=release,
+        python=_python(environment, release),
+        wanted=_wanted(environment, stack, release),
+    )
+
+
+def packages_of(texts: Sequence[str]) -> list[Wanted]:
+    """Return those of `texts` that name a package rightly."""
+    found = [PACKAGE.fullmatch(text.strip()) for text in texts]
+    return [Wanted(name=match["name"], version=match["version"]) for match in found if match]
+
+
+def _stack_and_release(environment: EnvironmentLike, families: Sequence[str]) -> tuple[str | None, str | None]:
+    """What is told wins; what is not is what an expert takes for it, then for the first family there is."""
+    usual = next((found for family in families if (found := usual_stack(family))), None)
+    stack, release = environment.stack, environment.release
+    if stack is None:
+        stack = _stack_of_release(release, families) or (usual[0] if usual else None)
+    if release is None:
+        release = usual_release(stack) if stack is not None and stack in training_stacks() else None
+    return stack, release
+
+
+def _stack_of_release(release: str | None, families: Sequence[str]) -> str | None:
+    """Return the first stack that `release` has for `families`; `None` where it has none, or none is told."""
+    if release not in neuron_releases():
+        return None
+    for stack in training_stacks().values():
+        if set(families) & set(stack.families) and any(each.name == release for each in stack.releases()):
+            return stack.name
+    return None
+
+
+def families_of(environment: EnvironmentLike, stack: str | None) -> tuple[str, ...] | None:
+    """Return the families of Neuron devices that `environment` is made for; `None` where nobody knows."""
+    if environment.kind is EnvironmentKind.NEURON:
+        known = training_stacks().get(stack or "")
+        return None if known is None else known.families
+    server = model_servers().get(environment.server_kind or "")
+    return None if server is None else server.families
+
+
+def _planned_fits(group: TrainingGroup, environment: EnvironmentLike, stack: str | None) -> bool:
+    """Whether jobs of `group` may run in an environment that names no groups."""
+    if environment.kind is EnvironmentKind.NEURON or use_of(environment) == EnvironmentUse.EXPORT:
+        families, known = neuron_families(group), families_of(environment, stack)
+        return bool(families) and (known is None or set(families) <= set(known))
+    if environment.kind is EnvironmentKind.SMP:
+        facts = [facts_of_type(name) for name in group.instance_types]
+        return any(each is not None and each.accelerator == "gpu" for each in facts)
+    return True
+
+
+def _python(environment: EnvironmentLike, release: str | None) -> str | None:
+    if environment.python is not None or environment.kind is not EnvironmentKind.NEURON:
+        return environment.python
+    return usual_python(release) if release is not None and release in neuron_releases() else None
+
+
+def _wanted(environment: EnvironmentLike, stack: str | None, release: str | None) -> tuple[Wanted, ...]:
+    """Return the stack's pins, over them what the user names."""
+    own = {plain(each.name): each for each in packages_of(environment.packages)}
+    known, found = training_stacks().get(stack or ""), neuron_releases().get(release or "")
+    if environment.kind is not EnvironmentKind.NEURON or known is None or found not in known.releases():
+        return tuple(own.values())
+    pins = {plain(name): Wanted(name=name, version=version) for name, version in known.pins(found).items()}
+    # A bare name of a package that is pinned anyhow says nothing.
+    told = {name: each for name, each in own.items() if each.version is not None or name not in pins}
+    return tuple({**pins, **told}.values())
+
+
+_TAG = re.compile(r"(?P<kind>cp|py)3(?P<minor>[0-9]*)")
+
+
+def fits_python(file: Mapping[str, Any], python: str) -> bool:
+    """Return whether the locked `file` is for CPython `python`, e.g. `3.10`; a name that tells nothing passes."""
+    parts = unquote(file["url"]).rsplit("/", 1)[-1].split("?")[0].removesuffix(".whl").split("-")
+    if len(parts) < 5:
+        return True
+    return any(_wheel_name_fits(tag, "abi3" in parts[-2].split("."), python) for tag in parts[-3].split("."))
+
+
+def _wheel_name_fits(tag: str, stable: bool, python: str) -> bool:
+    """One for a stable ABI, or for Python's own code alone, is for all later ones too."""
+    match = _TAG.fullmatch(tag)
+    if match is None:
+        return False
+    ours, theirs = int(python.split(".")[1]), int(match["minor"] or 0)
+    return theirs <= ours if stable or match["kind"] == "py" else theirs == ours
+
 
 _PYTHON = re.compile(r"3\.(?:[89]|[1-9][0-9])")
 _PROGRAM = re.compile(r"/?[A-Za-z0-9._+-]+(?:/[A-Za-z0-9._+-]+)*")

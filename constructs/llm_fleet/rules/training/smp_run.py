@@ -1,15 +1,135 @@
-"""What a job and its configuration of SMP v2 both can tell: each of it is told once."""
+"""Where SMP v2 runs, and how a run goes together with its configuration."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from llm_fleet.catalog.training_job import smp_keys
+from llm_fleet.catalog.training_job import (
+    SmpImage,
+    derived_families,
+    documented_families,
+    smddp_instances,
+    smp_images,
+    smp_keys,
+    smp_regions,
+)
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, RunLike, changed
+from llm_fleet.rules.training.run_plan import OF_SMP, RunPlan, backend_of, plan_run, told
+from llm_fleet.rules.training.smp import check_smp_seeds, check_smp_values, smp_remarks
 from llm_fleet.spec.smp import SmpConfiguration
+
+_BACKENDS = ("nccl", "smddp")
+
+
+def check_smp_place(instance_type: str, region: str | None) -> list[Problem]:
+    """Return why SMP v2 has no image for `instance_type`, with or without `ml.`, or none in `region`."""
+    return [*_check_instance(instance_type), *_check_region(region)]
+
+
+def check_smp_image(pytorch: str) -> list[Problem]:
+    """Return a problem when there is no image of SMP v2 with this version of PyTorch."""
+    if is_unresolved(pytorch) or pytorch in smp_images():
+        return []
+    return [
+        Problem(
+            code=Code.SMP_IMAGE,
+            message="SMP v2 has no image with this PyTorch",
+            remedy=did_you_mean(str(pytorch), smp_images(), otherwise=f"write {newest_smp_image().pytorch!r}"),
+            path=("pytorch",),
+            value=pytorch,
+            allowed=", ".join(smp_images()),
+        )
+    ]
+
+
+def check_smp_backend(backend: str | None, instance_type: str) -> list[Problem]:
+    """Return why `backend` cannot carry the collectives of a job on `instance_type`; `None` is always right."""
+    if backend is None or is_unresolved(backend):
+        return []
+    if backend not in _BACKENDS:
+        return [
+            Problem(
+                code=Code.SMP_BACKEND,
+                message="no such backend of a process group is known to SMP",
+                remedy=did_you_mean(str(backend), _BACKENDS, otherwise="leave it out"),
+                path=("backend",),
+                value=backend,
+                allowed=", ".join(_BACKENDS),
+            )
+        ]
+    if backend == "nccl" or is_unresolved(instance_type) or _plain(instance_type) in smddp_instances():
+        return []
+    return [
+        Problem(
+            code=Code.SMP_BACKEND,
+            message=f"SMDDP does not run on {instance_type}: it refuses to be imported there",
+            remedy="write nccl, or leave it out",
+            path=("backend",),
+            value=backend,
+            allowed="nccl",
+        )
+    ]
+
+
+def newest_smp_image() -> SmpImage:
+    """Return the newest image; no newer one is expected, for releases have stopped."""
+    return next(iter(smp_images().values()))
+
+
+def place_remarks(instance_type: str) -> list[str]:
+    """Return what a user should know of SMP v2 on `instance_type`, a sentence each."""
+    if is_unresolved(instance_type) or _family(instance_type) not in derived_families():
+        return []
+    return [
+        f"AWS does not name {instance_type} for SMP v2: its image has kernels for such a GPU, and that is all that is "
+        f"known; AWS names {', '.join(documented_families())}"
+    ]
+
+
+def _check_instance(instance_type: str) -> list[Problem]:
+    if is_unresolved(instance_type) or _family(instance_type) in (*documented_families(), *derived_families()):
+        return []
+    return [
+        Problem(
+            code=Code.SMP_INSTANCE,
+            message=f"there is no image of SMP v2 for {instance_type}",
+            remedy=f"take an instance of {' or '.join(documented_families())}, or another backend: "
+            "fsdp on other GPUs, neuron on Trainium",
+            path=("instance_type",),
+            value=str(instance_type),
+            allowed=", ".join((*documented_families(), *derived_families())),
+        )
+    ]
+
+
+def _check_region(region: str | None) -> list[Problem]:
+    if region is None or is_unresolved(region) or region in smp_regions():
+        return []
+    return [
+        Problem(
+            code=Code.SMP_REGION,
+            message=f"the images of SMP v2 are not offered in {region}",
+            remedy="copy the image into a repository of your own and name that, take one of the regions allowed, "
+            "or the backend fsdp",
+            path=("region",),
+            value=region,
+            allowed=", ".join(smp_regions()),
+        )
+    ]
+
+
+def _plain(instance_type: str) -> str:
+    return str(instance_type).removeprefix("ml.")
+
+
+def _family(instance_type: str) -> str:
+    return _plain(instance_type).split(".")[0]
+
 
 _OF_RUN = {
     "hybrid_shard_degree": "shard_degree",
@@ -104,3 +224,88 @@ def run_values(smp: SmpConfiguration, run: SmpRunLike) -> Mapping[str, Any]:
     if smp.tensor_parallel_seed is not None:
         told.pop("random_seed", None)
     return told
+
+
+_EXPERTS = 0
+"""The training program's models are Llama's: none has experts."""
+
+
+def smp_problems(run: RunLike, region: str | None = None) -> list[Problem]:
+    """Return what is wrong with the degrees and the configuration of a run of `SMP`, or that another run has one."""
+    plan = plan_run(run)
+    if plan is None:
+        return []
+    if plan.backend is not Backend.SMP:
+        return [] if run.smp is None else [_without_use(plan.backend)]
+    found = check_smp_in_run(
+        run.smp,
+        _with_shards(run, plan.shard_degree),
+        world_size=plan.world,
+        activation_checkpointing=plan.activation_checkpointing is not ActivationCheckpointing.NONE,
+        experts=_EXPERTS,
+    )
+    place = [replace(each, path=("backend",)) for each in check_smp_place(run.partition.instance_type, region)]
+    backend = None if run.smp is None else run.smp.backend
+    own = check_smp_backend(backend, run.partition.instance_type)
+    return [*place, *found, *_of_program(plan), *(problem.under("smp") for problem in own)]
+
+
+def _of_program(plan: RunPlan) -> Iterator[Problem]:
+    """Return what not the library but the program that uses it refuses, on the nodes."""
+    if plan.activation_checkpointing is ActivationCheckpointing.SELECTIVE:
+        yield Problem(
+            code=Code.SMP_CHECKPOINTING,
+            message="with SMP v2, layers are checkpointed whole or not at all",
+            remedy="write activation_checkpointing='full', or leave activation_checkpointing out",
+            path=("activation_checkpointing",),
+            value=plan.activation_checkpointing,
+            allowed="full, none",
+        )
+
+
+def smp_remarks_of(run: RunLike) -> list[str]:
+    """Return what a user should know of a run of `SMP` though nothing is wrong with it, a sentence each."""
+    if backend_of(run) is not Backend.SMP:
+        return []
+    return [*place_remarks(run.partition.instance_type), *(smp_remarks(run.smp) if run.smp is not None else [])]
+
+
+def _with_shards(run: RunLike, degree: int) -> RunLike:
+    """Return `run` with the shard degree that its batch files tell, where nobody told one."""
+    open_to_us = run.shard_degree is None and (run.smp is None or run.smp.hybrid_shard_degree is None)
+    return changed(run, {"shard_degree": degree}) if open_to_us else run
+
+
+def _without_use(backend: Backend) -> Problem:
+    return Problem(
+        code=Code.JOB_SMP,
+        message=f"the backend {backend.value} does not read a configuration of SMP v2",
+        remedy="leave smp out, or write backend='smp'",
+        path=("smp",),
+    )
+
+
+def with_degrees_of_smp(run: RunLike) -> RunLike:
+    """Return `run` with the degrees that its configuration of SMP tells as its own; the same run without such."""
+    degrees = {own: told(run, own) for own in _told_there(run)}
+    if not degrees:
+        return run
+    left = changed(cast(RunLike, run.smp), {OF_SMP[own]: None for own in degrees})
+    return changed(run, {**degrees, "smp": left})
+
+
+def path_in_smp(path: tuple[PathPart, ...], run: RunLike) -> tuple[PathPart, ...]:
+    """Return `path` of a degree, or where the configuration of SMP tells it."""
+    there = path[:1] and path[0] in _told_there(run)
+    return ("smp", OF_SMP[str(path[0])]) if there else path
+
+
+def in_words_of_smp(remedy: str, run: RunLike) -> str:
+    """Return a remedy with the configuration's names of the degrees that it tells."""
+    for own in _told_there(run):
+        remedy = re.sub(rf"\b{own}\b", OF_SMP[own], remedy)
+    return remedy
+
+
+def _told_there(run: RunLike) -> list[str]:
+    return [own for own in OF_SMP if getattr(run, own) is None and told(run, own) is not None]

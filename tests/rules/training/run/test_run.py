@@ -6,7 +6,7 @@ import pytest
 
 from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainedShape, TrainingData
 from llm_fleet.rules.inference.terms import ServerKind
-from llm_fleet.rules.training.run.terms import Backend
+from llm_fleet.rules.training.run import Backend
 from tests.rules.training.run.runs import partition, problems, run
 from tests.rules.training.run.test_spread import SMALL
 

@@ -1,4 +1,4 @@
-"""Whether a stack of Neuron packages, its release and its Python go together, with the instances and their system."""
+"""Everything that can be wrong with what nodes carry for training jobs."""
 
 from collections.abc import Iterator
 
@@ -15,10 +15,19 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.neuron import check_neuron_name, check_neuron_release
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.locked import is_version, plain
-from llm_fleet.rules.training.place import TrainingPlace, neuron_families
-from llm_fleet.rules.training.planned import PlannedEnvironment
-from llm_fleet.rules.training.terms import EnvironmentKind
+from llm_fleet.rules.training.environment import EnvironmentKind, RuntimeLike
+from llm_fleet.rules.training.environment_place import (
+    TrainingPlace,
+    check_compile_cache,
+    check_folder,
+    check_processes,
+    check_secret,
+    check_variables,
+    neuron_families,
+)
+from llm_fleet.rules.training.groups import check_groups, check_names
+from llm_fleet.rules.training.image import check_exporting, check_hub_reached, check_image, check_reached
+from llm_fleet.rules.training.packages import PlannedEnvironment, check_locked, check_packages, is_version, plain, plan
 
 
 def check_stack(environment: PlannedEnvironment, place: TrainingPlace) -> list[Problem]:
@@ -140,3 +149,32 @@ def _glibc(environment: PlannedEnvironment, place: TrainingPlace) -> Iterator[Pr
         path=("release",),
         value=environment.release,
     )
+
+
+def check_training(runtime: RuntimeLike, place: TrainingPlace) -> list[Problem]:
+    """Return everything that is wrong with `runtime` in a cluster like `place`, by its attributes and indices."""
+    return [
+        *check_folder(runtime, place),
+        *_environments(runtime, place),
+        *check_processes(runtime, place),
+        *check_variables(runtime.variables),
+        *check_secret(runtime.hub_token_secret_arn, place.region),
+        *check_hub_reached(runtime, place),
+        *check_compile_cache(runtime.compile_cache, place),
+    ]
+
+
+def _environments(runtime: RuntimeLike, place: TrainingPlace) -> Iterator[Problem]:
+    planned = [plan(environment, place) for environment in runtime.environments]
+    yield from check_names(planned)
+    yield from check_groups(planned, place)
+    for index, environment in enumerate(planned):
+        found = [
+            *check_stack(environment, place),
+            *check_image(environment, place),
+            *check_packages(environment),
+            *check_exporting(environment, place),
+        ]
+        # What is missing from the lock, and whether it is reached, follows from a stack that is not what was meant.
+        found = found or [*check_locked(environment, place), *check_reached(environment, place)]
+        yield from (problem.under("environments", index) for problem in found)

@@ -1,0 +1,312 @@
+"""All rules of a training run, in the order in which one needs the other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.model_server import model_exports, model_servers
+from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.catalog.training_environments import backends, default_backend
+from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.fit import check_fit
+from llm_fleet.rules.inference.forms import check_attributes, passing_over, wrong_names
+from llm_fleet.rules.inference.protocols import ShapeLike
+from llm_fleet.rules.inference.server import check_server_on
+from llm_fleet.rules.inference.terms import ModelSource, ServerKind
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.number import check_number
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.training.run import (
+    Backend,
+    ExportLike,
+    RunLike,
+    TrainingPartition,
+    changed,
+    check_numbers,
+    check_run_name,
+)
+from llm_fleet.rules.training.run_forms import (
+    CHECKPOINT,
+    DATA,
+    EXPORT,
+    RUN,
+    SPREAD,
+    check_known,
+    check_partition,
+    check_server,
+)
+from llm_fleet.rules.training.run_plan import Accelerator, accelerator_of, planned
+from llm_fleet.rules.training.run_sources import check_buckets, check_folder, check_room, check_size, check_sources
+from llm_fleet.rules.training.run_spread import check_spread
+
+
+def check_place(run: RunLike) -> list[Problem]:
+    """Return what the partition of `run` lacks: instances that we know, nodes, a runtime, the backend's accelerator."""
+    accelerator = accelerator_of(run.partition.instance_type)
+    if accelerator is None:
+        return [_unknown_type(run)]
+    return [*_nodes(run), *_runtime(run), *_backend(run, accelerator)]
+
+
+def _unknown_type(run: RunLike) -> Problem:
+    return Problem(
+        code=Code.JOB_PARTITION,
+        message="the catalog does not know this instance type, so nothing can be said of a job on it",
+        remedy="write EC2's name of one that it knows, e.g. 'trn1.32xlarge'",
+        path=("partition", "instance_type"),
+        value=run.partition.instance_type,
+    )
+
+
+def _nodes(run: RunLike) -> Iterator[Problem]:
+    there = run.partition.nodes
+    if there < 1:
+        yield Problem(
+            code=Code.JOB_PARTITION,
+            message=f"the partition {run.partition.name} has no nodes",
+            remedy="give it as many as the job needs",
+            path=("partition", "nodes"),
+            value=there,
+        )
+    elif run.nodes is not None and run.nodes > there:
+        yield Problem(
+            code=Code.JOB_NODES,
+            message=f"the partition {run.partition.name} has {there} node{'' if there == 1 else 's'}, so Slurm would "
+            "never start the job",
+            remedy=f"write nodes={there}, or give the partition {run.nodes}",
+            path=("nodes",),
+            value=run.nodes,
+            allowed=f"1 to {there}",
+        )
+
+
+def _runtime(run: RunLike) -> Iterator[Problem]:
+    partition = run.partition
+    if partition.training_folder is None:
+        yield Problem(
+            code=Code.JOB_RUNTIME,
+            message=f"the nodes of {partition.cluster} carry no training runtime: a job would find no program",
+            remedy="give the cluster one: `training:` in a fleet file, TrainingRuntime in Python",
+            path=("partition", "training_folder"),
+        )
+    elif partition.environments is not None and not partition.environments:
+        yield Problem(
+            code=Code.JOB_RUNTIME,
+            message=f"the training runtime of {partition.cluster} has no environment for {partition.name}",
+            remedy="add one for it under `training: environments`",
+            path=("partition", "environments"),
+        )
+
+
+def _backend(run: RunLike, accelerator: Accelerator) -> Iterator[Problem]:
+    backend = run.backend
+    if backend is None:
+        return
+    facts = backends()[backend]
+    of_family = facts.families is None or accelerator.family in facts.families
+    if accelerator.kind in facts.accelerators and of_family:
+        return
+    what = {"neuron": "Neuron devices", "gpu": "GPUs", "none": "neither GPUs nor Neuron devices"}[accelerator.kind]
+    allowed = [
+        name
+        for name, each in backends().items()
+        if accelerator.kind in each.accelerators and (each.families is None or accelerator.family in each.families)
+    ]
+    usual = Backend(default_backend(accelerator.kind))
+    yield Problem(
+        code=Code.JOB_BACKEND,
+        message=f"the backend {backend.value} does not run on {run.partition.instance_type}, which has {what}",
+        remedy=f"write backend={usual.value!r}, or leave it out",
+        path=("backend",),
+        value=backend.value,
+        allowed=", ".join(allowed),
+    )
+
+
+_IN_PYTHON = "; in Python TrainingEnvironment.server"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    """The server of an export (`ServerLike`)."""
+
+    kind: ServerKind
+    tensor_parallel: int | None
+    batch_size: int
+    sequence_length: int
+    image: str | None = None
+    runtime_version: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    capabilities: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Served:
+    """The trained model as it is served (`ModelLike`)."""
+
+    location: str
+    shape: ShapeLike | None
+    source: ModelSource = ModelSource.S3
+    revision: str | None = None
+    token_secret_arn: str | None = None
+    compiled: bool = True
+    served_name: str | None = None
+
+
+def check_export(run: RunLike) -> list[Problem]:
+    """Return why nothing could serve what `run` exports: server, instance type and sizes are judged as a service's.
+
+    Then, why its nodes could not compile it.
+    """
+    export = run.export
+    if export is None:
+        return []
+    sizes = [*_sizes(export)]
+    if sizes:
+        return [problem.under("export") for problem in sizes]
+    server = _Server(
+        kind=export.server,
+        tensor_parallel=export.tensor_parallel,
+        batch_size=export.batch_size,
+        sequence_length=export.sequence_length,
+    )
+    if neuron_instance(export.instance_type) is None:
+        return [_no_neuron(export)]
+    found = check_server_on(server, export.instance_type, None)
+    found = found or check_fit(server, _Served(location=export.to, shape=run.shape), export.instance_type)
+    return [_of_export(problem) for problem in found] or [*_environment(export, run.partition)]
+
+
+def _environment(export: ExportLike, partition: TrainingPartition) -> Iterator[Problem]:
+    """A training environment has no exporter, and another release's compiler makes what the server refuses."""
+    told, names = export.environment, partition.environments
+    if is_unresolved(told):
+        return
+    if told is None:
+        yield from _nothing_compiles(export, partition)
+    elif names is not None and told not in names:
+        yield Problem(
+            code=Code.JOB_EXPORT,
+            message="the nodes of the partition have no environment of this name",
+            remedy=did_you_mean(told, names, otherwise="add one under `training: environments`, for their group"),
+            path=("export", "environment"),
+            value=told,
+            allowed=", ".join(names),
+        )
+
+
+def _nothing_compiles(export: ExportLike, partition: TrainingPartition) -> Iterator[Problem]:
+    server, there = export.server.value, partition.exports_for
+    if server not in model_exports() or there is None or server in there:
+        return
+    accelerator = accelerator_of(partition.instance_type)
+    families = model_servers()[server].families
+    if accelerator is None:
+        return  # Which is told of the partition.
+    if accelerator.family not in families:
+        what = f"nothing compiles for {server} on {partition.instance_type}: its image runs on {' and '.join(families)}"
+        remedy = "leave export out, and export the trained model with ModelExport, on a host that the image runs on"
+    elif there:
+        what = (
+            f"the environment for exports is the image of {' and '.join(there)}, and {server} takes what its own made"
+        )
+        remedy = f"write `server: {server}` in that environment, or export for {there[0]}"
+    else:
+        what = f"{server} takes what the compiler of its own image made, and no environment of {partition.name} has it"
+        remedy = (
+            f"add `export: {{kind: server, server: {server}}}` to `training: environments` of its cluster{_IN_PYTHON}"
+        )
+    yield Problem(code=Code.JOB_EXPORT_ENVIRONMENT, message=what, remedy=remedy, path=("export", "environment"))
+
+
+def _of_export(problem: Problem) -> Problem:
+    """Return a problem of the server by the export's attributes."""
+    return replace(problem, path=("server",) if problem.path == ("kind",) else problem.path).under("export")
+
+
+def _sizes(export: ExportLike) -> Iterator[Problem]:
+    for name in ("tensor_parallel", "batch_size", "sequence_length"):
+        what = name.replace("_", " ")
+        yield from check_number(getattr(export, name), Limit(minimum=1), Code.JOB_EXPORT, name, what=what)
+
+
+def _no_neuron(export: ExportLike) -> Problem:
+    return Problem(
+        code=Code.JOB_EXPORT,
+        message="the servers run on instances with Neuron devices, and this is none",
+        remedy="write 'inf2.xlarge', or a larger one",
+        path=("export", "instance_type"),
+        value=export.instance_type,
+    )
+
+
+_BESIDE = {"name": "run", "folder": None, "steps": 1, "warmup_steps": None, "seed": None}
+"""What does not say how a run is spread: of a wrong type, it is judged as this."""
+
+
+def check_run(run: RunLike) -> list[Problem]:
+    """Return everything that is wrong with `run`, each mistake once; a good one gives nothing.
+
+    What judges values together waits until each of them is right by itself.
+    """
+    of_forms = list(_forms(run))
+    wrong = wrong_names(of_forms)
+    known: RunLike = passing_over(run, wrong)
+    own = [*of_forms]
+    if "name" not in wrong:
+        own += check_run_name(run.name)
+    if "checkpoint" not in wrong:
+        own += check_numbers(known)
+    if not wrong & {"model", "data", "partition", "revision"}:
+        own += check_sources(run)
+    if not wrong & {"folder", "partition"}:
+        own += check_folder(run)
+    if not wrong & {"model", "data", "partition", "checkpoint", "export"}:
+        own += _not_told(check_buckets(run), own)
+    if not any(problem.code is Code.JOB_PLACE and problem.path == ("model",) for problem in own):
+        own += _of_size(run, wrong)
+    if SPREAD & wrong_names(own) - {"model"}:
+        return own
+    run = changed(run, {name: value for name, value in _BESIDE.items() if name in wrong})
+    place = check_place(run)
+    if any(problem.code in (Code.JOB_PARTITION, Code.JOB_BACKEND) for problem in place):
+        return [*own, *place]
+    there = _on_its_nodes(run)
+    plan = planned(there)
+    room = check_room(run, plan) if plan is not None and "checkpoint" not in wrong_names(own) else ()
+    return [*own, *place, *check_spread(there), *room]
+
+
+def _on_its_nodes(run: RunLike) -> RunLike:
+    """Return `run` on as many nodes as there are, where it asks for more: the rest is judged by those."""
+    there = run.partition.nodes
+    return changed(run, {"nodes": there}) if run.nodes is not None and run.nodes > there else run
+
+
+def _forms(run: RunLike) -> Iterator[Problem]:
+    found = [*check_attributes(run, RUN), *check_known(run, RUN)]
+    yield from found
+    wrong = wrong_names(found)
+    if "partition" not in wrong:
+        yield from (problem.under("partition") for problem in check_partition(run.partition))
+    parts = (("data", run.data, DATA), ("checkpoint", run.checkpoint, CHECKPOINT), ("export", run.export, EXPORT))
+    for name, part, forms in parts:
+        if name not in wrong and part is not None:
+            own = [*check_attributes(part, forms), *check_known(part, forms)]
+            own += check_server(part) if name == "export" else []
+            yield from (problem.under(name) for problem in own)
+
+
+def _of_size(run: RunLike, wrong: frozenset[str]) -> list[Problem]:
+    if wrong & {"model", "shape"}:
+        return []
+    found = check_size(run)
+    return found if found or "export" in wrong else check_export(run)
+
+
+def _not_told(found: Iterator[Problem], told: list[Problem]) -> Iterator[Problem]:
+    """Return what is not told of the same place already."""
+    return (problem for problem in found if problem.path not in [each.path for each in told])
