@@ -48,7 +48,9 @@ class LabStack(cdk.Stack):
                 time_to_live_seconds=4 * 3600,
             ),
         )
-        watch = TrainingWatch(self, "Watch", name="lab", conditions=[LossSpike(metric="loss")])
+        watch = TrainingWatch(
+            self, "Watch", WatchSpec(conditions=WatchConditions(loss_spike=LossSpike(metric="loss"))), name="lab"
+        )
         job = TrainingJobSpec(
             name="text",
             image=TrainingImage.pytorch(),

@@ -97,15 +97,7 @@ if TYPE_CHECKING:
     from llm_fleet.sagemaker.notebook.training_notebook import TrainingNotebook as TrainingNotebook
     from llm_fleet.sagemaker.studio.studio_domain import StudioDomain as StudioDomain
     from llm_fleet.sagemaker.training_job.training_job import TrainingJob as TrainingJob
-    from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout as CheckpointLayout
-    from llm_fleet.sagemaker.watch.job_watch import JobWatch as JobWatch
-    from llm_fleet.sagemaker.watch.loss_spike import LossSpike as LossSpike
-    from llm_fleet.sagemaker.watch.not_a_number import NotANumber as NotANumber
-    from llm_fleet.sagemaker.watch.restart_policy import RestartPolicy as RestartPolicy
-    from llm_fleet.sagemaker.watch.stall import Stall as Stall
-    from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop as ThroughputDrop
     from llm_fleet.sagemaker.watch.training_watch import TrainingWatch as TrainingWatch
-    from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs as WatchedJobs
     from llm_fleet.spec.buckets import BucketSpec as BucketSpec
     from llm_fleet.spec.endpoint import EndpointImage as EndpointImage
     from llm_fleet.spec.endpoint import EndpointModel as EndpointModel
@@ -165,6 +157,16 @@ if TYPE_CHECKING:
     from llm_fleet.spec.training_job_data import JobMetric as JobMetric
     from llm_fleet.spec.training_job_data import JobOutput as JobOutput
     from llm_fleet.spec.training_job_data import Tracking as Tracking
+    from llm_fleet.spec.watch import CheckpointLayout as CheckpointLayout
+    from llm_fleet.spec.watch import JobWatch as JobWatch
+    from llm_fleet.spec.watch import LossSpike as LossSpike
+    from llm_fleet.spec.watch import NotANumber as NotANumber
+    from llm_fleet.spec.watch import RestartPolicy as RestartPolicy
+    from llm_fleet.spec.watch import Stall as Stall
+    from llm_fleet.spec.watch import ThroughputDrop as ThroughputDrop
+    from llm_fleet.spec.watch import WatchConditions as WatchConditions
+    from llm_fleet.spec.watch import WatchedJobs as WatchedJobs
+    from llm_fleet.spec.watch import WatchSpec as WatchSpec
     from llm_fleet.storage.buckets import DataBucket as DataBucket
     from llm_fleet.storage.fleet_key import FleetKey as FleetKey
     from llm_fleet.storage.lustre import LustreFileSystem as LustreFileSystem
@@ -243,15 +245,7 @@ _HOMES = {
     "sagemaker.notebook.training_notebook": ("TrainingNotebook",),
     "sagemaker.studio.studio_domain": ("StudioDomain",),
     "sagemaker.training_job.training_job": ("TrainingJob",),
-    "sagemaker.watch.checkpoint_layout": ("CheckpointLayout",),
-    "sagemaker.watch.job_watch": ("JobWatch",),
-    "sagemaker.watch.loss_spike": ("LossSpike",),
-    "sagemaker.watch.not_a_number": ("NotANumber",),
-    "sagemaker.watch.restart_policy": ("RestartPolicy",),
-    "sagemaker.watch.stall": ("Stall",),
-    "sagemaker.watch.throughput_drop": ("ThroughputDrop",),
     "sagemaker.watch.training_watch": ("TrainingWatch",),
-    "sagemaker.watch.watched_jobs": ("WatchedJobs",),
     "spec.buckets": ("BucketSpec",),
     "spec.endpoint": ("EndpointImage", "EndpointModel", "EndpointSpec", "NeuronSettings"),
     "spec.endpoint_operations": (
@@ -290,6 +284,18 @@ _HOMES = {
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),
     "spec.training_job_code": ("Distribution", "SourceBundle", "TrainingImage"),
     "spec.training_job_data": ("Channel", "Checkpoints", "InputMode", "JobMetric", "JobOutput", "Tracking"),
+    "spec.watch": (
+        "CheckpointLayout",
+        "JobWatch",
+        "LossSpike",
+        "NotANumber",
+        "RestartPolicy",
+        "Stall",
+        "ThroughputDrop",
+        "WatchConditions",
+        "WatchSpec",
+        "WatchedJobs",
+    ),
     "storage.buckets": ("DataBucket",),
     "storage.fleet_key": ("FleetKey",),
     "storage.lustre": ("LustreFileSystem",),

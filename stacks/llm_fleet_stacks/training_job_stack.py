@@ -18,7 +18,6 @@ from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.watch_stack import WatchStack
-from llm_fleet_stacks.watch_values import job_watch_from
 
 
 class TrainingJobStack(FleetStack):
@@ -55,7 +54,7 @@ class TrainingJobStack(FleetStack):
             bucket=cast(s3.IBucket, storage.buckets[config.bucket]) if config.bucket else None,
             encryption_key=storage.key,  # pyright: ignore[reportArgumentType]
             watch=followed,
-            watched=job_watch_from(config.watch) if followed and config.watch else None,
+            watched=config.watch if followed else None,
             alarm_topic=sns.Topic.from_topic_arn(self, "Told", config.alarm_topic) if config.alarm_topic else None,
         )
         """The job."""

@@ -10,13 +10,12 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.network import NetworkConfig
 from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.network.network import Network
-from llm_fleet.sagemaker.watch.followed_cluster import FollowedCluster
-from llm_fleet.sagemaker.watch.training_watch import TrainingWatch
+from llm_fleet.sagemaker.watch.training_watch import FollowedCluster, TrainingWatch
+from llm_fleet.spec.watch import WatchSpec
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.hyperpod_stack import HyperPodStack
 from llm_fleet_stacks.parallelcluster_stack import ParallelClusterStack
 from llm_fleet_stacks.storage_stack import StorageStack
-from llm_fleet_stacks.watch_values import conditions_from, layout_from, restart_from, watched_jobs_from
 
 
 class WatchStack(FleetStack):
@@ -53,13 +52,9 @@ class WatchStack(FleetStack):
         self.watch = TrainingWatch(
             self,
             "Watch",
+            config.narrowed(WatchSpec),
             name=fleet.name,
-            restart=restart_from(config.restart),
-            conditions=conditions_from(config.conditions),
-            checkpoints=layout_from(config.checkpoints),
-            grace_minutes=config.grace_minutes,
             clusters=_followed(config, clusters),
-            others=[watched_jobs_from(self, jobs) for jobs in config.others.values()],
             topic=told,
         )
         """The watch."""

@@ -4,8 +4,21 @@ import pytest
 
 from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
-from llm_fleet_stacks.watch_values import conditions_from, layout_from, restart_from
-from tests.agreement.watches import BOTH, JOB, fleet_of
+from llm_fleet.spec.watch import WatchSpec
+
+JOB = """
+  llama:
+    image: pytorch
+    source: {folder: ., entry_point: train.py}
+    instance: ml.g5.12xlarge
+    checkpoints: true
+    metrics: {loss: "loss=([0-9.]+)"}"""
+
+
+def fleet_of(watch: str | None, job: str) -> str:
+    """The text of a fleet file with a training job, and a watch where there is one."""
+    line = "" if watch is None else f"watch: {watch}\n"
+    return f"fleet: tiny\nregion: us-west-2\nnetwork: none\n{line}training_jobs:{job}\n"
 
 
 def test_short_forms_are_the_long_ones() -> None:
@@ -21,13 +34,11 @@ def test_short_forms_are_the_long_ones() -> None:
     assert own is not None
 
 
-def test_what_nobody_wrote_is_the_constructs_own_default() -> None:
+def test_what_no_one_wrote_is_the_constructs_own_default() -> None:
     watch = parse_fleet(fleet_of("{}", JOB)).watch
     assert watch is not None
-    assert restart_from(watch.restart).maximum is None
-    assert conditions_from(watch.conditions) == ()
-    assert layout_from(watch.checkpoints).known == "any"
-    assert (watch.clusters, watch.others) == (None, {})
+    assert watch.narrowed(WatchSpec) == WatchSpec()
+    assert watch.clusters is None
 
 
 @pytest.mark.parametrize(
@@ -84,13 +95,3 @@ def test_what_a_job_lacks(watch: str | None, job: str, where: str, code: str) ->
 def test_a_job_that_is_only_told_about_needs_no_checkpoints() -> None:
     job = JOB.replace("checkpoints: true", "watch: {restart: 0}")
     assert parse_fleet(fleet_of("{}", job)).training_jobs["llama"].checkpoints is None
-
-
-def test_file_and_construct_refuse_alike() -> None:
-    for text, make in BOTH:
-        with pytest.raises(FleetError) as file:
-            parse_fleet(fleet_of(text, JOB))
-        with pytest.raises(FleetError) as construct:
-            make()
-        codes = [[problem.code for problem in told.value.problems] for told in (file, construct)]
-        assert codes[0] == codes[1]

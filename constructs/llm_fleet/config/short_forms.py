@@ -11,7 +11,6 @@ from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
-from llm_fleet.config.sagemaker.watch_short_forms import watch_in_long_form
 from llm_fleet.config.services.short_forms import service_in_long_form
 from llm_fleet.config.training.short_form import training_in_long_form
 from llm_fleet.spec import spec
@@ -24,8 +23,7 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
     read = _under(read, "monitoring", monitoring_in_long_form)
     read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
-    read = _under(_under(read, "jobs", _each(job_in_long_form)), "watch", watch_in_long_form)
-    read = _under(read, "training_jobs", _each(lambda job: _under(job, "watch", watch_in_long_form)))
+    read = _under(read, "jobs", _each(job_in_long_form))
     return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
 
 

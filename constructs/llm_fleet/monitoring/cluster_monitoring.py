@@ -41,7 +41,7 @@ from llm_fleet.rules.monitoring.alarm_codes import AlarmCode
 from llm_fleet.rules.monitoring.watched import check_monitoring_name, check_something_watched, check_watched_names
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.tokens import is_unresolved
-from llm_fleet.sagemaker.watch.watch_at_synth import text_at_synth
+from llm_fleet.sagemaker.watch.watch_rules import text_at_synth
 
 _LIST = (list, tuple)
 _FORMS: Mapping[str, Form] = {

@@ -130,6 +130,8 @@ SECONDS = Quantity(
     example="30 min",
 )
 
+MINUTES = Quantity(noun="time", units={"min": 1, "h": 60}, example="30 min")
+
 DAYS = Quantity(noun="time", units={"days": 1, "day": 1}, example="30 days")
 
 MEMORY = Quantity(noun="size", units={"MiB": 1, "GiB": 1024}, example="480 GiB", usual="GiB")
@@ -241,6 +243,9 @@ Mebibytes = Annotated[int, MEMORY]
 
 Seconds = Annotated[int, SECONDS]
 """Seconds, written as `300 s`, `30 min`, `24 h` or `2 days`."""
+
+Minutes = Annotated[int, MINUTES]
+"""Minutes, written as `30 min` or `2 h`: CloudWatch gets metrics once a minute."""
 
 Days = Annotated[int, DAYS]
 """Days, written as `30 days`."""

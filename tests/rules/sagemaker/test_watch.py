@@ -1,6 +1,5 @@
 """What a watch is refused for, rule by rule, through the values that carry them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,104 +8,178 @@ from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.functions.training_watch.successor_name import successor_name
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.watch_conditions import check_grace
+from llm_fleet.rules.sagemaker.watch import check_prefix, check_prefixes, check_watch
 from llm_fleet.rules.sagemaker.watch_followed import (
     FollowedJob,
+    check_cluster_arn,
     check_followed,
     check_followed_something,
     check_pattern_size,
     check_room,
     check_settings_size,
-)
-from llm_fleet.rules.sagemaker.watch_prefixes import (
-    check_cluster_arn,
-    check_others_restart,
-    check_prefix,
-    check_prefixes,
     check_watch_name,
     check_watched_clusters,
 )
-from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout
-from llm_fleet.sagemaker.watch.job_watch import JobWatch
-from llm_fleet.sagemaker.watch.loss_spike import LossSpike
-from llm_fleet.sagemaker.watch.not_a_number import NotANumber
-from llm_fleet.sagemaker.watch.restart_policy import RestartPolicy
-from llm_fleet.sagemaker.watch.stall import Stall
-from llm_fleet.sagemaker.watch.throughput_drop import ThroughputDrop
-from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs
+from llm_fleet.spec.watch import (
+    CheckpointLayout,
+    LossSpike,
+    NotANumber,
+    RestartPolicy,
+    Stall,
+    ThroughputDrop,
+    WatchConditions,
+    WatchedJobs,
+    WatchSpec,
+)
 
 TOKEN = "${Token[Somewhere.12]}"
+
+
+def others(**given: Any) -> dict[str, Any]:
+    """A watch that restarts nothing of the jobs `a`."""
+    return {"restart": RestartPolicy(maximum=0), "others": {"a": WatchedJobs(**given)}}
+
+
 JOB = FollowedJob(
     name="llama", has_checkpoints=True, metrics=["loss"], restarts=3, conditions={"loss_spike": "loss", "stall": "loss"}
 )
 
 
 @pytest.mark.parametrize(
-    ("make", "code", "path"),
+    ("given", "code", "path"),
     [
-        (lambda: RestartPolicy(maximum=-1), "LF985", ("maximum",)),
-        (lambda: RestartPolicy(maximum=101), "LF985", ("maximum",)),
-        (lambda: RestartPolicy(maximum="3"), "LF985", ("maximum",)),  # pyright: ignore[reportArgumentType]
-        (lambda: RestartPolicy(back_off_seconds=0), "LF985", ("back_off_seconds",)),
-        (lambda: RestartPolicy(longest_back_off_seconds=59), "LF985", ("longest_back_off_seconds",)),
-        (lambda: LossSpike(metric="loss", factor=1), "LF986", ("factor",)),
-        (lambda: LossSpike(metric="loss", factor=0), "LF986", ("factor",)),
-        (lambda: LossSpike(metric="loss", factor=float("nan")), "LF986", ("factor",)),
-        (lambda: LossSpike(metric="loss", minutes=30), "LF986", ("minutes",)),
-        (lambda: LossSpike(metric="loss", window_minutes=3), "LF986", ("window_minutes",)),
-        (lambda: LossSpike(metric="loss", window_minutes=1441), "LF986", ("window_minutes",)),
-        (lambda: LossSpike(metric=" "), "LF986", ("metric",)),
-        (lambda: Stall(metric="loss", minutes=1), "LF986", ("minutes",)),
-        (lambda: Stall(metric="loss", minutes=1441), "LF986", ("minutes",)),
-        (lambda: NotANumber(metric=""), "LF986", ("metric",)),
-        (lambda: ThroughputDrop(metric="speed", below_fraction=1), "LF986", ("below_fraction",)),
-        (lambda: ThroughputDrop(metric="speed", below_fraction=1.5), "LF986", ("below_fraction",)),
-        (lambda: ThroughputDrop(metric="speed", below_fraction=0), "LF986", ("below_fraction",)),
-        (lambda: ThroughputDrop(metric="speed", minutes=40), "LF986", ("minutes",)),
-        (lambda: CheckpointLayout(known="huggingface"), "LF990", ("known",)),
-        (lambda: CheckpointLayout.of(pattern="step_("), "LF990", ("pattern",)),
-        (lambda: CheckpointLayout.of(pattern="step_"), "LF990", ("pattern",)),
-        (lambda: CheckpointLayout.of(pattern=r"(step)_(\d+)"), "LF990", ("pattern",)),
-        (lambda: CheckpointLayout.of(pattern=r"run/(\d+)"), "LF990", ("pattern",)),
-        (lambda: CheckpointLayout.of(pattern=r"(\d+)", marker=""), "LF990", ("marker",)),
-        (lambda: CheckpointLayout.of(pattern=r"(\d+)", pointer="/latest"), "LF990", ("pointer",)),
-        (lambda: CheckpointLayout(), "LF990", ("pattern",)),
-        (lambda: WatchedJobs(prefix="a-"), "LF989", ("prefix",)),
-        (lambda: WatchedJobs(prefix="al*"), "LF989", ("prefix",)),
-        (lambda: WatchedJobs(prefix="-alice"), "LF989", ("prefix",)),
-        (lambda: WatchedJobs(prefix="a" * 49), "LF989", ("prefix",)),
-        (lambda: WatchedJobs(prefix="alice-", checkpoints=["s3://bucket"]), "LF993", ("checkpoints", 0)),
-        (lambda: WatchedJobs(prefix="alice-", checkpoints=["s3://bucket/*"]), "LF993", ("checkpoints", 0)),
-        (lambda: JobWatch(conditions=[Stall(metric="a"), Stall(metric="b")]), "LF994", ("conditions", 1)),
-        (lambda: JobWatch(grace_minutes=-1), "LF986", ("grace_minutes",)),
+        ({"restart": RestartPolicy(maximum=-1)}, "LF985", ("restart", "maximum")),
+        ({"restart": RestartPolicy(maximum=101)}, "LF985", ("restart", "maximum")),
+        ({"restart": RestartPolicy(back_off_seconds=0)}, "LF985", ("restart", "back_off_seconds")),
+        ({"restart": RestartPolicy(longest_back_off_seconds=59)}, "LF985", ("restart", "longest_back_off_seconds")),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=1))},
+            "LF986",
+            ("conditions", "loss_spike", "factor"),
+        ),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=0))},
+            "LF986",
+            ("conditions", "loss_spike", "factor"),
+        ),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=float("nan")))},
+            "LF986",
+            ("conditions", "loss_spike", "factor"),
+        ),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", minutes=30))},
+            "LF986",
+            ("conditions", "loss_spike", "minutes"),
+        ),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", window_minutes=3))},
+            "LF986",
+            ("conditions", "loss_spike", "window_minutes"),
+        ),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", window_minutes=1441))},
+            "LF986",
+            ("conditions", "loss_spike", "window_minutes"),
+        ),
+        (
+            {"conditions": WatchConditions(loss_spike=LossSpike(metric=" "))},
+            "LF986",
+            ("conditions", "loss_spike", "metric"),
+        ),
+        (
+            {"conditions": WatchConditions(stall=Stall(metric="loss", minutes=1))},
+            "LF986",
+            ("conditions", "stall", "minutes"),
+        ),
+        (
+            {"conditions": WatchConditions(stall=Stall(metric="loss", minutes=1441))},
+            "LF986",
+            ("conditions", "stall", "minutes"),
+        ),
+        (
+            {"conditions": WatchConditions(not_a_number=NotANumber(metric=""))},
+            "LF986",
+            ("conditions", "not_a_number", "metric"),
+        ),
+        (
+            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=1))},
+            "LF986",
+            ("conditions", "throughput_drop", "below_fraction"),
+        ),
+        (
+            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=1.5))},
+            "LF986",
+            ("conditions", "throughput_drop", "below_fraction"),
+        ),
+        (
+            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=0))},
+            "LF986",
+            ("conditions", "throughput_drop", "below_fraction"),
+        ),
+        (
+            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", minutes=40))},
+            "LF986",
+            ("conditions", "throughput_drop", "minutes"),
+        ),
+        ({"checkpoints": CheckpointLayout(known="huggingface")}, "LF990", ("checkpoints", "known")),
+        ({"checkpoints": CheckpointLayout.of(pattern="step_(")}, "LF990", ("checkpoints", "pattern")),
+        ({"checkpoints": CheckpointLayout.of(pattern="step_")}, "LF990", ("checkpoints", "pattern")),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"(step)_(\d+)")}, "LF990", ("checkpoints", "pattern")),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"run/(\d+)")}, "LF990", ("checkpoints", "pattern")),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"(\d+)", marker="")}, "LF990", ("checkpoints", "marker")),
+        (
+            {"checkpoints": CheckpointLayout.of(pattern=r"(\d+)", pointer="/latest")},
+            "LF990",
+            ("checkpoints", "pointer"),
+        ),
+        ({"checkpoints": CheckpointLayout()}, "LF990", ("checkpoints", "pattern")),
+        (others(prefix="a-"), "LF989", ("others", "a", "prefix")),
+        (others(prefix="al*"), "LF989", ("others", "a", "prefix")),
+        (others(prefix="-alice"), "LF989", ("others", "a", "prefix")),
+        (others(prefix="a" * 49), "LF989", ("others", "a", "prefix")),
+        (others(prefix="alice-", checkpoints=["s3://bucket"]), "LF993", ("others", "a", "checkpoints", 0)),
+        (others(prefix="alice-", checkpoints=["s3://bucket/*"]), "LF993", ("others", "a", "checkpoints", 0)),
+        ({"grace_minutes": -1}, "LF986", ("grace_minutes",)),
+        ({"grace_minutes": 1441}, "LF986", ("grace_minutes",)),
     ],
 )
-def test_a_value_tells_its_mistake(make: Callable[[], Any], code: str, path: tuple[str | int, ...]) -> None:
-    with pytest.raises(FleetError) as told:
-        make()
-    assert [(problem.code.value, problem.path) for problem in told.value.problems] == [(code, path)]
-    assert all(problem.remedy and not problem.message.endswith(".") for problem in told.value.problems)
+def test_a_value_has_its_mistake(given: dict[str, Any], code: str, path: tuple[str | int, ...]) -> None:
+    problems = check_watch(WatchSpec(**given))
+    assert [(problem.code.value, problem.path) for problem in problems] == [(code, path)]
+    assert all(problem.remedy and not problem.message.endswith(".") for problem in problems)
 
 
-def test_everything_wrong_is_told_at_once() -> None:
-    with pytest.raises(FleetError) as told:
-        ThroughputDrop(metric="", below_fraction=2, minutes=0)
-    assert {problem.path for problem in told.value.problems} == {("metric",), ("below_fraction",), ("minutes",)}
+def test_a_value_of_a_wrong_type_is_refused_where_it_is_written() -> None:
+    with pytest.raises(FleetError, match="LF113"):
+        RestartPolicy(maximum="3")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(FleetError, match="LF116"):
+        WatchedJobs(encryption_keys=["alias/mine"])
 
 
-def test_what_is_right_is_left_alone() -> None:
-    RestartPolicy(maximum=0)
-    RestartPolicy(back_off_seconds=7200)  # the longest wait follows
-    LossSpike(metric="loss", factor=1.5, minutes=29)
-    ThroughputDrop(metric="speed", below_fraction=0.99)
-    CheckpointLayout.of(pattern=r"(?:iter|step)_(\d+)", marker="meta/done", pointer="latest")
-    WatchedJobs(prefix="alice", checkpoints=["s3://bucket/alice/", f"s3://{TOKEN}/x"])
-    assert [CheckpointLayout(known=layout) for layout in training_watch_facts().layouts]
+def test_everything_wrong_is_reported_together() -> None:
+    drop = ThroughputDrop(metric="", below_fraction=2, minutes=0)
+    found = check_watch(WatchSpec(conditions=WatchConditions(throughput_drop=drop)))
+    assert {problem.path[2:] for problem in found} == {("metric",), ("below_fraction",), ("minutes",)}
 
 
-def test_values_known_only_at_deployment_pass() -> None:
-    LossSpike(metric=TOKEN)
-    WatchedJobs(prefix=TOKEN, checkpoints=[TOKEN])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"restart": RestartPolicy(maximum=0)},
+        {"restart": RestartPolicy(back_off_seconds=7200)},  # the longest wait follows
+        {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=1.5, minutes=29))},
+        {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=0.99))},
+        {"conditions": WatchConditions(stall=Stall(metric=TOKEN))},
+        {"checkpoints": CheckpointLayout.of(pattern=r"(?:iter|step)_(\d+)", marker="meta/done", pointer="latest")},
+        {"grace_minutes": 0},
+        others(prefix="alice", checkpoints=["s3://bucket/alice/", f"s3://{TOKEN}/x"]),
+        others(prefix=TOKEN, checkpoints=[TOKEN]),
+        *({"checkpoints": CheckpointLayout(known=layout)} for layout in training_watch_facts().layouts),
+    ],
+)
+def test_what_is_right_is_left_alone(given: dict[str, Any]) -> None:
+    assert check_watch(WatchSpec(**given)) == []
     assert check_cluster_arn(TOKEN) == []
 
 
@@ -134,17 +207,19 @@ def test_settings_and_rules_have_their_longest() -> None:
 
 
 def test_others_that_are_restarted_have_roles_and_checkpoints() -> None:
-    jobs = WatchedJobs(prefix="alice-")
-    assert [problem.path for problem in check_others_restart(jobs, restarts=True)] == [("roles",), ("checkpoints",)]
-    assert check_others_restart(jobs, restarts=False) == []
+    jobs = {"alice": WatchedJobs()}
+    found = check_watch(WatchSpec(others=jobs))
+    assert [problem.path for problem in found] == [("others", "alice", "roles"), ("others", "alice", "checkpoints")]
+    assert check_watch(WatchSpec(others=jobs, restart=RestartPolicy(maximum=0))) == []
 
 
 def test_the_rest() -> None:
     assert check_watch_name("a" * 48) == [] != check_watch_name("a" * 49)
-    assert check_grace(0) == [] != check_grace(1441)
     assert check_followed_something(jobs=True, clusters=False) == []
     assert check_followed_something(jobs=False, clusters=False) != []
-    assert check_prefixes(["a-", "ab-"], "others") == [] != check_prefixes(["a-", "a-"], "others")
+    assert check_prefixes({"a": "a-", "b": "ab-"}) == []
+    (twice,) = check_prefixes({"a": "a-", "b": "a-"})
+    assert (twice.code, twice.path) == (SageMakerCode.WATCH_TWICE, ("others", "b", "prefix"))
     assert check_cluster_arn("arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab") == []
     assert check_cluster_arn("train") != [] != check_cluster_arn("arn:aws:eks:us-west-2:111122223333:cluster/a")
 

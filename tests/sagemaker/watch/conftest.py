@@ -1,5 +1,6 @@
 """A watch that is synthesized once for all tests that read its templates."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,9 @@ from llm_fleet import (
     Stall,
     ThroughputDrop,
     TrainingWatch,
+    WatchConditions,
     WatchedJobs,
+    WatchSpec,
 )
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
@@ -52,19 +55,22 @@ class Watched:
         return found
 
 
-def make_watch(scope: Construct, **more: Any) -> TrainingWatch:
+def make_watch(scope: Construct, others: Mapping[str, WatchedJobs], **more: Any) -> TrainingWatch:
     """A watch of everything."""
     return TrainingWatch(
         scope,
         "Watch",
+        WatchSpec(
+            conditions=WatchConditions(
+                loss_spike=LossSpike(metric="train:loss"),
+                stall=Stall(metric="train:loss"),
+                not_a_number=NotANumber(metric="train:loss_nan"),
+                throughput_drop=ThroughputDrop(metric="train:speed"),
+            ),
+            checkpoints=CheckpointLayout.hugging_face(),
+            others=others,
+        ),
         name="fleet",
-        conditions=[
-            LossSpike(metric="train:loss"),
-            Stall(metric="train:loss"),
-            NotANumber(metric="train:loss_nan"),
-            ThroughputDrop(metric="train:speed"),
-        ],
-        checkpoints=CheckpointLayout.hugging_face(),
         **more,
     )
 
@@ -80,15 +86,14 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("watch") / "cdk.out"))
     stack, jobs = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Watch", "Jobs"))
     others = WatchedJobs(
-        prefix="Alice-",
         roles=[iam.Role.from_role_arn(stack, "Alice", ALICE)],
         checkpoints=["s3://alice/one/", "s3://alice/two"],
     )
-    watch = make_watch(stack, clusters=[CLUSTER], others=[others])
+    watch = make_watch(stack, {"Alice": others}, clusters=[CLUSTER])
     key: kms.IKey = kms.Key(jobs, "Key")  # pyright: ignore[reportAssignmentType]
     own = JobWatch(
         restart=RestartPolicy(maximum=1, back_off_seconds=5, at_max_runtime=True),
-        conditions=[Stall(metric="loss", minutes=40)],
+        conditions=WatchConditions(stall=Stall(metric="loss", minutes=40)),
         checkpoints=CheckpointLayout.of(pattern=r"step_(\d+)", marker="done"),
         grace_minutes=5,
     )

@@ -8,7 +8,17 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Annotations, Match
 from constructs import Construct
 
-from llm_fleet import FleetError, JobWatch, RestartPolicy, Stall, TrainingWatch, WatchedJobs
+from llm_fleet import (
+    CheckpointLayout,
+    FleetError,
+    JobWatch,
+    RestartPolicy,
+    Stall,
+    TrainingWatch,
+    WatchConditions,
+    WatchedJobs,
+    WatchSpec,
+)
 from tests.sagemaker.watch.conftest import make_role
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
@@ -18,15 +28,11 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcd
     ("arguments", "codes"),
     [
         ({"name": "my watch"}, ["LF900"]),
-        ({"restart": 3}, ["LF113"]),
-        ({"conditions": ["loss"]}, ["LF113"]),
-        ({"conditions": Stall(metric="a")}, ["LF113"]),
-        ({"checkpoints": "hugging-face", "others": {}}, ["LF113", "LF113"]),
-        ({"conditions": [Stall(metric="a"), Stall(metric="b")], "grace_minutes": 2000}, ["LF994", "LF986"]),
+        ({"watch": RestartPolicy()}, ["LF113"]),
+        ({"watch": WatchSpec(grace_minutes=2000)}, ["LF986"]),
         ({"clusters": ["train", 3]}, ["LF991", "LF991"]),
         ({"clusters": 3, "topic": "arn:aws:sns:us-west-2:111122223333:pager", "encryption_key": KEY}, ["LF113"] * 3),
-        ({"others": [WatchedJobs(prefix="alice-")]}, ["LF993", "LF993"]),
-        ({"others": [WatchedJobs(prefix="alice-")] * 2, "restart": RestartPolicy(maximum=0)}, ["LF994"]),
+        ({"watch": WatchSpec(others={"alice": WatchedJobs()})}, ["LF993", "LF993"]),
     ],
 )
 def test_arguments(stack: cdk.Stack, arguments: dict[str, Any], codes: list[str]) -> None:
@@ -41,11 +47,13 @@ def make(arguments: Any, stack: cdk.Stack) -> TrainingWatch:
 
 @pytest.fixture
 def watch(stack: cdk.Stack) -> TrainingWatch:
-    return TrainingWatch(stack, "Watch", name="fleet", conditions=[Stall(metric="loss")])
+    return TrainingWatch(
+        stack, "Watch", WatchSpec(conditions=WatchConditions(stall=Stall(metric="loss"))), name="fleet"
+    )
 
 
 def follow(watch: TrainingWatch, name: str, **more: Any) -> Any:
-    scope = Construct(cdk.Stack.of(watch), f"Job-{name}")
+    scope = Construct(cdk.Stack.of(watch), f"Job-{name}{len(cdk.Stack.of(watch).node.children)}")
     asked: dict[str, Any] = {"has_checkpoints": True, "checkpoint_uri": "s3://a-bucket/x", "metrics": ["loss"]}
     return watch.follow(scope, name=name, role=make_role(scope), **(asked | more))
 
@@ -59,8 +67,12 @@ def refused(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
 def test_jobs(watch: TrainingWatch) -> None:
     assert refused(watch, "a", has_checkpoints=False, checkpoint_uri=None, metrics=[]) == ["LF988", "LF987"]
     assert refused(watch, "b", settings="none") == ["LF113"]
+    assert refused(watch, "b", settings=JobWatch(grace_minutes=-1, checkpoints=CheckpointLayout())) == [
+        "LF986",
+        "LF990",
+    ]
     assert refused(watch, "c", checkpoint_uri="${Token[Uri.1]}") == ["LF993"]
-    told = JobWatch(restart=RestartPolicy(maximum=0), conditions=())
+    told = JobWatch(restart=RestartPolicy(maximum=0), conditions=WatchConditions())
     assert follow(watch, "d", has_checkpoints=False, checkpoint_uri=None, metrics=[], settings=told) == {
         "llm-fleet:watch": "fleet"
     }

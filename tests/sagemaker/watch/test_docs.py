@@ -3,14 +3,15 @@
 import inspect
 import json
 import re
-from dataclasses import fields
+from typing import get_args
 
 from llm_fleet import TrainingWatch
 from llm_fleet.catalog.training_watch import training_watch_facts
-from llm_fleet.sagemaker.watch.conditions import CONDITIONS
+from llm_fleet.spec.watch import WatchCondition, WatchSpec
 from tests.sagemaker.watch.conftest import Watched
 from tools.synth_environment import ROOT
 
+CONDITIONS = get_args(WatchCondition)
 PAGE = (ROOT / "docs" / "constructs" / "training-watch.md").read_text(encoding="utf-8")
 FAILURES = ROOT / "constructs" / "llm_fleet" / "functions" / "training_watch" / "failures.json"
 
@@ -24,7 +25,12 @@ def table(heading: str) -> dict[str, list[str]]:
 
 def test_every_parameter_has_its_default_and_its_why() -> None:
     told = {name.strip("`"): cells for name, cells in table("Parameters").items()}
-    assert set(told) == set(inspect.signature(TrainingWatch.__init__).parameters) - {"self", "scope", "id"}
+    assert set(told) == (set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)) - {
+        "self",
+        "scope",
+        "id",
+        "watch",
+    }
     assert all(len(cells) == 2 and all(cells) for cells in told.values())
 
 
@@ -47,7 +53,7 @@ def test_defaults_are_those_of_the_code() -> None:
 
 def test_each_condition_is_told_with_its_fields() -> None:
     told = {name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table("Conditions")}
-    assert told == {condition.__name__: [field.name for field in fields(condition)] for condition in CONDITIONS}
+    assert told == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
 
 
 def test_figures_of_events() -> None:

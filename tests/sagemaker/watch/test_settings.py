@@ -5,8 +5,7 @@ import json
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.functions.training_watch.layouts import Layout
 from llm_fleet.functions.training_watch.settings import WATCH_TAG, Surroundings
-from llm_fleet.rules.sagemaker.watch_restart import first_wait, longest_wait
-from llm_fleet.sagemaker.watch.restart_policy import RestartPolicy
+from llm_fleet.spec.watch import RestartPolicy
 from tests.sagemaker.watch.conftest import Watched
 
 
@@ -55,8 +54,7 @@ def test_the_function_knows_every_layout_by_its_name() -> None:
 
 
 def test_no_wait_is_longer_than_it_may_be() -> None:
-    policy = RestartPolicy(back_off_seconds=7200)
-    assert (first_wait(policy), longest_wait(policy)) == (7200, 7200)
+    assert RestartPolicy(back_off_seconds=7200).longest_wait_seconds == 7200
 
 
 def test_settings_fit_beside_the_other_variables(watched: Watched) -> None:

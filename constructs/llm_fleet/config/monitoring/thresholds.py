@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from llm_fleet.config.sagemaker.watch_values import Minutes
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.values import Minutes
 
 
 class ClusterThresholdsConfig(FleetModel):

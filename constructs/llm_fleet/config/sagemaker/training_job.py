@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from llm_fleet.config.sagemaker.job_watch import JobWatchConfig
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_data import Channel, below_mount
 from llm_fleet.spec.values import TopicArn
+from llm_fleet.spec.watch import JobWatch
 
 _KNOWN_LATER = "${Token[known-later]}"
 """Something of the fleet's own that only the deployment knows, in the form that rules pass over."""
@@ -40,7 +40,7 @@ class TrainingJobConfig(TrainingJobSpec):
     """ARN of the SNS topic that alarms tell. Default: none; they only show."""
     watched: bool = True
     """Whether the fleet's `watch` looks after it. Default: yes, where there is one."""
-    watch: JobWatchConfig | None = None
+    watch: JobWatch | None = None
     """How the fleet's watch looks after it otherwise than after the others. Default: no otherwise."""
 
     def stand_in(self, directory: Path | None) -> None:

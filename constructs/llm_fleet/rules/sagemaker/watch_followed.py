@@ -1,13 +1,26 @@
-"""What a watch asks of a training job before it looks after it."""
+"""What a watch looks after: its name, training jobs, clusters, and how much of them it can hold."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.rules.names import check_hyphenated_name
+from llm_fleet.rules.nearest import nearest
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.watch_conditions import check_metrics_are_defined
+from llm_fleet.rules.sagemaker.watch import check_metrics_are_defined
 from llm_fleet.rules.tokens import is_unresolved
+
+_NAME = Limit(minimum=1, maximum=48, pattern=r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
+"""Ours: names of the watch's queue and alarms begin with it."""
+
+
+def check_watch_name(name: str) -> list[Problem]:
+    """Return a problem unless `name` may be a watch's."""
+    return check_hyphenated_name(name, _NAME, SageMakerCode.NAME, "name", what="name of the watch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +43,66 @@ def check_followed(job: FollowedJob, *, followed: Collection[str] = ()) -> list[
         *_check_checkpoints(job),
         *check_metrics_are_defined(job.conditions, job.metrics, job=job.name, path=("conditions",)),
         *_check_once(job.name, followed),
+    ]
+
+
+def check_cluster_arn(arn: str, *path: str | int) -> list[Problem]:
+    """Return a problem unless `arn` is a HyperPod cluster's."""
+    if is_unresolved(arn) or (isinstance(arn, str) and re.fullmatch(load("cluster_arn")["pattern"], arn)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_CLUSTER,
+            path=path,
+            value=arn,
+            message="this is no ARN of a HyperPod cluster, and only HyperPod sends events of its nodes",
+            allowed="an ARN like arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab",
+            remedy="write the cluster's ARN (aws sagemaker describe-cluster), or give the construct itself",
+        )
+    ]
+
+
+def check_watched_clusters(
+    names: Sequence[str], *, hyperpod: Sequence[str], others: Sequence[str], path: str = "clusters"
+) -> list[Problem]:
+    """Return a problem for each of `names` that is none of the fleet's `hyperpod` clusters, or is there twice."""
+    return [
+        *(
+            problem.under(path, index)
+            for index, name in enumerate(names)
+            for problem in _check_cluster(name, hyperpod, others)
+        ),
+        *(
+            Problem(
+                code=SageMakerCode.WATCH_TWICE,
+                path=(path, index),
+                value=name,
+                message="this cluster is named twice",
+                remedy="leave one of the two out",
+            )
+            for index, name in enumerate(names)
+            if name in names[:index]
+        ),
+    ]
+
+
+def _check_cluster(name: str, hyperpod: Sequence[str], others: Sequence[str]) -> list[Problem]:
+    if name in hyperpod:
+        return []
+    offered = ", ".join(hyperpod) or "none: the fleet has no HyperPod cluster"
+    offer = nearest(name, hyperpod)
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_CLUSTER,
+            value=name,
+            message="this is a ParallelCluster, and only HyperPod sends events of its nodes"
+            if name in others
+            else "the fleet has no cluster of this name",
+            allowed=offered,
+            remedy=f"write {offer!r}"
+            if offer
+            else "name a HyperPod cluster of the fleet, or leave it out for all of them",
+        )
     ]
 
 

@@ -1,11 +1,13 @@
 """What a training job asks of a watch."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
+
+from llm_fleet.spec.watch import JobWatch
 
 
 class FollowsJobs(Protocol):
@@ -40,7 +42,7 @@ class FollowsJobs(Protocol):
         has_checkpoints: bool,
         checkpoint_uri: str | None,
         metrics: Sequence[str],
-        settings: Any = None,
+        settings: JobWatch | None = None,
         keys: Sequence[kms.IKey] = (),
         training_plan_arn: str | None = None,
     ) -> Mapping[str, str]:

@@ -1,7 +1,7 @@
 """A training job of SageMaker that can be started again and again."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -35,6 +35,7 @@ from llm_fleet.sagemaker.training_job.source_archive import SourceArchive
 from llm_fleet.sagemaker.training_job.warm_pool_cap import WarmPoolCap
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
+from llm_fleet.spec.watch import JobWatch
 from llm_fleet.storage.buckets import DataBucket
 from llm_fleet.storage.fleet_key import FleetKey
 
@@ -68,7 +69,7 @@ class TrainingJob(Construct):
         bucket: s3.IBucket | None = None,
         encryption_key: kms.IKey | None = None,
         watch: FollowsJobs | None = None,
-        watched: Any = None,
+        watched: JobWatch | None = None,
         alarm_topic: sns.ITopic | None = None,
     ) -> None:
         """Make what runs `job`.
@@ -78,8 +79,8 @@ class TrainingJob(Construct):
         - `bucket`: for results and checkpoints. Default: one of its own, which is retained.
         - `encryption_key`: of volumes, the bucket that is made, and the log; its policy must let CloudWatch Logs use
           it. Default: one of its own, retained.
-        - `watch`: who starts failed jobs again; the machine then follows those. `watched`: what this job has otherwise
-          than the watch says (`JobWatch`).
+        - `watch`: what starts failed jobs again; the machine then follows those. `watched`: what this job has
+          differently from what the watch says.
         - `alarm_topic`: who is told of failed runs, and of thresholds of `job.metrics`. Default nobody.
 
         Raises `FleetError` with everything that is wrong with the job and with where it runs.
@@ -258,7 +259,7 @@ class TrainingJob(Construct):
     def _checkpoint_uri(self) -> str:
         return f"s3://{self.bucket.bucket_name}/checkpoints/{self.job.name}"
 
-    def _follow(self, watch: FollowsJobs | None, watched: Any) -> Mapping[str, str]:
+    def _follow(self, watch: FollowsJobs | None, watched: JobWatch | None) -> Mapping[str, str]:
         if watch is None:
             return {}
         checkpoints = self.job.checkpoints

@@ -1,7 +1,7 @@
 """The watch over training jobs and HyperPod clusters."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -12,27 +12,42 @@ from constructs import Construct
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.iam.statements import reasons_of, statement_of
 from llm_fleet.notifications.alarm_topic import AlarmTopic
-from llm_fleet.rules.problem import raise_problems
-from llm_fleet.rules.sagemaker.watch_followed import FollowedJob, check_followed, check_room
-from llm_fleet.rules.sagemaker.watch_restart import longest_wait, most_restarts
-from llm_fleet.sagemaker.watch.checkpoint_layout import CheckpointLayout
-from llm_fleet.sagemaker.watch.conditions import WatchCondition, metrics_of
-from llm_fleet.sagemaker.watch.followed_cluster import FollowedCluster, arns_of
-from llm_fleet.sagemaker.watch.follower import attach_job_policy, place_of, split_places, statement_suffix
-from llm_fleet.sagemaker.watch.job_watch import JobWatch
-from llm_fleet.sagemaker.watch.restart_policy import RestartPolicy
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.forms import Form, check_forms
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.sagemaker import watch as rules
+from llm_fleet.rules.sagemaker.watch_followed import (
+    FollowedJob,
+    check_cluster_arn,
+    check_followed,
+    check_room,
+    check_watch_name,
+)
 from llm_fleet.sagemaker.watch.watch_alarms import WatchAlarms
-from llm_fleet.sagemaker.watch.watch_at_synth import text_at_synth, validate_at_synth
-from llm_fleet.sagemaker.watch.watch_check import check_watch
-from llm_fleet.sagemaker.watch.watch_forms import check_watch_forms
-from llm_fleet.sagemaker.watch.watch_function import WatchFunction
-from llm_fleet.sagemaker.watch.watch_permissions import JobScope, WatchSurroundings, watch_permissions
-from llm_fleet.sagemaker.watch.watch_queue import WatchQueue
-from llm_fleet.sagemaker.watch.watch_record import OPEN_INDEX, WatchRecord
-from llm_fleet.sagemaker.watch.watch_rules import WatchRules
-from llm_fleet.sagemaker.watch.watch_settings import settings_text
-from llm_fleet.sagemaker.watch.watched_jobs import WatchedJobs
+from llm_fleet.sagemaker.watch.watch_function import OPEN_INDEX, WatchFunction, WatchQueue, WatchRecord, settings_text
+from llm_fleet.sagemaker.watch.watch_permissions import (
+    JobScope,
+    WatchSurroundings,
+    attach_job_policy,
+    place_of,
+    split_places,
+    statement_suffix,
+    watch_permissions,
+)
+from llm_fleet.sagemaker.watch.watch_rules import WatchRules, text_at_synth, validate_at_synth
+from llm_fleet.spec.references import KEY, ROLE
+from llm_fleet.spec.watch import JobWatch, WatchSpec
 from llm_fleet.storage.fleet_key import FleetKey
+
+
+@runtime_checkable
+class FollowedCluster(Protocol):
+    """A HyperPod cluster, made here or imported."""
+
+    @property
+    def cluster_arn(self) -> str:
+        """Its ARN; ends with the cluster id."""
+        ...
 
 
 class TrainingWatch(Construct):
@@ -48,61 +63,36 @@ class TrainingWatch(Construct):
         self,
         scope: Construct,
         id: str,
+        watch: WatchSpec = WatchSpec(),  # noqa: B008 - immutable
         *,
         name: str,
-        restart: RestartPolicy | None = None,
-        conditions: Sequence[WatchCondition] = (),
-        checkpoints: CheckpointLayout | None = None,
-        grace_minutes: int | None = None,
         clusters: Sequence[FollowedCluster | str] = (),
-        others: Sequence[WatchedJobs] = (),
         topic: sns.ITopic | None = None,
         encryption_key: kms.IKey | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         """Make the watch.
 
+        - `watch`: how it looks after jobs. Default: three restarts, and no condition, so that only jobs that ended are
+          looked at.
         - `name`: 1 to 48 letters, digits and hyphens, unique in account and region: the value of the tag
           `llm-fleet:watch` on jobs, and part of the names of alarms.
-        - `restart`: default three restarts, a minute after a failure, then two, then four.
-        - `conditions`: when a job runs in vain. Default: none, so that only jobs that ended are looked at.
-        - `checkpoints`: how they lie. Default `CheckpointLayout.any()`.
-        - `grace_minutes`: how long a job trains before a spike, a stall or a drop is believed. Default: 30.
         - `clusters`: HyperPod clusters, or their ARNs, whose events are told. Default: none.
-        - `others`: jobs that notebooks, the SDK or a pipeline start. Default: none.
         - `topic`: who is told. Default: an `AlarmTopic` of its own; subscribe to `topic`.
         - `encryption_key`: of queue, record, log and topic. Default: one of its own. The policy of one that was
           imported must let EventBridge, CloudWatch and CloudWatch Logs use it.
         - `removal_policy`: of the record. Default: it is kept.
 
-        Raises `FleetError` with all of: LF900 for the name, LF986 for `grace_minutes`, LF991 for a cluster that is
-        none, LF992 for more jobs than IAM allows, LF993 for jobs that should be restarted and may not, LF994 for
-        anything twice.
+        Raises `FleetError` with all of: LF900 for the name, LF985, LF986, LF989, LF990, LF993 and LF994 for `watch`,
+        LF991 for a cluster that is none, LF992 for more jobs than IAM allows.
         """
         super().__init__(scope, id)
-        check_watch(
-            self.node.path,
-            name=name,
-            restart=restart,
-            conditions=conditions,
-            checkpoints=checkpoints,
-            grace_minutes=grace_minutes,
-            clusters=clusters,
-            others=others,
-            topic=topic,
-            encryption_key=encryption_key,
-        )
+        _check(self.node.path, watch, name=name, clusters=clusters, topic=topic, encryption_key=encryption_key)
         self.name = name
         """Its physical name, which jobs bear as the value of the tag `llm-fleet:watch`."""
-        self._everyone = JobWatch(
-            restart=restart or RestartPolicy(),
-            conditions=tuple(conditions),
-            checkpoints=checkpoints or CheckpointLayout.any(),
-            grace_minutes=training_watch_facts().grace_minutes if grace_minutes is None else grace_minutes,
-        )
-        self._others = tuple(others)
+        self._watch = watch
         self._followed: dict[str, JobWatch] = {}
-        self._clusters = arns_of(clusters)
+        self._clusters = [cluster if isinstance(cluster, str) else cluster.cluster_arn for cluster in clusters]
         self.encryption_key: kms.IKey = encryption_key or FleetKey(
             self, "Key", description="Encrypts the queue, the record and the log of a watch over training jobs"
         )
@@ -160,8 +150,8 @@ class TrainingWatch(Construct):
     @property
     def answer_within_seconds(self) -> int:
         """How long after its end a job has a decision, and a successor where it gets one: the longest wait and more."""
-        policies = [watch.restart for watch in (self._everyone, *self._followed.values()) if watch.restart]
-        return max(map(longest_wait, policies)) + training_watch_facts().decision_seconds
+        policies = [watch.restart for watch in (self._watch, *self._followed.values()) if watch.restart]
+        return max(policy.longest_wait_seconds for policy in policies) + training_watch_facts().decision_seconds
 
     def follow(
         self,
@@ -183,21 +173,24 @@ class TrainingWatch(Construct):
         `settings`: what is otherwise than for all. `keys`: of the checkpoints' bucket and of the jobs' volumes.
         `training_plan_arn`: of the capacity that the jobs run on, where a plan reserved it.
 
-        Raises `FleetError` with all of: LF987 for a condition on a metric that the job does not define, LF988 for a
-        job without checkpoints that would be restarted, LF992 for one job too many, LF994 for a job twice.
+        Raises `FleetError` with all of: LF985, LF986 and LF990 for `settings`, LF987 for a condition on a metric that
+        the job does not define, LF988 for a job without checkpoints that would be restarted, LF992 for one job too
+        many, LF994 for a job twice.
         """
         own = settings or JobWatch()
-        raise_problems(check_watch_forms(settings=own), subject=scope.node.path)
+        subject = scope.node.path
+        raise_problems(check_is_spec(own, JobWatch, "settings"), subject=subject)
+        raise_problems([problem.under("settings") for problem in rules.check_watch_settings(own)], subject=subject)
         job = FollowedJob(
             name=name,
             has_checkpoints=has_checkpoints,
             metrics=metrics,
-            restarts=most_restarts(own.restart or self._everyone.restart or RestartPolicy()),
-            conditions=metrics_of((self._everyone.conditions if own.conditions is None else own.conditions) or ()),
+            restarts=(own.restart or self._watch.restart).maximum,
+            conditions=(self._watch.conditions if own.conditions is None else own.conditions).metrics,
         )
         prefix = f"{name}-"
         found = [*check_followed(job, followed=self._prefixes()), *check_room([*self._prefixes(), prefix])]
-        raise_problems(found, subject=scope.node.path)
+        raise_problems(found, subject=subject)
         places = split_places([checkpoint_uri] if checkpoint_uri else [])
         self._followed[prefix] = own
         self.rules.bring_jobs(self._prefixes)
@@ -221,7 +214,7 @@ class TrainingWatch(Construct):
         return cast(iam.IRole, self.function.role)
 
     def _prefixes(self) -> list[str]:
-        return [*(jobs.prefix for jobs in self._others), *self._followed]
+        return [*self._watch.prefixes.values(), *self._followed]
 
     def _make_function(self) -> WatchFunction:
         function = WatchFunction(
@@ -257,22 +250,52 @@ class TrainingWatch(Construct):
         return function
 
     def _watch_others(self) -> None:
-        for jobs in self._others:
+        for name, jobs in self._watch.others.items():
+            prefix = self._watch.prefixes[name]
             self.rules.bring_jobs(self._prefixes)
             attach_job_policy(
-                Construct(self, f"Jobs-{jobs.prefix}"),
+                Construct(self, f"Jobs-{prefix}"),
                 self.role,
                 JobScope(
-                    sid=statement_suffix(jobs.prefix),
-                    prefix=jobs.prefix,
-                    role_arns=[role.role_arn for role in jobs.roles],
+                    sid=statement_suffix(prefix),
+                    prefix=prefix,
+                    role_arns=[ROLE.name_of(role) for role in jobs.roles],
                     checkpoints=split_places(jobs.checkpoints),
-                    key_arns=[key.key_arn for key in jobs.keys],
+                    key_arns=[KEY.name_of(key) for key in jobs.encryption_keys],
                 ),
             )
 
     def settings_text(self) -> str:
         """Return what the function is told, as it stands when it is asked: jobs are followed until synth."""
-        return settings_text(
-            self._everyone, prefixes=self._prefixes(), own=self._followed, clusters=bool(self._clusters)
-        )
+        return settings_text(self._watch, prefixes=self._prefixes(), own=self._followed, clusters=bool(self._clusters))
+
+
+_FORMS: Mapping[str, Form] = {
+    "name": Form(wanted="a text", types=(str,), remedy='write a name, e.g. "training"'),
+    "encryption_key": Form(
+        wanted="a KMS key", has=("key_arn",), optional=True, remedy='write FleetKey(self, "Key"), or leave it out'
+    ),
+    "topic": Form(
+        wanted="an SNS topic",
+        has=("topic_arn",),
+        optional=True,
+        remedy='write AlarmTopic(self, "Told"), or leave it out',
+    ),
+    "clusters": Form(
+        wanted="a list of clusters", types=(list, tuple), remedy="write clusters=[cluster], or their ARNs"
+    ),
+}
+
+
+def _check(subject: str, watch: WatchSpec, *, name: str, clusters: Sequence[Any], **given: Any) -> None:
+    """Raise `FleetError` about `subject` with everything that is wrong with the arguments of `TrainingWatch`."""
+    forms = check_forms({"name": name, "clusters": clusters, **given}, _FORMS)
+    raise_problems([*check_is_spec(watch, WatchSpec, "watch"), *forms], subject=subject)
+    found: list[Problem] = [problem.under("watch") for problem in rules.check_watch(watch)]
+    found += [
+        problem
+        for index, cluster in enumerate(clusters)
+        if not isinstance(cluster, FollowedCluster)
+        for problem in check_cluster_arn(cluster, "clusters", index)
+    ]
+    raise_problems([*check_watch_name(name), *found, *check_room(list(watch.prefixes.values()))], subject=subject)

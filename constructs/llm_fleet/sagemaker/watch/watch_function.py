@@ -1,10 +1,16 @@
-"""The function that decides, and its way to the queue."""
+"""The function that decides, the queue that it takes events from, the record of decisions, and its settings."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from llm_fleet import functions
@@ -12,8 +18,18 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.training_watch import training_watch_facts
 from llm_fleet.lifecycle.python_function import FunctionCode, PythonFunction
 from llm_fleet.lifecycle.script_folder import ScriptFile, read_folder
+from llm_fleet.spec.spec import in_request
+from llm_fleet.spec.watch import CheckpointLayout, JobWatch, RestartPolicy, WatchConditions, WatchSpec
 
 _PACKAGE = "training_watch"
+_EVENTS = "events.amazonaws.com"
+OPEN_INDEX = "open"
+"""Index of the items with which something is left to do."""
+_JOB = "job"
+EVERY_CLUSTER = "*"
+"""Of those whose events the rule lets through."""
+_ALARMS = {"loss_spike": "loss-spike", "stall": "stall", "not_a_number": "nan", "throughput_drop": "throughput"}
+"""The function's words for the conditions."""
 
 
 def _files() -> Sequence[ScriptFile]:
@@ -76,3 +92,204 @@ class WatchFunction(PythonFunction):
                 maximum_concurrency=training_watch_facts().queue.concurrency
             ),
         )
+
+
+class WatchQueue(Construct):
+    """An encrypted queue that rules of EventBridge write to over TLS, and a second one for what fails again and again.
+
+    A standard queue: the record makes an event that comes twice, late or in another order harmless, and a FIFO queue
+    has neither a delay of single messages nor a way past one that fails.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, encryption_key: kms.IKey) -> None:
+        """Make both; `encryption_key` is told to let EventBridge use it, where its policy can be changed from here."""
+        super().__init__(scope, id)
+        facts = training_watch_facts().queue
+        self.dead_letters = self._queue("DeadLetters", encryption_key, retention_days=facts.retention_days)
+        """What was tried too often, or could not be delivered; kept for 14 days."""
+        self.queue = self._queue(
+            "Resource",
+            encryption_key,
+            visibility_seconds=facts.timeout_seconds * facts.visibility_per_timeout,
+            dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=facts.receives, queue=self._as_queue()),
+        )
+        """What waits for the function; kept for 4 days, so that what is put aside then still has 10 left."""
+        self._let_events_use(encryption_key)
+
+    def receive_from(self, rule_arn: str, *, sid: str) -> None:
+        """Let the rule at `rule_arn` write to both: to the second what it cannot deliver. `sid`: the statements."""
+        account = cdk.Stack.of(self).account
+        for queue in (self.queue, self.dead_letters):
+            queue.add_to_resource_policy(
+                iam.PolicyStatement(
+                    sid=sid,
+                    principals=[iam.ServicePrincipal(_EVENTS)],  # pyright: ignore[reportArgumentType]
+                    actions=["sqs:SendMessage"],
+                    resources=[queue.queue_arn],
+                    conditions={
+                        "ArnEquals": {"aws:SourceArn": rule_arn},
+                        "StringEquals": {"aws:SourceAccount": account},
+                    },
+                )
+            )
+
+    def _queue(
+        self,
+        id: str,
+        key: kms.IKey,
+        *,
+        retention_days: int | None = None,
+        visibility_seconds: int | None = None,
+        dead_letter_queue: sqs.DeadLetterQueue | None = None,
+    ) -> sqs.Queue:
+        return sqs.Queue(
+            self,
+            id,
+            encryption=sqs.QueueEncryption.KMS,
+            encryption_master_key=key,
+            enforce_ssl=True,
+            retention_period=cdk.Duration.days(retention_days) if retention_days else None,
+            visibility_timeout=cdk.Duration.seconds(visibility_seconds) if visibility_seconds else None,
+            dead_letter_queue=dead_letter_queue,
+        )
+
+    def _as_queue(self) -> sqs.IQueue:
+        return cast(sqs.IQueue, self.dead_letters)
+
+    def _let_events_use(self, key: kms.IKey) -> None:
+        """EventBridge encrypts as itself: without this, each delivery would fail, and nobody would be told.
+
+        By account and not by rule: a key that knew its rules, which know their queue, which knows its key, would be a
+        circle. The CDK's own target for queues does the same
+        (docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html, on encrypted queues).
+        """
+        added = key.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="EventsOfThisAccount",
+                principals=[iam.ServicePrincipal(_EVENTS)],  # pyright: ignore[reportArgumentType]
+                actions=["kms:Decrypt", "kms:GenerateDataKey"],
+                resources=["*"],
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}},
+            )
+        )
+        if not added.statement_added:
+            cdk.Annotations.of(self).add_warning_v2(
+                "llm-fleet:watch-key",
+                "the policy of the key cannot be changed from here: it must let events.amazonaws.com "
+                "kms:Decrypt and kms:GenerateDataKey, or no event ever reaches the watch",
+            )
+
+
+class WatchRecord(Construct):
+    """A table with an item a job: what happened, what was decided and why, what became of it. It outlives its stack.
+
+    Its one key is the job, so that a conditional write is what makes an event that comes twice harmless.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        encryption_key: kms.IKey,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    ) -> None:
+        """Make the table, billed by the request and restorable to any second of the last 35 days."""
+        super().__init__(scope, id)
+        string = [
+            dynamodb.CfnTable.AttributeDefinitionProperty(attribute_name=name, attribute_type="S")
+            for name in (_JOB, OPEN_INDEX)
+        ]
+        self.table = dynamodb.CfnTable(
+            self,
+            "Resource",
+            billing_mode="PAY_PER_REQUEST",
+            attribute_definitions=string,
+            key_schema=[_key(_JOB, "HASH")],
+            global_secondary_indexes=[
+                dynamodb.CfnTable.GlobalSecondaryIndexProperty(
+                    index_name=OPEN_INDEX,
+                    key_schema=[_key(OPEN_INDEX, "HASH"), _key(_JOB, "RANGE")],
+                    projection=dynamodb.CfnTable.ProjectionProperty(projection_type="KEYS_ONLY"),
+                )
+            ],
+            point_in_time_recovery_specification=dynamodb.CfnTable.PointInTimeRecoverySpecificationProperty(
+                point_in_time_recovery_enabled=True
+            ),
+            sse_specification=dynamodb.CfnTable.SSESpecificationProperty(
+                sse_enabled=True, sse_type="KMS", kms_master_key_id=encryption_key.key_arn
+            ),
+        )
+        """The L1 of the table."""
+        self.table.apply_removal_policy(removal_policy)
+        acknowledge(
+            self.table,
+            "point-in-time recovery holds 35 days; a plan of AWS Backup beside it is the account's to have",
+            "NIST.800.53.R5-DynamoDBInBackupPlan",
+        )
+
+
+def _key(name: str, kind: str) -> dynamodb.CfnTable.KeySchemaProperty:
+    return dynamodb.CfnTable.KeySchemaProperty(attribute_name=name, key_type=kind)
+
+
+def settings_text(everyone: WatchSpec, *, prefixes: Sequence[str], own: Mapping[str, JobWatch], clusters: bool) -> str:
+    """Return the settings of all jobs (`everyone`), of those whose names begin with the keys of `own`, as JSON."""
+    document: dict[str, Any] = {
+        **job_settings(everyone),
+        "onset_margin_seconds": training_watch_facts().onset_margin_seconds,
+        "prefixes": list(prefixes),
+        "clusters": [EVERY_CLUSTER] if clusters else [],
+    }
+    jobs = _own_settings(own)
+    if jobs:
+        document["jobs"] = jobs
+    return json.dumps(document, separators=(",", ":"))
+
+
+def job_settings(watch: WatchSpec | JobWatch) -> dict[str, Any]:
+    """Return what `watch` tells, in the function's words."""
+    told: dict[str, Any] = {}
+    if watch.restart is not None:
+        told |= _restart(watch.restart)
+    if watch.conditions is not None:
+        told["alarms"] = _alarms(watch.conditions)
+    if watch.checkpoints is not None:
+        told["layout"] = _layout(watch.checkpoints)
+    if watch.grace_minutes is not None:
+        told["grace_seconds"] = watch.grace_minutes * 60
+    return told
+
+
+def _own_settings(own: Mapping[str, JobWatch]) -> dict[str, dict[str, Any]]:
+    """Return what jobs have of their own; nothing, said aloud, of a job whose name another's prefix catches."""
+    told = {prefix: job_settings(watch) for prefix, watch in own.items()}
+    return {
+        prefix: settings
+        for prefix, settings in told.items()
+        if settings or any(told[other] and prefix.startswith(other) for other in told)
+    }
+
+
+def _restart(restart: RestartPolicy) -> dict[str, Any]:
+    return {
+        "max_restarts": restart.maximum,
+        "backoff_seconds": restart.back_off_seconds,
+        "backoff_most_seconds": restart.longest_wait_seconds,
+        "restart_at_max_runtime": restart.at_max_runtime,
+    }
+
+
+def _layout(layout: CheckpointLayout) -> str | dict[str, str | None]:
+    if layout.known is not None:
+        return layout.known
+    return {"folder": layout.pattern, "marker": layout.marker, "pointer": layout.pointer}
+
+
+def _alarms(conditions: WatchConditions) -> dict[str, dict[str, Any]]:
+    """Return the alarms of a job; the names of numbers are metadata of the fields (`InRequest`)."""
+    period = training_watch_facts().metric_period_seconds
+    return {
+        _ALARMS[kind]: {"metric": condition.metric, "period": period, **in_request(condition)}
+        for kind, condition in conditions.by_kind.items()
+    }

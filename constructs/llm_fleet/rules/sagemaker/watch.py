@@ -1,0 +1,324 @@
+"""How a watch looks after training jobs: conditions, layouts of checkpoints, restarts, and jobs that others start."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from llm_fleet.catalog.training_watch import training_watch_facts
+from llm_fleet.rules.fields import check_fields
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.positive import check_positive
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.watch import (
+    CheckpointLayout,
+    JobWatch,
+    LossSpike,
+    RestartPolicy,
+    ThroughputDrop,
+    WatchCondition,
+    WatchedJobs,
+    WatchSpec,
+)
+
+_CODE = SageMakerCode.WATCH_CONDITION
+_LAYOUT = SageMakerCode.CHECKPOINT_LAYOUT
+_EXAMPLE = r"checkpoint-(\d+)"
+_PREFIX = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*-?")
+_PREFIX_LENGTH = 48
+"""Of 63 characters: a long name is shortened for a digest of it and the number of a restart, and what the watch starts
+must begin as its events are let through and its role may."""
+_S3_URI = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^*?$]+)")
+
+
+def check_watch(watch: WatchSpec) -> list[Problem]:
+    """Return what is wrong with `watch` by itself, by its attributes."""
+    restarts = watch.restart.maximum != 0
+    others = [
+        problem.under("others", name)
+        for name, jobs in watch.others.items()
+        for problem in _check_others(jobs, watch.prefixes[name], restarts=restarts)
+    ]
+    return [*check_watch_settings(watch), *others, *check_prefixes(watch.prefixes)]
+
+
+def check_watch_settings(watch: WatchSpec | JobWatch) -> Iterator[Problem]:
+    """Return what is wrong with restarts, conditions, layout and grace of `watch`, by its attributes."""
+    yield from check_fields(watch)
+    if watch.restart is not None:
+        yield from (problem.under("restart") for problem in _check_order(watch.restart))
+    for kind, condition in (watch.conditions.by_kind if watch.conditions is not None else {}).items():
+        yield from (problem.under("conditions", kind) for problem in _check_condition(condition))
+    if watch.checkpoints is not None:
+        yield from (problem.under("checkpoints") for problem in check_layout(watch.checkpoints))
+
+
+def _check_order(restart: RestartPolicy) -> list[Problem]:
+    first, longest = restart.back_off_seconds, restart.longest_wait_seconds
+    if check_fields(restart) or is_unresolved(first) or is_unresolved(longest) or first <= longest:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_RESTARTS,
+            path=("longest_back_off_seconds",),
+            value=longest,
+            message=f"no wait is longer than {longest} s, and the first alone is {first} s",
+            allowed=f"{first} or more",
+            remedy=f"write {first} or more, or a shorter first wait",
+        )
+    ]
+
+
+def _check_condition(condition: WatchCondition) -> list[Problem]:
+    found = _check_metric_name(condition.metric)
+    if isinstance(condition, LossSpike):
+        found += [*_check_factor(condition.factor), *_check_window(condition)]
+    if isinstance(condition, ThroughputDrop):
+        found += [*_check_fraction(condition.below_fraction), *_check_window(condition)]
+    return found
+
+
+def _check_fraction(fraction: float) -> list[Problem]:
+    remedy = "write a part of the best of late, e.g. 0.5 for half of it"
+    problems = check_positive(fraction, _CODE, "below_fraction", what="the fraction", remedy=remedy, most=1.0)
+    return [_fraction_of_one(remedy)] if not problems and fraction == 1 else problems
+
+
+def _check_metric_name(metric: str) -> list[Problem]:
+    if is_unresolved(metric) or metric.strip():
+        return []
+    return [
+        Problem(
+            code=_CODE,
+            path=("metric",),
+            value=metric,
+            message="the condition names no metric",
+            allowed="the name of a metric definition of the job",
+            remedy="write the name of one of the job's metrics, e.g. 'train:loss'",
+        )
+    ]
+
+
+def check_metrics_are_defined(
+    conditions: Mapping[str, str], metrics: Sequence[str], *, job: str, path: Sequence[str | int] = ()
+) -> list[Problem]:
+    """Return a problem for each of `conditions` (kind to metric) whose metric is none of `metrics` of `job`."""
+    offered = ", ".join(sorted(metrics))
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_METRIC,
+            path=(*path, kind, "metric"),
+            value=metric,
+            message=f"job {job} defines no metric of this name, so that nothing would ever be noticed",
+            allowed=f"one of {offered}" if offered else "a metric that the job defines; it defines none",
+            remedy=f"define {metric!r} among the job's metrics, with a regex that reads it from the log, or give "
+            "the job conditions of its own",
+        )
+        for kind, metric in conditions.items()
+        if not is_unresolved(metric) and not is_unresolved(metrics) and metric not in metrics
+    ]
+
+
+def _check_factor(factor: float) -> list[Problem]:
+    remedy = "write how many times the best of late the loss must be, e.g. 2"
+    problems = check_positive(factor, _CODE, "factor", what="the factor", remedy=remedy)
+    if problems or is_unresolved(factor) or factor > 1:
+        return problems
+    return [
+        Problem(
+            code=_CODE,
+            path=("factor",),
+            value=factor,
+            message="the loss is always this many times the smallest of late: the alarm would ring at once",
+            allowed="a number above 1",
+            remedy=remedy,
+        )
+    ]
+
+
+def _fraction_of_one(remedy: str) -> Problem:
+    return Problem(
+        code=_CODE,
+        path=("below_fraction",),
+        value=1,
+        message="the throughput is always below the best of late, or is it: the alarm would ring at once",
+        allowed="a number between 0 and 1",
+        remedy=remedy,
+    )
+
+
+def _check_window(condition: LossSpike | ThroughputDrop) -> list[Problem]:
+    minutes, window = condition.minutes, condition.window_minutes
+    if check_fields(condition) or is_unresolved(minutes) or is_unresolved(window) or minutes < window:
+        return []
+    by_default = "minutes" not in condition.model_fields_set
+    return [
+        Problem(
+            code=_CODE,
+            path=("window_minutes" if by_default else "minutes",),
+            value=window if by_default else minutes,
+            message=f"{minutes} minutes of a window of {window} are to be bad, and none is left to compare them with",
+            allowed=f"minutes below {window}, or a window above {minutes}",
+            remedy="write fewer minutes, or a longer window",
+        )
+    ]
+
+
+def check_layout(layout: CheckpointLayout) -> list[Problem]:
+    """Return what is wrong with a layout, by the attributes of `CheckpointLayout`."""
+    if layout.known is not None:
+        return _check_known(layout.known)
+    return [
+        *_check_pattern(layout.pattern),
+        *_check_file(layout.marker, "marker", "the file that ends a checkpoint lies in it", "trainer_state.json"),
+        *_check_file(layout.pointer, "pointer", "the file that names the newest lies beside the folders", "latest"),
+    ]
+
+
+def _check_known(known: str) -> list[Problem]:
+    layouts = training_watch_facts().layouts
+    if is_unresolved(known) or known in layouts:
+        return []
+    return [
+        Problem(
+            code=_LAYOUT,
+            path=("known",),
+            value=known,
+            message="no layout of checkpoints has this name",
+            allowed=", ".join(layouts),
+            remedy=did_you_mean(str(known), layouts, otherwise="write one of these, or tell the pattern of a folder"),
+        )
+    ]
+
+
+def _check_pattern(pattern: str | None) -> list[Problem]:
+    if pattern is not None and is_unresolved(pattern):
+        return []
+    if not pattern:
+        fault = "the pattern of a checkpoint's folder is missing"
+    else:
+        compiled = _compiled(pattern)
+        if isinstance(compiled, str):
+            fault = f"the pattern does not compile: {compiled}"
+        elif compiled.groups != 1:
+            fault = f"the pattern has {compiled.groups} groups, and its one group must be the step"
+        elif "/" in pattern:
+            fault = "the pattern has a slash, and is of one folder right below the checkpoints' prefix"
+        else:
+            return []
+    return [
+        Problem(
+            code=_LAYOUT,
+            path=("pattern",),
+            value=pattern,
+            message=fault,
+            allowed="a regular expression of Python with one group, which holds the step",
+            remedy=f"write e.g. {_EXAMPLE!r}; a group that only groups is written (?:…)",
+        )
+    ]
+
+
+def _check_file(name: str | None, attribute: str, message: str, example: str) -> list[Problem]:
+    if name is None or is_unresolved(name) or (name.strip("/") and not name.startswith("/") and ".." not in name):
+        return []
+    return [
+        Problem(
+            code=_LAYOUT,
+            path=(attribute,),
+            value=name,
+            message=message,
+            allowed="a name without a leading slash",
+            remedy=f"write e.g. {example!r}, or leave it out when there is none",
+        )
+    ]
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | str:
+    """Return `pattern` compiled, or what is wrong with it."""
+    try:
+        return re.compile(pattern)
+    except (re.error, TypeError) as error:
+        return str(error)
+
+
+def _check_others(jobs: WatchedJobs, prefix: str, *, restarts: bool) -> list[Problem]:
+    places = (problem for index, uri in enumerate(jobs.checkpoints) for problem in _check_place(uri, index))
+    return [*check_prefix(prefix), *places, *(_check_others_restart(jobs) if restarts else [])]
+
+
+def _check_others_restart(jobs: WatchedJobs) -> list[Problem]:
+    """Return a problem for each thing without which `jobs` could not be started again."""
+    missing = {
+        "roles": ("what these jobs run as is not told: the watch could pass no role on", "write their execution roles"),
+        "checkpoints": (
+            "where these jobs keep checkpoints is not told: the watch could find none",
+            "write the S3 URIs below which they lie",
+        ),
+    }
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_OTHERS,
+            path=(attribute,),
+            message=message,
+            remedy=f"{remedy}, or let the watch restart nothing (a maximum of 0)",
+        )
+        for attribute, (message, remedy) in missing.items()
+        if not getattr(jobs, attribute)
+    ]
+
+
+def check_prefix(prefix: str) -> list[Problem]:
+    """Return a problem unless `prefix` is what names of some jobs begin with, and of few others."""
+    if is_unresolved(prefix):
+        return []
+    least = training_watch_facts().limits.prefix_characters
+    if not _PREFIX.fullmatch(prefix):
+        fault = "names of training jobs have letters, digits and hyphens, so that none begins with this"
+    elif len(prefix) < least:
+        fault = f"a prefix of fewer than {least} characters catches jobs that nobody meant"
+    elif len(prefix) > _PREFIX_LENGTH:
+        fault = "names of restarts are shortened to 63 characters, and must still begin with this"
+    else:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_PREFIX,
+            path=("prefix",),
+            value=prefix,
+            message=fault,
+            allowed=f"{least} to {_PREFIX_LENGTH} letters, digits and hyphens; a letter or digit first",
+            remedy="write what the names of these jobs begin with, e.g. 'alice-' for the SDK's base_job_name='alice-…'",
+        )
+    ]
+
+
+def check_prefixes(prefixes: Mapping[str, str]) -> list[Problem]:
+    """Return a problem for each of the `prefixes` of others that is there already; of two within each other, the
+    longer decides."""
+    named = list(prefixes.values())
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_TWICE,
+            path=("others", name, "prefix"),
+            value=prefix,
+            message="jobs of this prefix are watched already",
+            remedy="leave one of the two out",
+        )
+        for index, (name, prefix) in enumerate(prefixes.items())
+        if prefix in named[:index]
+    ]
+
+
+def _check_place(uri: str, index: int) -> list[Problem]:
+    if is_unresolved(uri) or _S3_URI.fullmatch(uri):
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.WATCH_OTHERS,
+            path=("checkpoints", index),
+            value=uri,
+            message="this is no prefix of a bucket below which checkpoints lie",
+            allowed="s3://<bucket>/<prefix>, without `*`, `?` or `$`",
+            remedy="write e.g. 's3://my-bucket/alice'; a whole bucket would let the watch write anywhere in it",
+        )
+    ]
