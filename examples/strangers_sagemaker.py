@@ -23,6 +23,8 @@ from llm_fleet import (
     TrainingJobSpec,
     TrainingNotebook,
     TrainingWatch,
+    WatchConditions,
+    WatchSpec,
 )
 
 SCRIPTS = Path(__file__).parent / "sagemaker-training"
@@ -48,9 +50,8 @@ class LabStack(cdk.Stack):
                 time_to_live_seconds=4 * 3600,
             ),
         )
-        watch = TrainingWatch(
-            self, "Watch", WatchSpec(conditions=WatchConditions(loss_spike=LossSpike(metric="loss"))), name="lab"
-        )
+        spike = WatchConditions(loss_spike=LossSpike(metric="loss"))
+        watch = TrainingWatch(self, "Watch", WatchSpec(conditions=spike), name="lab")
         job = TrainingJobSpec(
             name="text",
             image=TrainingImage.pytorch(),

@@ -40,113 +40,78 @@ def others(**given: Any) -> dict[str, Any]:
     return {"restart": RestartPolicy(maximum=0), "others": {"a": WatchedJobs(**given)}}
 
 
+def when(**given: Any) -> dict[str, Any]:
+    """A watch with one condition."""
+    return {"conditions": WatchConditions(**given)}
+
+
 JOB = FollowedJob(
     name="llama", has_checkpoints=True, metrics=["loss"], restarts=3, conditions={"loss_spike": "loss", "stall": "loss"}
 )
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "path"),
+    ("given", "code", "where"),
     [
-        ({"restart": RestartPolicy(maximum=-1)}, "LF985", ("restart", "maximum")),
-        ({"restart": RestartPolicy(maximum=101)}, "LF985", ("restart", "maximum")),
-        ({"restart": RestartPolicy(back_off_seconds=0)}, "LF985", ("restart", "back_off_seconds")),
-        ({"restart": RestartPolicy(longest_back_off_seconds=59)}, "LF985", ("restart", "longest_back_off_seconds")),
+        ({"restart": RestartPolicy(maximum=-1)}, "LF985", "restart.maximum"),
+        ({"restart": RestartPolicy(maximum=101)}, "LF985", "restart.maximum"),
+        ({"restart": RestartPolicy(back_off_seconds=0)}, "LF985", "restart.back_off_seconds"),
+        ({"restart": RestartPolicy(longest_back_off_seconds=59)}, "LF985", "restart.longest_back_off_seconds"),
+        (when(loss_spike=LossSpike(metric="loss", factor=1)), "LF986", "conditions.loss_spike.factor"),
+        (when(loss_spike=LossSpike(metric="loss", factor=0)), "LF986", "conditions.loss_spike.factor"),
+        (when(loss_spike=LossSpike(metric="loss", factor=float("nan"))), "LF986", "conditions.loss_spike.factor"),
+        (when(loss_spike=LossSpike(metric="loss", minutes=30)), "LF986", "conditions.loss_spike.minutes"),
+        (when(loss_spike=LossSpike(metric="loss", window_minutes=3)), "LF986", "conditions.loss_spike.window_minutes"),
         (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=1))},
+            when(loss_spike=LossSpike(metric="loss", window_minutes=1441)),
             "LF986",
-            ("conditions", "loss_spike", "factor"),
+            "conditions.loss_spike.window_minutes",
         ),
+        (when(loss_spike=LossSpike(metric=" ")), "LF986", "conditions.loss_spike.metric"),
+        (when(stall=Stall(metric="loss", minutes=1)), "LF986", "conditions.stall.minutes"),
+        (when(stall=Stall(metric="loss", minutes=1441)), "LF986", "conditions.stall.minutes"),
+        (when(not_a_number=NotANumber(metric="")), "LF986", "conditions.not_a_number.metric"),
         (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=0))},
+            when(throughput_drop=ThroughputDrop(metric="speed", below_fraction=1)),
             "LF986",
-            ("conditions", "loss_spike", "factor"),
+            "conditions.throughput_drop.below_fraction",
         ),
         (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", factor=float("nan")))},
+            when(throughput_drop=ThroughputDrop(metric="speed", below_fraction=1.5)),
             "LF986",
-            ("conditions", "loss_spike", "factor"),
+            "conditions.throughput_drop.below_fraction",
         ),
         (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", minutes=30))},
+            when(throughput_drop=ThroughputDrop(metric="speed", below_fraction=0)),
             "LF986",
-            ("conditions", "loss_spike", "minutes"),
+            "conditions.throughput_drop.below_fraction",
         ),
         (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", window_minutes=3))},
+            when(throughput_drop=ThroughputDrop(metric="speed", minutes=40)),
             "LF986",
-            ("conditions", "loss_spike", "window_minutes"),
+            "conditions.throughput_drop.minutes",
         ),
-        (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric="loss", window_minutes=1441))},
-            "LF986",
-            ("conditions", "loss_spike", "window_minutes"),
-        ),
-        (
-            {"conditions": WatchConditions(loss_spike=LossSpike(metric=" "))},
-            "LF986",
-            ("conditions", "loss_spike", "metric"),
-        ),
-        (
-            {"conditions": WatchConditions(stall=Stall(metric="loss", minutes=1))},
-            "LF986",
-            ("conditions", "stall", "minutes"),
-        ),
-        (
-            {"conditions": WatchConditions(stall=Stall(metric="loss", minutes=1441))},
-            "LF986",
-            ("conditions", "stall", "minutes"),
-        ),
-        (
-            {"conditions": WatchConditions(not_a_number=NotANumber(metric=""))},
-            "LF986",
-            ("conditions", "not_a_number", "metric"),
-        ),
-        (
-            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=1))},
-            "LF986",
-            ("conditions", "throughput_drop", "below_fraction"),
-        ),
-        (
-            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=1.5))},
-            "LF986",
-            ("conditions", "throughput_drop", "below_fraction"),
-        ),
-        (
-            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", below_fraction=0))},
-            "LF986",
-            ("conditions", "throughput_drop", "below_fraction"),
-        ),
-        (
-            {"conditions": WatchConditions(throughput_drop=ThroughputDrop(metric="speed", minutes=40))},
-            "LF986",
-            ("conditions", "throughput_drop", "minutes"),
-        ),
-        ({"checkpoints": CheckpointLayout(known="huggingface")}, "LF990", ("checkpoints", "known")),
-        ({"checkpoints": CheckpointLayout.of(pattern="step_(")}, "LF990", ("checkpoints", "pattern")),
-        ({"checkpoints": CheckpointLayout.of(pattern="step_")}, "LF990", ("checkpoints", "pattern")),
-        ({"checkpoints": CheckpointLayout.of(pattern=r"(step)_(\d+)")}, "LF990", ("checkpoints", "pattern")),
-        ({"checkpoints": CheckpointLayout.of(pattern=r"run/(\d+)")}, "LF990", ("checkpoints", "pattern")),
-        ({"checkpoints": CheckpointLayout.of(pattern=r"(\d+)", marker="")}, "LF990", ("checkpoints", "marker")),
-        (
-            {"checkpoints": CheckpointLayout.of(pattern=r"(\d+)", pointer="/latest")},
-            "LF990",
-            ("checkpoints", "pointer"),
-        ),
-        ({"checkpoints": CheckpointLayout()}, "LF990", ("checkpoints", "pattern")),
-        (others(prefix="a-"), "LF989", ("others", "a", "prefix")),
-        (others(prefix="al*"), "LF989", ("others", "a", "prefix")),
-        (others(prefix="-alice"), "LF989", ("others", "a", "prefix")),
-        (others(prefix="a" * 49), "LF989", ("others", "a", "prefix")),
-        (others(prefix="alice-", checkpoints=["s3://bucket"]), "LF993", ("others", "a", "checkpoints", 0)),
-        (others(prefix="alice-", checkpoints=["s3://bucket/*"]), "LF993", ("others", "a", "checkpoints", 0)),
-        ({"grace_minutes": -1}, "LF986", ("grace_minutes",)),
-        ({"grace_minutes": 1441}, "LF986", ("grace_minutes",)),
+        ({"checkpoints": CheckpointLayout(known="huggingface")}, "LF990", "checkpoints.known"),
+        ({"checkpoints": CheckpointLayout.of(pattern="step_(")}, "LF990", "checkpoints.pattern"),
+        ({"checkpoints": CheckpointLayout.of(pattern="step_")}, "LF990", "checkpoints.pattern"),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"(step)_(\d+)")}, "LF990", "checkpoints.pattern"),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"run/(\d+)")}, "LF990", "checkpoints.pattern"),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"(\d+)", marker="")}, "LF990", "checkpoints.marker"),
+        ({"checkpoints": CheckpointLayout.of(pattern=r"(\d+)", pointer="/latest")}, "LF990", "checkpoints.pointer"),
+        ({"checkpoints": CheckpointLayout()}, "LF990", "checkpoints.pattern"),
+        (others(prefix="a-"), "LF989", "others.a.prefix"),
+        (others(prefix="al*"), "LF989", "others.a.prefix"),
+        (others(prefix="-alice"), "LF989", "others.a.prefix"),
+        (others(prefix="a" * 49), "LF989", "others.a.prefix"),
+        (others(prefix="alice-", checkpoints=["s3://bucket"]), "LF993", "others.a.checkpoints[0]"),
+        (others(prefix="alice-", checkpoints=["s3://bucket/*"]), "LF993", "others.a.checkpoints[0]"),
+        ({"grace_minutes": -1}, "LF986", "grace_minutes"),
+        ({"grace_minutes": 1441}, "LF986", "grace_minutes"),
     ],
 )
-def test_a_value_has_its_mistake(given: dict[str, Any], code: str, path: tuple[str | int, ...]) -> None:
+def test_a_value_has_its_mistake(given: dict[str, Any], code: str, where: str) -> None:
     problems = check_watch(WatchSpec(**given))
-    assert [(problem.code.value, problem.path) for problem in problems] == [(code, path)]
+    assert [(problem.code.value, problem.where) for problem in problems] == [(code, where)]
     assert all(problem.remedy and not problem.message.endswith(".") for problem in problems)
 
 

@@ -47,8 +47,9 @@ def check_watch_settings(watch: WatchSpec | JobWatch) -> Iterator[Problem]:
     yield from check_fields(watch)
     if watch.restart is not None:
         yield from (problem.under("restart") for problem in _check_order(watch.restart))
-    for kind, condition in (watch.conditions.by_kind if watch.conditions is not None else {}).items():
-        yield from (problem.under("conditions", kind) for problem in _check_condition(condition))
+    if watch.conditions is not None:
+        for kind, condition in watch.conditions.by_kind.items():
+            yield from (problem.under("conditions", kind) for problem in _check_condition(condition))
     if watch.checkpoints is not None:
         yield from (problem.under("checkpoints") for problem in check_layout(watch.checkpoints))
 
