@@ -160,7 +160,12 @@ class WatchConditions(Spec):
     @property
     def by_kind(self) -> Mapping[str, WatchCondition]:
         """The conditions that are looked at."""
-        kinds = {name: getattr(self, name) for name in type(self).model_fields}
+        kinds: dict[str, WatchCondition | None] = {
+            "loss_spike": self.loss_spike,
+            "stall": self.stall,
+            "not_a_number": self.not_a_number,
+            "throughput_drop": self.throughput_drop,
+        }
         return {name: condition for name, condition in kinds.items() if condition is not None}
 
     @property
