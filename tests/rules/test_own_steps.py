@@ -1,17 +1,19 @@
-"""What a user changes in the steps: judged by the shipped ones as they are."""
+"""Steps of the user's own and the packages that they install."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from llm_fleet.catalog.neuron import DRIVER, host_packages, neuron_release
 from llm_fleet.catalog.nodes import node_steps
-from llm_fleet.rules.circles import circle
 from llm_fleet.rules.own_steps import (
+    check_neuron_pinned,
     check_own_scripts,
     check_own_steps,
     check_roles_have_steps,
     check_skipped_steps,
+    circle,
 )
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import NodeType
@@ -125,3 +127,34 @@ def test_a_role_left_without_steps_is_told_unless_an_own_step_is_there_for_it() 
     assert "'trn'" in problem.message
     assert check_roles_have_steps(of_compute, [Step()], nodes=nodes[1:]) == []
     assert len(check_roles_have_steps(list(node_steps()), [], nodes=nodes)) == 2
+
+
+RELEASE = neuron_release("2.28.1")
+PINNED: list[dict[str, Any]] = [
+    {"name": package.name, "version": package.version} for package in host_packages(RELEASE) if package.name != DRIVER
+]
+
+
+@pytest.mark.parametrize("suffix", ["", "-6a1f2c3d4", "_amd64"])
+def test_all_but_the_driver_must_be_pinned(suffix: str) -> None:
+    files = [{**file, "version": file["version"] + suffix} for file in PINNED]
+    assert check_neuron_pinned("2.28.1", files) == []
+    for index, file in enumerate(files):
+        (problem,) = check_neuron_pinned("2.28.1", files[:index] + files[index + 1 :])
+        assert problem.code.value == "LF453"
+        assert file["name"] in problem.message
+
+
+def test_another_version_is_another_package() -> None:
+    files = [{**file, "version": file["version"] + "0"} for file in PINNED]
+    (problem,) = check_neuron_pinned("2.28.1", files)
+    assert all(file["name"] in problem.message for file in PINNED)
+
+
+def test_nodes_that_fetch_nothing_install_nothing() -> None:
+    (problem,) = check_neuron_pinned("2.28.1", None)
+    assert "fetch nothing" in problem.message
+
+
+def test_an_unknown_release_is_told_elsewhere() -> None:
+    assert check_neuron_pinned("1.0", None) == []

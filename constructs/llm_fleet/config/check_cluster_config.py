@@ -9,11 +9,10 @@ from llm_fleet.config.cluster import HyperPodConfig
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.scripts import ScriptsConfig
-from llm_fleet.rules.bundle import bucket_name
+from llm_fleet.rules.bundle import bucket_name, check_scripts_place
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_cluster
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.scripts_place import check_scripts_place
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 
 _FILE_SYSTEMS = {"lustre": "fsx", "open_zfs": "home"}

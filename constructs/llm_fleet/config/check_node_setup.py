@@ -11,9 +11,8 @@ from llm_fleet.named_files.named_file import lock_problems, locked_files, own_sc
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.key_prefix import check_key_prefix
-from llm_fleet.rules.node_settings import NodeOfGroup, NodeSettings, check_node_settings
-from llm_fleet.rules.own_steps import check_own_scripts
-from llm_fleet.rules.pinned_packages import check_neuron_pinned
+from llm_fleet.rules.node_setup import NodeOfGroup, NodeSettings, check_node_settings
+from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts
 from llm_fleet.rules.problem import PathPart, Problem
 
 SKIP: tuple[PathPart, ...] = ("scripts", "skip_steps")

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from llm_fleet.config.check_node_setup import OWN, SKIP, check_node_setup
 from llm_fleet.config.cluster import HyperPodConfig
-from llm_fleet.rules.node_settings import NodeOfGroup
-from llm_fleet.rules.nodes_told import check_nodes_told
+from llm_fleet.rules.node_setup import NodeOfGroup, check_nodes_told
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.hyperpod_cluster import PlacedCluster
 from llm_fleet.spec.instance_group import InstanceGroup

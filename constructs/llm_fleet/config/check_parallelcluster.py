@@ -10,7 +10,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.node_settings import NodeOfGroup
+from llm_fleet.rules.node_setup import NodeOfGroup
 from llm_fleet.rules.parallelcluster.cluster_names import check_iam_prefix
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.node_network import check_place

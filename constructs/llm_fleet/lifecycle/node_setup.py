@@ -17,11 +17,10 @@ from llm_fleet.named_files.named_file import locked_files, own_scripts
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.lustre_network import EfaClients, connections, why_efa_is_unused, why_too_many_connections
 from llm_fleet.rules.monitoring.metrics import check_is_metrics, check_metrics
-from llm_fleet.rules.own_steps import check_own_scripts
+from llm_fleet.rules.own_steps import check_neuron_pinned, check_own_scripts
 from llm_fleet.rules.people.check import PeopleSettings, check_people
 from llm_fleet.rules.people.directory import SSSD_PACKAGES
 from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_kinds
-from llm_fleet.rules.pinned_packages import check_neuron_pinned
 from llm_fleet.rules.problem import PathPart, Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.training.environment import check_is_runtime

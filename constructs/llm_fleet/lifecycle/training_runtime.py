@@ -14,7 +14,7 @@ from llm_fleet.catalog.training_environments import usual_cache_days
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.inference.terms import ServerKind
-from llm_fleet.rules.manifest_protocols import ManifestLike
+from llm_fleet.rules.manifest import ManifestLike
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.training.environment import (

@@ -31,8 +31,7 @@ from llm_fleet.parallelcluster.cluster_storage import (
 from llm_fleet.parallelcluster.node_scripts import NodeScripts, node_groups
 from llm_fleet.parallelcluster.render_configuration import render_configuration
 from llm_fleet.rules.accounting import keeps_records
-from llm_fleet.rules.node_settings import NodeSettings, check_node_settings
-from llm_fleet.rules.nodes_told import check_nodes_told
+from llm_fleet.rules.node_setup import NodeSettings, check_node_settings, check_nodes_told
 from llm_fleet.rules.parallelcluster.cluster_names import check_prefix_path
 from llm_fleet.rules.parallelcluster.cluster_shape import ClusterShape
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_plain_values

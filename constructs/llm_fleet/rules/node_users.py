@@ -1,14 +1,167 @@
-"""The users of a cluster's nodes: names, ids, keys and accounts that every node can take alike."""
+"""Users of the nodes and their public SSH keys, and what the rules ask of the settings that nodes are given.
 
+Those are read-only attributes, all plain values. The construct's value classes and the fleet file's models both have
+this shape, so that one rule serves both.
+"""
+
+import base64
+import binascii
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from llm_fleet.catalog.nodes import node_user_facts
-from llm_fleet.rules.bare_text import check_not_bare
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.node_protocols import UserLike
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.ssh_keys import check_ssh_key
+from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
+
+
+def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) -> list[Problem]:
+    """Return a problem at `path` when `values` is one text instead of a list of texts."""
+    if not isinstance(values, str):
+        return []
+    return [
+        Problem(
+            code=code,
+            message="a list of texts should stand here, not one text",
+            remedy="put it in brackets",
+            path=path,
+            # Shown in part: it may be a key.
+            value=values if len(values) <= 20 else f"{values[:20]}…",
+        )
+    ]
+
+
+class UserLike(Protocol):
+    """A user with the same ids on every node."""
+
+    @property
+    def name(self) -> str:
+        """Login name."""
+        ...
+
+    @property
+    def uid(self) -> int:
+        """User id."""
+        ...
+
+    @property
+    def gid(self) -> int | None:
+        """Id of the user's own group; `None` for the user id."""
+        ...
+
+    @property
+    def ssh_public_keys(self) -> Sequence[str]:
+        """Lines of `authorized_keys`."""
+        ...
+
+    @property
+    def slurm_account(self) -> str | None:
+        """Slurm account; `None` for none."""
+        ...
+
+    @property
+    def home(self) -> str | None:
+        """Absolute path of the home; `None` for wherever the cluster's homes are."""
+        ...
+
+
+class S3MountLike(Protocol):
+    """A bucket that nodes see as a folder."""
+
+    @property
+    def prefix(self) -> str | None:
+        """Only keys below it; `None` for the whole bucket."""
+        ...
+
+    @property
+    def mount_path(self) -> str:
+        """Absolute path on the node."""
+        ...
+
+    @property
+    def groups(self) -> Sequence[str] | None:
+        """Names of the instance groups that mount it; `None` for all."""
+        ...
+
+
+class OwnStepLike(Protocol):
+    """A step of the user's own."""
+
+    @property
+    def name(self) -> str:
+        """Name of the step."""
+        ...
+
+    @property
+    def script(self) -> str:
+        """Path of its script below the folder of own scripts."""
+        ...
+
+    @property
+    def roles(self) -> Sequence[NodeType]:
+        """Roles of the nodes that take it."""
+        ...
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """Names of the steps that come before it."""
+        ...
+
+    @property
+    def timeout_seconds(self) -> int:
+        """Seconds that an attempt may take."""
+        ...
+
+    @property
+    def retries(self) -> int:
+        """How often it is attempted anew."""
+        ...
+
+
+_LENGTH_BYTES = 4
+"""A key's data begins with its type, preceded by the type's length in so many bytes (RFC 4253, 6.6)."""
+
+
+def check_ssh_key(key: str) -> list[Problem]:
+    """Return what is wrong with `key`; it is judged by its form, not by what it opens."""
+    fault = None if is_unresolved(key) else _fault(key)
+    if fault is None:
+        return []
+    return [
+        Problem(
+            code=Code.USER_KEY,
+            message=f"this is no public SSH key: {fault}",
+            remedy="write the one line of the file that ends with `.pub`, e.g. that of `ssh-keygen -t ed25519`",
+            # Never the text itself: it may be a private key.
+            value=f"{key[:20]}…" if "PRIVATE" not in key else "(a private key, not shown)",
+            allowed=", ".join(node_user_facts().key_types),
+        )
+    ]
+
+
+def _fault(key: str) -> str | None:
+    if "PRIVATE KEY" in key:
+        return "it is a private one, which must never leave its owner's machine; make a new pair if it did"
+    if "\n" in key.strip() or "\r" in key:
+        return "it has more than one line"
+    kind, _, rest = key.strip().partition(" ")
+    if kind not in node_user_facts().key_types:
+        return "it does not begin with the type of a key"
+    words = rest.split()
+    return _data_fault(kind, words[0] if words else "")
+
+
+def _data_fault(kind: str, data: str) -> str | None:
+    try:
+        decoded = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return "what follows its type is not whole; was it cut off?"
+    length = int.from_bytes(decoded[:_LENGTH_BYTES], "big")
+    named = decoded[_LENGTH_BYTES : _LENGTH_BYTES + length]
+    if named != kind.encode() or len(decoded) <= _LENGTH_BYTES + length:
+        return f"what follows is no key of type {kind}; was it cut off?"
+    return None
 
 
 def check_users(users: Sequence[UserLike]) -> list[Problem]:

@@ -1,18 +1,79 @@
-"""What a user changes in the steps of nodes: steps to skip, and steps of their own."""
+"""Steps of nodes: those to skip, those of the user's own, and the packages that they may install."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.neuron import DRIVER, NeuronPackage, host_packages, neuron_releases
 from llm_fleet.catalog.nodes import node_steps
-from llm_fleet.rules.bare_text import check_not_bare
-from llm_fleet.rules.circles import circle
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.node_protocols import OwnStepLike
+from llm_fleet.rules.node_users import OwnStepLike, check_not_bare
+from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.step_form import check_step_form
 from llm_fleet.rules.terms import NodeType
+
+
+def circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return names each of which needs the next, and the last the first; empty when there are none.
+
+    Names that are no keys need nothing. Of several circles the first in the order of the keys is returned.
+    """
+    left = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
+    while free := [name for name, wanted in left.items() if not any(need in left for need in wanted)]:
+        for name in free:
+            del left[name]
+    if not left:
+        return []
+    path = [next(iter(left))]
+    while (following := next(need for need in left[path[-1]] if need in left)) not in path:
+        path.append(following)
+    return path[path.index(following) :]
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def check_step_form(step: OwnStepLike) -> Iterator[Problem]:
+    """Return what is wrong with `step` whatever else there is."""
+    if not _NAME.fullmatch(step.name):
+        mended = re.sub(r"[^a-z0-9]+", "_", step.name.lower()).strip("_").lstrip("0123456789_")
+        yield Problem(
+            code=Code.STEP_NAME,
+            message="this is no name of a step",
+            remedy=f"write {mended!r}" if mended else "write a word of lower-case letters",
+            path=("name",),
+            value=step.name,
+            allowed="lower-case letters, digits and underscores; a letter first",
+        )
+    if not step.roles:
+        yield Problem(
+            code=Code.STEP_ROLE,
+            message=f"no node takes the step {step.name!r}, since it names no role",
+            remedy="name one role or more",
+            path=("roles",),
+            value=[],
+            allowed=", ".join(NodeType),
+        )
+    facts = load("lifecycle")
+    yield from check_number(
+        step.timeout_seconds,
+        Limit(minimum=1, maximum=facts["own_step_max_seconds"]),
+        Code.STEP_LIMIT,
+        "timeout_seconds",
+        what="the seconds that an attempt may take",
+    )
+    yield from check_number(
+        step.retries,
+        Limit(minimum=0, maximum=facts["own_step_max_retries"]),
+        Code.STEP_LIMIT,
+        "retries",
+        what="the number of times that it is attempted anew",
+    )
 
 
 def check_skipped_steps(skip: Sequence[str]) -> list[Problem]:
@@ -140,3 +201,43 @@ def _script(script: str, scripts: Mapping[str, bytes] | None) -> Iterator[Proble
     else:
         return
     yield Problem(code=Code.STEP_SCRIPT, message=f"the script {fault}", remedy=remedy, path=("script",), value=script)
+
+
+def check_neuron_pinned(release: str, files: Sequence[dict[str, Any]] | None) -> list[Problem]:
+    """Return a problem when the packages of Neuron `release` are not all among `files`, those of a right lock file.
+
+    `files` is `None` when nodes fetch nothing. The driver may be missing: images bring it. An unknown release passes,
+    since that is told elsewhere.
+    """
+    if release not in neuron_releases():
+        return []
+    if files is None:
+        return [
+            Problem(
+                code=Code.NEURON_NOT_PINNED,
+                message="nodes are to install Neuron's packages, and fetch nothing",
+                remedy="say with `downloads` where they come from, or have nodes only verify what their image carries",
+                value=release,
+            )
+        ]
+    wanted = [package for package in host_packages(neuron_releases()[release]) if package.name != DRIVER]
+    missing = [f"{package.name} {package.version}" for package in wanted if not _is_pinned(package, files)]
+    if not missing:
+        return []
+    return [
+        Problem(
+            code=Code.NEURON_NOT_PINNED,
+            message=f"nodes are to install Neuron {release}, and the lock file has no {', '.join(missing)}",
+            remedy=f"make it anew with `llm-fleet mirror lock` for Neuron {release}",
+            value=release,
+        )
+    ]
+
+
+def _is_pinned(package: NeuronPackage, files: Sequence[dict[str, Any]]) -> bool:
+    """Compare as nodes do: `2.30.51.0-6a1f2c3d4` is the catalog's `2.30.51.0`."""
+    return any(
+        file["name"] == package.name
+        and f"{file['version']}-".startswith((f"{package.version}-", f"{package.version}_"))
+        for file in files
+    )

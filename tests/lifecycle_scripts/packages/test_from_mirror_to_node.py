@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from llm_fleet.cli.main import main
-from llm_fleet.rules.mirror_layout import mirror_key
+from llm_fleet.rules.downloads_lock import mirror_key
 from llm_fleet_node.downloading.file_name import file_name
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.packages import install, installed_version

@@ -22,7 +22,7 @@ from llm_fleet.cli.mirror.index_pages import fetch, named_file
 from llm_fleet.cli.mirror.locked_file import LockedFile, Store
 from llm_fleet.cli.mirror.wheels import Resolver, file_lines, find_wheel, indexes_of, stack_lines, with_stack
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.neuron import check_neuron_name
+from llm_fleet.rules.node_setup import check_neuron_name
 from llm_fleet.rules.problem import FleetError, Problem, raise_problems
 
 _SYSTEM = re.compile(r"[a-z]+-[0-9][0-9.]*-(amd64|arm64|x86_64|aarch64)")

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from llm_fleet.cli.failures import is_of_aws, refuse
 from llm_fleet.named_files.named_file import lock_problems, locked_files
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.downloads_lock import check_lock
-from llm_fleet.rules.mirror_layout import check_mirror_place, mirror_key, split_s3_uri
+from llm_fleet.rules.downloads_lock import check_lock, check_mirror_place, mirror_key, split_s3_uri
 from llm_fleet.rules.problem import raise_problems
 
 if TYPE_CHECKING:

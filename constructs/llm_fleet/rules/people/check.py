@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.rules.node_protocols import UserLike
+from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.directory import check_directory, check_sssd_packages
 from llm_fleet.rules.people.protocols import DirectoryLike, SlurmAccountLike
 from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts

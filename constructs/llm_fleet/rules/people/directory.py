@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_fleet.rules.node_protocols import UserLike
+from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.people.protocols import DirectoryLike
 from llm_fleet.rules.problem import Problem

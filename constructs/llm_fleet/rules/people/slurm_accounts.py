@@ -6,7 +6,7 @@ from typing import cast
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.node_protocols import UserLike
+from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.people.protocols import SlurmAccountLike
 from llm_fleet.rules.problem import Problem

@@ -13,7 +13,7 @@ from llm_fleet.catalog.training_environments import (
 )
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.neuron import check_neuron_name, check_neuron_release
+from llm_fleet.rules.node_setup import check_neuron_name, check_neuron_release
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.training.environment import EnvironmentKind, RuntimeLike
 from llm_fleet.rules.training.environment_place import (
