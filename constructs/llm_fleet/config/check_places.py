@@ -26,7 +26,7 @@ from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.sagemaker.notebook import notebook_claim
 from llm_fleet.rules.sagemaker.studio import studio_claims
-from llm_fleet.rules.sagemaker.training_job_network import address_claim as training_job_claim
+from llm_fleet.rules.sagemaker.training_job import address_claim as training_job_claim
 
 
 def check_zones_exist(fleet: Fleet) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import pytest
 from llm_fleet.catalog.training_job import job_machine_fact
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.problem import FleetError, raise_problems
-from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
+from llm_fleet.rules.sagemaker.training_job import check_capacity_retries, check_job_schedule
 from llm_fleet.sagemaker.training_job.machine_pace import (
     EVENTS_OF_A_POLL,
     EVENTS_OF_AN_ASK,

@@ -1,24 +1,44 @@
-"""Everything that can be wrong with a training job of SageMaker."""
+"""Everything that can be wrong with a training job of SageMaker; its times, retries, schedule and instances."""
 
-from llm_fleet.catalog.training_job import name_limit
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from zoneinfo import available_timezones
+
+from llm_fleet.catalog.training_job import (
+    TrainingInstance,
+    job_machine_fact,
+    name_limit,
+    training_instances,
+    training_job_fact,
+    training_job_limit,
+)
+from llm_fleet.rules.cron import EXAMPLE, cron_fault
 from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.log_retention import check_retention_days
 from llm_fleet.rules.names import check_hyphenated_name
+from llm_fleet.rules.nearest import did_you_mean
+from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
-from llm_fleet.rules.sagemaker.job_run import check_capacity_retries, check_job_schedule
-from llm_fleet.rules.sagemaker.training_job_channels import check_channel_network, check_channels
-from llm_fleet.rules.sagemaker.training_job_distribution import check_distribution
-from llm_fleet.rules.sagemaker.training_job_image import check_image, check_image_region
-from llm_fleet.rules.sagemaker.training_job_instance import check_instances
-from llm_fleet.rules.sagemaker.training_job_metrics import check_metrics
-from llm_fleet.rules.sagemaker.training_job_network import check_mlflow_reached
-from llm_fleet.rules.sagemaker.training_job_places import check_places
-from llm_fleet.rules.sagemaker.training_job_source import check_requirements, check_source
-from llm_fleet.rules.sagemaker.training_job_times import check_times
+from llm_fleet.rules.sagemaker.training_job_code import (
+    check_distribution,
+    check_image,
+    check_image_region,
+    check_requirements,
+    check_source,
+)
+from llm_fleet.rules.sagemaker.training_job_data import (
+    check_channel_network,
+    check_channels,
+    check_metrics,
+    check_places,
+)
 from llm_fleet.rules.sagemaker.training_job_values import check_values
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, TrainingJobSpec
 
 
 def check_training_job(job: TrainingJobSpec) -> list[Problem]:
@@ -92,4 +112,251 @@ def _isolated(job: TrainingJobSpec) -> list[Problem]:
         )
         for attribute, (asked, message) in impossible.items()
         if asked
+    ]
+
+
+_SCHEDULE = SageMakerCode.TRAINING_SCHEDULE
+_RATE = re.compile(r"rate\((\d+) ([a-z]+)\)")
+_AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
+
+
+def check_job_schedule(schedule: JobSchedule) -> list[Problem]:
+    """Return what is wrong with when a job is started by itself, by attributes (LF972)."""
+    problems: list[Problem] = []
+    fault = None if is_unresolved(schedule.expression) else _expression_fault(schedule.expression)
+    if fault:
+        problems.append(
+            Problem(
+                code=_SCHEDULE,
+                message=f"the schedule {fault}",
+                path=("expression",),
+                value=schedule.expression,
+                allowed="cron(…), rate(…) or at(…)",
+                remedy=f"write e.g. {EXAMPLE} or rate(7 days)",
+            )
+        )
+    if not is_unresolved(schedule.time_zone) and schedule.time_zone not in available_timezones():
+        problems.append(
+            Problem(
+                code=_SCHEDULE,
+                message="there is no such time zone",
+                path=("time_zone",),
+                value=schedule.time_zone,
+                allowed="names of the IANA database",
+                remedy="write e.g. UTC or Europe/Vienna",
+            )
+        )
+    for name, value in schedule.hyperparameters.items():
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every user has a checker
+            problems.append(
+                Problem(
+                    code=SageMakerCode.TRAINING_HYPERPARAMETER,
+                    message="a hyperparameter of an execution is a text, as SageMaker takes it",
+                    path=("hyperparameters", name),
+                    value=value,
+                    remedy=f'write "{value}"',
+                )
+            )
+    return problems
+
+
+def check_capacity_retries(retries: CapacityRetries) -> list[Problem]:
+    """Return what is wrong with further attempts after one without capacity, by attributes (LF973)."""
+    first, longest = retries.first_wait_seconds, retries.longest_wait_seconds
+    if first is None or longest is None or check_fields(retries) or is_unresolved(first) or is_unresolved(longest):
+        return []
+    if longest >= first:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.TRAINING_CAPACITY,
+            message="the longest wait is shorter than the first",
+            path=("longest_wait_seconds",),
+            value=longest,
+            allowed=f"{first} or more",
+            remedy="leave it out, or write more",
+        )
+    ]
+
+
+def _expression_fault(expression: str) -> str | None:
+    """Return what is wrong with an expression, in words that go on from "the schedule"."""
+    if expression.startswith("cron("):
+        return cron_fault(expression)
+    if expression.startswith("rate("):
+        return _rate_fault(expression)
+    found = _AT.fullmatch(expression)
+    if not found:
+        return "is none of cron(…), rate(…) and at(…)" if not expression.startswith("at(") else "has no time of a day"
+    try:
+        datetime.fromisoformat(found[1])
+    except ValueError:
+        return "has a time that there is not"
+    return None
+
+
+def _rate_fault(expression: str) -> str | None:
+    found = _RATE.fullmatch(expression)
+    if not found:
+        return "is not a number and a unit, as in rate(7 days)"
+    number, unit = int(found[1]), found[2]
+    if number == 0:
+        return "never comes"
+    units: list[str] = job_machine_fact("schedule_units")
+    if unit not in units:
+        return f"has the unit {unit}, and there are {', '.join(units)}"
+    return None
+
+
+def check_instances(job: TrainingJobSpec) -> list[Problem]:
+    """Return what is wrong with the type of instance, their number, their volume and the plan that they are from."""
+    instance = training_instances().get(job.instance_type)
+    return [
+        *_type(job.instance_type, instance),
+        *_volume(job, instance),
+        *_plan(job.training_plan_arn),
+    ]
+
+
+def _type(name: str, instance: TrainingInstance | None) -> Iterator[Problem]:
+    if instance is None:
+        plain = f"ml.{name}"
+        yield Problem(
+            code=SageMakerCode.INSTANCE_UNKNOWN,
+            message=f"SageMaker has no training instance {name!r}",
+            remedy=f"write {plain!r}"
+            if plain in training_instances()
+            else did_you_mean(name, training_instances(), otherwise="write one of them, e.g. 'ml.g5.xlarge'"),
+            path=("instance_type",),
+            value=name,
+            allowed="an instance type of CreateTrainingJob, with `ml.` in front",
+        )
+    elif instance.successor is not None:
+        yield Problem(
+            code=SageMakerCode.INSTANCE_RETIRED,
+            message=f"{name} is of a generation that the images of today have no kernels for",
+            remedy=f"write {instance.successor!r}, or another instance with newer GPUs",
+            path=("instance_type",),
+            value=name,
+        )
+
+
+def _volume(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Problem]:
+    size = job.volume_gib
+    if size is None or is_unresolved(size) or size < 1 or instance is None or not instance.has_local_disks:
+        return
+    disks = f" of {instance.nvme_gb} GB altogether" if instance.nvme_gb else ""
+    yield Problem(
+        code=SageMakerCode.TRAINING_SETTING,
+        message=f"{instance.name} has local disks{disks}, and SageMaker gives it no volume beside them",
+        remedy="leave the volume out",
+        path=("volume_gib",),
+        value=size,
+    )
+
+
+def _plan(arn: str | None) -> Iterator[Problem]:
+    limit = training_job_limit("ResourceConfig.TrainingPlanArn")
+    if arn is None or is_unresolved(arn) or (limit.matches(arn) and limit.holds(len(arn))):
+        return
+    yield Problem(
+        code=SageMakerCode.TRAINING_SETTING,
+        message="this is not the ARN of a training plan",
+        remedy="write it whole, e.g. arn:aws:sagemaker:us-west-2:111122223333:training-plan/spring",
+        path=("training_plan_arn",),
+        value=arn,
+    )
+
+
+_TIME = SageMakerCode.TRAINING_TIME
+_POOL = SageMakerCode.TRAINING_WARM_POOL
+
+
+def check_times(job: TrainingJobSpec) -> list[Problem]:
+    """Return what is wrong with times, attempts and the warm pool, by the attributes of the job."""
+    return [
+        *_pending(job),
+        *([] if job.spot is None else _spot(job, job.spot)),
+        *_warm_pool(job),
+    ]
+
+
+def _known(value: Any) -> bool:
+    return type(value) is int and not is_unresolved(value)
+
+
+def _pending(job: TrainingJobSpec) -> Iterator[Problem]:
+    seconds = job.max_pending_seconds
+    if seconds is None:
+        return
+    instance = training_instances().get(job.instance_type)
+    if instance is not None and instance.successor is None and instance.accelerator is None:
+        yield Problem(
+            code=_TIME,
+            message=f"this has no effect on {instance.name}: it bounds the wait for accelerated instances",
+            remedy="leave it out",
+            path=("max_pending_seconds",),
+            value=seconds,
+        )
+
+
+def _spot(job: TrainingJobSpec, spot: Spot) -> Iterator[Problem]:
+    wait = spot.max_wait_seconds
+    if _known(wait) and _known(job.max_run_seconds) and wait is not None and 0 < wait < job.max_run_seconds:
+        yield Problem(
+            code=_TIME,
+            message=f"a job that may run {job.max_run_seconds} s cannot wait and run less than that altogether",
+            remedy=f"write {job.max_run_seconds} s or more, or let it run for a shorter time",
+            path=("spot", "max_wait_seconds"),
+            value=wait,
+        )
+
+
+def _warm_pool(job: TrainingJobSpec) -> Iterator[Problem]:
+    pool = job.warm_pool
+    if pool is None:
+        return
+    known = _known(pool.keep_alive_seconds) and _known(pool.cap_seconds)
+    if not check_fields(pool) and known and pool.keep_alive_seconds > pool.cap_seconds:
+        yield Problem(
+            code=_POOL,
+            message=f"the warm pool is kept longer than its cap of {pool.cap_seconds} s allows",
+            remedy=f"keep it {pool.cap_seconds} s at most, or set a higher cap: idle instances are paid in full",
+            path=("warm_pool", "keep_alive_seconds"),
+            value=pool.keep_alive_seconds,
+            allowed=f"1 to {pool.cap_seconds}",
+        )
+    if job.spot is not None:
+        yield Problem(
+            code=_POOL,
+            message="spot instances cannot be kept warm",
+            remedy="take the warm pool out, or the spot instances",
+            path=("warm_pool",),
+        )
+
+
+def address_claim(job: TrainingJobSpec, *, owner: str, availability_zone_id: str | None) -> AddressClaim:
+    """Return the addresses that the instances of one job take. A number that is not known yet claims nothing."""
+    count = 0 if is_unresolved(job.instance_count) else job.instance_count
+    return AddressClaim(
+        owner=owner,
+        what=job.instance_type,
+        count=count,
+        addresses_each=training_job_fact("addresses_per_instance"),
+        availability_zone_id=availability_zone_id,
+    )
+
+
+def check_mlflow_reached(job: TrainingJobSpec, *, closed: bool) -> list[Problem]:
+    """Return why the container does not reach MLflow: it has an endpoint of its own, which no network of ours has."""
+    if not closed or job.tracking is None or job.tracking.mlflow_arn is None:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.TRAINING_TRACKING,
+            message="MLflow is not reached from a network without a way to the internet: its endpoint, "
+            "`aws.sagemaker.<region>.experiments`, is none that llm-fleet makes",
+            remedy="let the network have a way out (`internet: nat`), or track by TensorBoard alone",
+            path=("tracking",),
+        )
     ]

@@ -1,0 +1,360 @@
+"""What a training job runs: its image, its source folder, and what starts the processes of the script."""
+
+from collections.abc import Iterator
+from posixpath import isabs, normpath
+
+from llm_fleet.catalog.training_job import (
+    TrainingImageFamily,
+    TrainingInstance,
+    ended_images,
+    launchers,
+    smddp_instances,
+    smp_regions,
+    smp_versions,
+    training_image_families,
+    training_instances,
+    training_job_limit,
+)
+from llm_fleet.rules.nearest import did_you_mean, nearest
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.rules.training.smp import check_smp
+from llm_fleet.rules.training.smp_run import check_smp_place
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_code import DistributionKind, SourceBundle, TrainingImage, TrainingImageKind
+
+_IMAGE = SageMakerCode.TRAINING_IMAGE
+_FOR = {"gpu": "for GPUs", "cpu": "without accelerators", "neuron": "for Trainium"}
+_INSTEAD = {
+    "gpu": "take the image pytorch or hugging-face",
+    "cpu": "take the image pytorch, or an instance with GPUs such as ml.g5.xlarge",
+    "neuron": "take the image pytorch-neuronx",
+}
+
+
+def check_image(job: TrainingJobSpec) -> list[Problem]:
+    """Return why the image cannot be had, or cannot run on the instance, below `image`."""
+    image = job.image
+    found = list(_own(image) if image.kind is TrainingImageKind.OWN else _version(image))
+    if not found:
+        found = list(_on_instance(image, training_instances().get(job.instance_type)))
+    return [problem.under("image") for problem in found]
+
+
+def check_image_region(image: TrainingImage, region: str | None) -> list[Problem]:
+    """Return why AWS does not offer the image in `region`, below `image`; an own one is where its address says.
+
+    A region that only the deployment knows has no image that could be named; `None` is not judged.
+    """
+    if region is None or image.kind is TrainingImageKind.OWN:
+        return []
+    if is_unresolved(region):
+        return [
+            Problem(
+                code=_IMAGE,
+                message="AWS's image is in another registry in each region, and the stack's is not known",
+                remedy="give the stack `env` with a region, or name an image of your own",
+                path=("image",),
+            )
+        ]
+    offered = smp_regions() if image.kind is TrainingImageKind.SMP else _family(image).regions
+    if region in offered:
+        return []
+    return [
+        Problem(
+            code=_IMAGE,
+            message=f"AWS does not offer this image in {region}",
+            remedy="copy it into a repository of your own and name that, or take one of the regions allowed",
+            path=("image",),
+            value=region,
+            allowed=", ".join(offered),
+        )
+    ]
+
+
+def _family(image: TrainingImage) -> TrainingImageFamily:
+    return training_image_families()[image.kind.value]
+
+
+def _version(image: TrainingImage) -> Iterator[Problem]:
+    version = image.version
+    if version is None or is_unresolved(version):
+        return
+    of_smp = image.kind is TrainingImageKind.SMP
+    known = smp_versions() if of_smp else tuple(_family(image).versions)
+    if version in known:
+        return
+    title = "SMP v2 and PyTorch" if of_smp else _family(image).title
+    retired = not of_smp and version in _family(image).retired
+    offer = None if retired else nearest(version, known)
+    yield Problem(
+        code=_IMAGE,
+        message=f"the image with {title} {version} is retired: nobody patches it"
+        if retired
+        else f"there is no image with {title} {version}",
+        remedy=f"write {offer or image.kind.newest_version!r}, or leave the version out, which is the same"
+        if (offer or image.kind.newest_version) == image.kind.newest_version
+        else f"write {offer!r}",
+        path=("version",),
+        value=version,
+        allowed=", ".join(known),
+    )
+
+
+def _own(image: TrainingImage) -> Iterator[Problem]:
+    uri = image.own_uri or ""
+    limit = training_job_limit("AlgorithmSpecification.TrainingImage")
+    if is_unresolved(uri):
+        return
+    for ended in ended_images():
+        if ended.pattern.search(uri):
+            yield Problem(
+                code=SageMakerCode.TRAINING_ENDED,
+                message=f"this is {ended.what}",
+                remedy=ended.successor,
+                path=("own_uri",),
+                value=uri,
+            )
+            return
+    if "/" not in uri or not uri.partition("/")[2] or any(character.isspace() for character in uri):
+        yield Problem(
+            code=_IMAGE,
+            message="this is no address of a container image",
+            remedy="write registry, repository and tag, e.g. 111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0",
+            path=("own_uri",),
+            value=uri,
+        )
+    elif not limit.holds(len(uri)):
+        yield Problem(
+            code=_IMAGE,
+            message=f"the address is {len(uri)} characters long",
+            remedy="give the repository or the tag a shorter name",
+            path=("own_uri",),
+            value=uri,
+            allowed=f"{limit.range} characters",
+        )
+
+
+def _on_instance(image: TrainingImage, instance: TrainingInstance | None) -> Iterator[Problem]:
+    if instance is None or instance.successor is not None or image.kind is TrainingImageKind.OWN:
+        return
+    if instance.architecture != "x86_64":
+        yield _wrong(
+            f"AWS's training images are for x86 processors, and {instance.name} has Arm ones",
+            "name an image of your own for it",
+        )
+    elif image.kind is TrainingImageKind.SMP:
+        yield from (
+            Problem(code=_IMAGE, message=each.message, remedy=each.remedy, allowed=each.allowed, value=each.value)
+            for each in check_smp_place(instance.name, None)
+        )
+    else:
+        yield from _processor(image, instance)
+
+
+def _processor(image: TrainingImage, instance: TrainingInstance) -> Iterator[Problem]:
+    family = _family(image)
+    version = image.version or family.default
+    if is_unresolved(version):
+        return
+    tags = family.versions[version].tags
+    kinds = " or ".join(_FOR[processor] for processor in tags)
+    if instance.processor not in tags:
+        yield _wrong(
+            f"this image is {kinds}, and {instance.name} is an instance {_FOR[instance.processor]}",
+            _INSTEAD[instance.processor],
+        )
+    elif family.instances is not None and instance.family not in family.instances:
+        yield _wrong(f"this image does not run on {instance.name}", f"take {' or '.join(family.instances)}")
+
+
+def _wrong(message: str, remedy: str) -> Problem:
+    return Problem(code=_IMAGE, message=message, remedy=remedy)
+
+
+REQUIREMENTS = "requirements.txt"
+"""What the toolkit installs by pip before the script starts."""
+_PACKAGE = "setup.py"
+_SOURCE = SageMakerCode.TRAINING_SOURCE
+
+
+def check_source(job: TrainingJobSpec) -> list[Problem]:
+    """Return why the container cannot run the script, below `source`."""
+    source = job.source
+    if source is None:
+        return list(_needed(job))
+    found = [*_folder(source), *(list(_entry_point(source)) or _launched(job, source))]
+    return [problem.under("source") for problem in found]
+
+
+def _folder(source: SourceBundle) -> Iterator[Problem]:
+    if source.place is not None and not source.files:
+        yield Problem(
+            code=_SOURCE,
+            message="there is no such folder" if source.files is None else "there is nothing in this folder",
+            remedy="write the folder that holds the training script",
+            path=("folder",),
+            value=str(source.place),
+        )
+
+
+def check_requirements(
+    job: TrainingJobSpec, *, closed: bool, index_variables: tuple[str, ...] = ("PIP_INDEX_URL", "PIP_FIND_LINKS")
+) -> list[Problem]:
+    """Return why pip cannot fetch what the folder asks for: the container reaches no index. `closed`: its network."""
+    source = job.source
+    if source is None or source.files is None or REQUIREMENTS not in source.files:
+        return []
+    if not job.network_isolation and (not closed or any(name in job.environment for name in index_variables)):
+        return []
+    where = "an isolated container" if job.network_isolation else "a network without a way to the internet"
+    return [
+        Problem(
+            code=_SOURCE,
+            message=f"{REQUIREMENTS} is installed by pip when the script starts, and pip reaches nothing from {where}",
+            remedy="take an image that has these packages, or remove the file"
+            if job.network_isolation
+            else "take an image that has these packages, or tell pip of an index inside by the variable PIP_INDEX_URL",
+            path=("source",),
+        )
+    ]
+
+
+def _needed(job: TrainingJobSpec) -> Iterator[Problem]:
+    if job.image.kind is not TrainingImageKind.OWN:
+        yield Problem(
+            code=_SOURCE,
+            message="AWS's images have no training script: they run the one that they are given",
+            remedy="tell the folder with the script and the script in it",
+            path=("source",),
+        )
+    elif launchers()[job.distribution.kind.value].hyperparameters:
+        yield Problem(
+            code=_SOURCE,
+            message=f"{launchers()[job.distribution.kind.value].title} starts a script, and none is told",
+            remedy="tell the folder with the script, or leave the distribution out",
+            path=("source",),
+        )
+
+
+def _entry_point(source: SourceBundle) -> Iterator[Problem]:
+    name = source.entry_point
+    if not name or isabs(name) or normpath(name).startswith(".."):
+        yield _problem(
+            "the script lies in the folder, and its path begins there" if name else "this is no script's name",
+            "write it from the folder, e.g. train.py",
+            name,
+        )
+    elif source.files and normpath(name) not in source.files:
+        scripts = sorted(each for each in source.files if each.endswith((".py", ".sh")))
+        yield _problem(
+            f"there is no {name} in the folder",
+            did_you_mean(name, scripts, otherwise=f"write {scripts[0]!r}" if scripts else "put the script there"),
+            name,
+            ", ".join(scripts[:10]),
+        )
+
+
+def _launched(job: TrainingJobSpec, source: SourceBundle) -> Iterator[Problem]:
+    launcher = launchers()[job.distribution.kind.value]
+    if not launcher.python_script:
+        return
+    if not source.entry_point.endswith(".py"):
+        yield _problem(
+            f"{launcher.title} starts Python scripts only", "name a script that ends in .py", source.entry_point
+        )
+    elif source.files is not None and _PACKAGE in source.files:
+        yield _problem(
+            f"a folder with {_PACKAGE} is taken for a package, which {launcher.title} cannot start in a container",
+            f"leave {_PACKAGE} out of the folder: the script finds the modules beside it without",
+            source.entry_point,
+        )
+
+
+def _problem(message: str, remedy: str, value: str, allowed: str = "") -> Problem:
+    return Problem(code=_SOURCE, message=message, remedy=remedy, path=("entry_point",), value=value, allowed=allowed)
+
+
+_LAUNCHER = SageMakerCode.TRAINING_DISTRIBUTION
+_WITH_LIBRARIES = (TrainingImageKind.SMP, TrainingImageKind.OWN)
+
+
+def check_distribution(job: TrainingJobSpec) -> list[Problem]:
+    """Return why the launcher does not go with instance, image or configuration, below `distribution`."""
+    instance = training_instances().get(job.instance_type)
+    if instance is not None and instance.successor is not None:
+        instance = None  # told as it is
+    found = [*_own_values(job), *(list(_instance(job, instance)) or _image(job))]
+    return [problem.under("distribution") for problem in [*found, *_smp(job, instance)]]
+
+
+def _own_values(job: TrainingJobSpec) -> Iterator[Problem]:
+    distribution = job.distribution
+    if distribution.smp_configuration is not None and distribution.kind is not DistributionKind.SMP:
+        yield _launch(
+            "this is SMP's, and the distribution is another", "take the distribution smp", "smp_configuration"
+        )
+    if distribution.processes_per_host is not None and distribution.kind is not DistributionKind.MPI:
+        yield _launch(
+            "only MPI is told how many processes it starts",
+            "leave it out",
+            "processes_per_host",
+            distribution.processes_per_host,
+        )
+
+
+def _instance(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Problem]:
+    launcher = launchers()[job.distribution.kind.value]
+    if instance is None:
+        return
+    if instance.accelerator == "neuron" and not launcher.neuron:
+        yield _launch(f"{launcher.title} does not start processes on Trainium", "take torchrun", "kind", launcher.name)
+    elif job.distribution.kind is DistributionKind.SMDDP and not instance.smddp:
+        named = [f"ml.{name}" for name in smddp_instances()]
+        yield Problem(
+            code=_LAUNCHER,
+            message=f"SMDDP does not run on {instance.name}: it refuses to be imported there",
+            remedy=f"take torchrun, whose NCCL runs there, or {' or '.join(named)}",
+            path=("kind",),
+            value=launcher.name,
+            allowed=", ".join(named),
+        )
+
+
+def _image(job: TrainingJobSpec) -> Iterator[Problem]:
+    """SMP and SMDDP are in no other image of today."""
+    kind = job.distribution.kind
+    if kind in (DistributionKind.SMP, DistributionKind.SMDDP) and job.image.kind not in _WITH_LIBRARIES:
+        title = launchers()[kind.value].title
+        yield _launch(
+            f"{title} is not in the image {job.image.kind.value}: no later one than that of SMP with PyTorch "
+            f"{TrainingImageKind.SMP.newest_version} has it",
+            "take the image smp, or torchrun, which needs no library",
+            "kind",
+            kind.value,
+        )
+
+
+def _smp(job: TrainingJobSpec, instance: TrainingInstance | None) -> Iterator[Problem]:
+    distribution = job.distribution
+    if distribution.kind is not DistributionKind.SMP:
+        return
+    if distribution.smp_configuration is None:
+        yield _launch("SMP is told how to spread the model, and nothing is told", "tell its keys", "smp_configuration")
+        return
+    known = instance is not None and not is_unresolved(job.instance_count)
+    world = instance.accelerators * job.instance_count if known and instance is not None else None
+    for problem in check_smp(distribution.smp_configuration, world_size=world or None):
+        yield problem.under("smp_configuration")
+    if distribution.smp_configuration.backend is not None:
+        yield _launch(
+            "the backend is the script's own choice, in init_process_group, and no key of the library",
+            "leave it out, and tell the script by a hyperparameter",
+            "smp_configuration",
+            distribution.smp_configuration.backend,
+        )
+
+
+def _launch(message: str, remedy: str, attribute: str, value: object = None) -> Problem:
+    return Problem(code=_LAUNCHER, message=message, remedy=remedy, path=(attribute,), value=value)

@@ -1,0 +1,281 @@
+"""What a training job reads and writes: channels, checkpoints, results, metrics and the record of its experiment."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from llm_fleet.catalog.training_job import training_job_limit
+from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.sagemaker.codes import SageMakerCode
+from llm_fleet.rules.sagemaker.s3_place import check_s3_place
+from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.training_job import TrainingJobSpec
+from llm_fleet.spec.training_job_data import Channel, Checkpoints, InputMode, JobMetric, Tracking
+
+_CHANNEL = SageMakerCode.TRAINING_CHANNEL
+_DIRECTORY = re.compile(r"/[A-Za-z0-9_-]{1,8}(/[^/]+)*/?")
+"""The mount name in front (`FsxLustreConfig.MountName`), then a path on the file system."""
+
+
+def check_channels(job: TrainingJobSpec) -> list[Problem]:
+    """Return what is wrong with the channels, below `channels` and their names."""
+    return [
+        *_number(job),
+        *(
+            problem.under("channels", name)
+            for name, channel in job.channels.items()
+            for problem in _channel(name, channel)
+        ),
+    ]
+
+
+def check_channel_network(job: TrainingJobSpec, *, has_network: bool) -> list[Problem]:
+    """Return each channel on a file system of a job that stands in no network."""
+    if has_network:
+        return []
+    return [
+        Problem(
+            code=SageMakerCode.NETWORK_NEEDED,
+            message="FSx for Lustre is reached through a network of yours, and this job stands in none",
+            remedy="give the job a network, in the AZ of the file system, or take the data from S3",
+            path=("channels", name),
+            value=name,
+        )
+        for name, channel in job.channels.items()
+        if channel.file_system_id is not None
+    ]
+
+
+def _number(job: TrainingJobSpec) -> Iterator[Problem]:
+    limit = training_job_limit("InputDataConfig")
+    if len(job.channels) > (limit.maximum or 0):
+        yield Problem(
+            code=_CHANNEL,
+            message=f"a job has {limit.maximum} channels at most, and these are {len(job.channels)}",
+            remedy="put what belongs together under one prefix, and name that",
+            path=("channels",),
+            value=len(job.channels),
+            allowed=f"up to {limit.maximum}",
+        )
+
+
+def _channel(name: str, channel: Channel) -> Iterator[Problem]:
+    yield from _name(name)
+    if (channel.uri is None) == (channel.file_system_id is None):
+        yield _problem("a channel is either in S3 or on a file system", "tell one place", "uri", channel.uri)
+    elif channel.uri is not None:
+        yield from check_s3_place(channel.uri, _CHANNEL, "uri", what="the data's place")
+        yield from _modes_of_s3(channel)
+    else:
+        yield from _on_file_system(channel)
+    yield from _content_type(channel.content_type)
+
+
+def _name(name: str) -> Iterator[Problem]:
+    limit = training_job_limit("InputDataConfig[].ChannelName")
+    if is_unresolved(name):
+        return
+    if not limit.matches(name) or not limit.holds(len(name)):
+        allowed = f"{limit.range} letters, digits, dots, hyphens and underscores"
+        yield replace(_problem("this is no name of a channel", "write e.g. train", "name", name, allowed), path=())
+
+
+def _modes_of_s3(channel: Channel) -> Iterator[Problem]:
+    if channel.compressed and channel.input_mode is not InputMode.PIPE:
+        yield _problem(
+            "SageMaker unpacks objects in Pipe mode only",
+            "leave it out, and unpack them in the script",
+            "compressed",
+            True,
+        )
+
+
+def _on_file_system(channel: Channel) -> Iterator[Problem]:
+    id, directory = channel.file_system_id, channel.directory
+    limit = training_job_limit("InputDataConfig[].DataSource.FileSystemDataSource.FileSystemId")
+    if id is not None and not is_unresolved(id) and not limit.matches(id):
+        yield _problem("this is not the id of a file system", "write e.g. fs-0123456789abcdef0", "file_system_id", id)
+    if directory is None or (not is_unresolved(directory) and not _DIRECTORY.fullmatch(directory)):
+        yield _problem(
+            "a directory on FSx for Lustre begins with the file system's mount name",
+            "write e.g. /fsx/data, where fsx is the mount name that `aws fsx describe-file-systems` tells",
+            "directory",
+            directory,
+        )
+    if channel.input_mode is not InputMode.FILE:
+        yield _problem(
+            "a file system is mounted: there is nothing to stream",
+            "leave the mode out",
+            "input_mode",
+            channel.input_mode,
+        )
+    for attribute in ("sharded", "manifest", "compressed"):
+        if getattr(channel, attribute):
+            yield _problem("only a channel in S3 can be so", "leave it out", attribute, True)
+
+
+def _content_type(content_type: str | None) -> Iterator[Problem]:
+    limit = training_job_limit("InputDataConfig[].ContentType")
+    if content_type is not None and not is_unresolved(content_type) and not limit.holds(len(content_type)):
+        yield _problem(
+            "this is longer than any content type", "write e.g. application/json", "content_type", content_type
+        )
+
+
+def _problem(message: str, remedy: str, attribute: str, value: object, allowed: str = "") -> Problem:
+    return Problem(code=_CHANNEL, message=message, remedy=remedy, path=(attribute,), value=value, allowed=allowed)
+
+
+_ML = "/opt/ml/"
+_SERVICES = ("/opt/ml/input", "/opt/ml/model", "/opt/ml/output", "/opt/ml/code", "/opt/ml/failure")
+"""What SageMaker fills or carries away itself (Developer Guide, model-train-storage)."""
+
+
+def check_places(job: TrainingJobSpec) -> list[Problem]:
+    """Return what is wrong with the places, by the attributes of the job."""
+    output, checkpoints, tracking = job.output, job.checkpoints, job.tracking
+    found: list[Problem] = []
+    if checkpoints is not None:
+        found += [problem.under("checkpoints") for problem in _checkpoints(checkpoints)]
+    if output.uri is not None:
+        place = check_s3_place(output.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the results' place")
+        found += [problem.under("output") for problem in place]
+    return [*found, *([] if tracking is None else _tracking(tracking))]
+
+
+def _checkpoints(checkpoints: Checkpoints) -> Iterator[Problem]:
+    if checkpoints.uri is not None:
+        yield from check_s3_place(checkpoints.uri, SageMakerCode.TRAINING_PLACE, "uri", what="the checkpoints' place")
+    path = checkpoints.local_path
+    limit = training_job_limit("CheckpointConfig.LocalPath")
+    if is_unresolved(path):
+        return
+    if not path.startswith("/") or not limit.holds(len(path)) or path.rstrip("/") in ("", "/opt", "/opt/ml"):
+        yield _local("this is no folder of the container", path)
+    elif any(path.rstrip("/") == each or path.startswith(f"{each}/") for each in _SERVICES):
+        yield _local(f"SageMaker uses {path} for something else", path)
+
+
+def _local(message: str, path: str) -> Problem:
+    return Problem(
+        code=SageMakerCode.TRAINING_PLACE,
+        message=message,
+        remedy=f"write {_ML}checkpoints, or leave it out, which is the same",
+        path=("local_path",),
+        value=path,
+    )
+
+
+def _tracking(tracking: Tracking) -> Iterator[Problem]:
+    if tracking.mlflow_arn is None and tracking.tensorboard_uri is None:
+        yield _record("neither MLflow nor TensorBoard is told", "tell the ARN of an MLflow app, or leave it out")
+    if tracking.tensorboard_uri is not None:
+        yield from check_s3_place(
+            tracking.tensorboard_uri,
+            SageMakerCode.TRAINING_TRACKING,
+            "tracking",
+            "tensorboard_uri",
+            what="the place for TensorBoard",
+        )
+    arn, arn_limit = tracking.mlflow_arn, training_job_limit("MlflowConfig.MlflowResourceArn")
+    if arn is not None and not is_unresolved(arn) and not (arn_limit.matches(arn) and arn_limit.holds(len(arn))):
+        yield _record(
+            "this is not the ARN of an MLflow app or tracking server",
+            "write it whole, e.g. arn:aws:sagemaker:us-west-2:111122223333:mlflow-app/app-ABCDEF",
+            "mlflow_arn",
+            arn,
+        )
+    name, limit = tracking.experiment, training_job_limit("MlflowConfig.MlflowExperimentName")
+    if name is None or is_unresolved(name):
+        return
+    if tracking.mlflow_arn is None:
+        yield _record("an experiment is a thing of MLflow, and no MLflow is told", "leave it out", "experiment", name)
+    elif not limit.holds(len(name)):
+        yield _record(
+            "MLflow knows no experiment of such a name", f"write {limit.range} characters", "experiment", name
+        )
+
+
+def _record(message: str, remedy: str, attribute: str | None = None, value: object = None) -> Problem:
+    path = ("tracking",) if attribute is None else ("tracking", attribute)
+    return Problem(code=SageMakerCode.TRAINING_TRACKING, message=message, remedy=remedy, path=path, value=value)
+
+
+_METRIC = SageMakerCode.TRAINING_METRIC
+
+
+def check_metrics(job: TrainingJobSpec) -> list[Problem]:
+    """Return what nothing could be read by, below `metrics` and the name."""
+    limit = training_job_limit("AlgorithmSpecification.MetricDefinitions")
+    problems: list[Problem] = []
+    if len(job.metrics) > (limit.maximum or 0):
+        message = f"a job has {limit.maximum} metrics at most, and these are {len(job.metrics)}"
+        problems.append(
+            Problem(
+                code=_METRIC,
+                message=message,
+                remedy="leave out those that no alarm and nobody looks at; MLflow takes any number",
+                path=("metrics",),
+                value=len(job.metrics),
+                allowed=f"up to {limit.maximum}",
+            )
+        )
+    for name, metric in job.metrics.items():
+        problems += [problem.under("metrics", name) for problem in _metric(name, metric)]
+    return problems
+
+
+def _metric(name: str, metric: JobMetric) -> Iterator[Problem]:
+    limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Name")
+    if not is_unresolved(name) and (not limit.holds(len(name)) or not limit.matches(name)):
+        yield replace(_fault("this is no name of a metric", "write e.g. train:loss", "name", name), path=())
+    yield from _regex(metric.regex)
+    yield from _thresholds(metric)
+
+
+def _regex(regex: str) -> Iterator[Problem]:
+    """SageMaker does not say which dialect it reads; what Python's `re` cannot read is hardly one of any:
+    assumption: training-metric-regex-dialect
+    """
+    if is_unresolved(regex):
+        return
+    limit = training_job_limit("AlgorithmSpecification.MetricDefinitions[].Regex")
+    if not limit.holds(len(regex)):
+        yield _fault(f"it is {len(regex)} characters long", "shorten it", "regex", regex, f"{limit.range} characters")
+        return
+    try:
+        compiled = re.compile(regex)
+    except (re.error, RecursionError, OverflowError) as error:
+        yield _fault(f"this is no regular expression: {error}", "write e.g. 'loss': ([0-9.e+-]+)", "regex", regex)
+        return
+    if compiled.groups == 0:
+        yield _fault(
+            "the number is what the first group matches, and there is no group",
+            "put parentheses around the part that matches the number, e.g. loss=([0-9.e+-]+)",
+            "regex",
+            regex,
+        )
+
+
+def _thresholds(metric: JobMetric) -> Iterator[Problem]:
+    for attribute in ("above", "below"):
+        value: object = getattr(metric, attribute)
+        if value is None or is_unresolved(value):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            yield _fault("an alarm compares with a number", "write a number, or leave it out", attribute, value)
+            return
+    above, below = metric.above, metric.below
+    if above is not None and below is not None and not is_unresolved([above, below]) and above <= below:
+        yield _fault(
+            "an alarm above this and one below the other leave no number without one",
+            "let the upper threshold be the greater",
+            "above",
+            above,
+            f"more than {below}",
+        )
+
+
+def _fault(message: str, remedy: str, attribute: str, value: object, allowed: str = "") -> Problem:
+    return Problem(code=_METRIC, message=message, remedy=remedy, path=(attribute,), value=value, allowed=allowed)
