@@ -91,7 +91,7 @@ def _compared(
 def deployed_configuration(arguments: argparse.Namespace) -> int:
     """Write the template of a stack."""
     from llm_fleet.cli.atomic_write import write_file
-    from llm_fleet.cli.update.stack_template import stack_template
+    from llm_fleet.cli.aws.stack_template import stack_template
 
     text = stack_template(arguments.stack, region=arguments.region, none_yet_ok=arguments.none_yet_ok)
     if arguments.out is None:

@@ -150,7 +150,7 @@ def nothing_shown(gathered: Gathered, asked: Asked, unknown: int) -> str:
     if gathered.problems:
         return f"no start is known to have {what}, and not all could be asked"
     if unknown:
-        return f"no start is known to have {what}; of {unknown} {'node' if unknown == 1 else 'nodes'} nothing is known"
+        return f"no start is known to have {what}; of {counted(unknown, 'node')} nothing is known"
     return f"no node's start {what}"
 
 

@@ -11,7 +11,7 @@ from llm_fleet.cli.aws.clients import AwsRefusal
 from llm_fleet.cli.failures import ExitCode, refuse
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole
 from llm_fleet.cli.nodes.slurm_view import SlurmNode, SlurmView
-from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, painted, plain_text, told_problem
+from llm_fleet.cli.terminal.screen import Screen, Tone, Toned, counted, painted, plain_text, told_problem
 from llm_fleet.cli.terminal.table import Column, Table
 from llm_fleet.rules.day_two.command_codes import CommandCode
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
@@ -208,7 +208,7 @@ def _jobs(jobs: Sequence[str]) -> str | None:
 
 def _summary(listing: Listing, rows: Sequence[NodeRow]) -> Iterator[str]:
     nodes = [row.node for row in rows if row.node]
-    said = f"{listing.name}: {len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}"
+    said = f"{listing.name}: {counted(len(nodes), 'node')}"
     statuses = Counter(node.status for node in nodes)
     yield f"{said}: {_counted(statuses)}" if nodes else said
     states = Counter(row.slurm.state for row in rows if row.slurm)

@@ -9,6 +9,7 @@ from llm_fleet.cli.failures import refuse
 from llm_fleet.cli.nodes.list_nodes import listing_of
 from llm_fleet.cli.nodes.node import Listing, Node, NodeRole, roles_of_place
 from llm_fleet.cli.place import Place
+from llm_fleet.cli.terminal.screen import counted
 from llm_fleet.rules.day_two.nodes_codes import NodesCode
 from llm_fleet.rules.nearest import nearest
 
@@ -96,10 +97,10 @@ def _refuse_unknown(listing: Listing, asked: str, word: str) -> None:
     group = next((node.group for node in listing.nodes if word.startswith(f"{node.group.lower()}-")), None)
     alike = [node for node in listing.nodes if node.group == group] or listing.nodes
     names = [name for node in listing.nodes for name in (node.label, node.name, node.group) if name]
-    offer = nearest(asked, names)
+    offer, nodes = nearest(asked, names), counted(len(alike), "node")
     refuse(
         NodesCode.NODE_UNKNOWN,
-        f"group {group} has {len(alike)} {'node' if len(alike) == 1 else 'nodes'}" if group else _why(word),
+        f"group {group} has {nodes}" if group else _why(word),
         f"write {offer!r}" if offer and group is None else f"name one of {_labels(alike)}",
         subject=listing.name,
         value=asked,
