@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from llm_fleet import Ec2Hosts, FleetNetwork, Front, InferenceService, Model, ModelServer, Scaling
+from llm_fleet import FleetNetwork, Front, InferenceService, Model, ServiceSpec, TgiServer
 
 CERTIFICATE = "arn:aws:acm:us-west-2:111122223333:certificate/12345678-1234-1234-1234-123456789012"
 
@@ -25,13 +25,15 @@ class ProductStack(cdk.Stack):
         chat = InferenceService(
             self,
             "Chat",
+            ServiceSpec(
+                name="chat",
+                model=Model(s3_uri="s3://my-models/tanuki-8b"),
+                server=TgiServer(batch_size=4, sequence_length=4096),
+                instance_type="inf2.xlarge",
+                desired=2,
+                front=Front(certificate_arn=CERTIFICATE, domain_name="chat.example.com"),
+            ),
             network=network,
-            service_name="chat",
-            model=Model.from_s3("s3://my-models/tanuki-8b"),
-            server=ModelServer.tgi(batch_size=4, sequence_length=4096),
-            hosts=Ec2Hosts(instance_type="inf2.xlarge"),
-            scaling=Scaling(desired=2),
-            front=Front(certificate_arn=CERTIFICATE, domain_name="chat.example.com"),
         )
         chat.grants.read_api_key(application)
         chat.grants.describe(application)

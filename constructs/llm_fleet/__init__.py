@@ -20,22 +20,10 @@ if TYPE_CHECKING:
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.iam.permissions import NodeFeatures as NodeFeatures
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
-    from llm_fleet.inference.alarm_thresholds import AlarmThresholds as AlarmThresholds
-    from llm_fleet.inference.ec2_hosts import Ec2Hosts as Ec2Hosts
-    from llm_fleet.inference.front import Front as Front
     from llm_fleet.inference.inference_service import InferenceService as InferenceService
-    from llm_fleet.inference.jwt import Jwt as Jwt
-    from llm_fleet.inference.jwt_claim import JwtClaim as JwtClaim
-    from llm_fleet.inference.managed_hosts import ManagedHosts as ManagedHosts
-    from llm_fleet.inference.model import Model as Model
     from llm_fleet.inference.model_export import ModelExport as ModelExport
-    from llm_fleet.inference.model_server import ModelServer as ModelServer
-    from llm_fleet.inference.model_shape import ModelShape as ModelShape
-    from llm_fleet.inference.scaling import Scaling as Scaling
-    from llm_fleet.inference.sidecar_images import SidecarImages as SidecarImages
     from llm_fleet.jobs.training_run import Checkpoint as Checkpoint
     from llm_fleet.jobs.training_run import ServedExport as ServedExport
-    from llm_fleet.jobs.training_run import TrainedShape as TrainedShape
     from llm_fleet.jobs.training_run import TrainingData as TrainingData
     from llm_fleet.jobs.training_run import TrainingRun as TrainingRun
     from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics as ClusterMetrics
@@ -61,14 +49,12 @@ if TYPE_CHECKING:
     from llm_fleet.monitoring.monitored_cluster import ClusterAlarmThresholds as ClusterAlarmThresholds
     from llm_fleet.monitoring.monitored_cluster import MonitoredCluster as MonitoredCluster
     from llm_fleet.named_files.deployed_configuration import DeployedConfiguration as DeployedConfiguration
+    from llm_fleet.named_files.named_file import shape_from_config as shape_from_config
     from llm_fleet.network.fleet_network import FleetNetwork as FleetNetwork
     from llm_fleet.network.security_group import EfaSecurityGroup as EfaSecurityGroup
     from llm_fleet.notifications.alarm_topic import AlarmTopic as AlarmTopic
     from llm_fleet.parallelcluster.node_scripts import NodeScripts as NodeScripts
     from llm_fleet.parallelcluster.parallel_cluster import ParallelCluster as ParallelCluster
-    from llm_fleet.rules.inference.terms import Authentication as Authentication
-    from llm_fleet.rules.inference.terms import ClaimFormat as ClaimFormat
-    from llm_fleet.rules.inference.terms import ServerKind as ServerKind
     from llm_fleet.rules.problem import FleetError as FleetError
     from llm_fleet.rules.problem import Problem as Problem
     from llm_fleet.rules.terms import AllocationStrategy as AllocationStrategy
@@ -109,6 +95,11 @@ if TYPE_CHECKING:
     from llm_fleet.spec.endpoint_operations import EndpointRollout as EndpointRollout
     from llm_fleet.spec.endpoint_operations import EndpointScaling as EndpointScaling
     from llm_fleet.spec.endpoint_operations import RolloutKind as RolloutKind
+    from llm_fleet.spec.front import Authentication as Authentication
+    from llm_fleet.spec.front import ClaimFormat as ClaimFormat
+    from llm_fleet.spec.front import Front as Front
+    from llm_fleet.spec.front import Jwt as Jwt
+    from llm_fleet.spec.front import JwtClaim as JwtClaim
     from llm_fleet.spec.instance_group import AutoPatch as AutoPatch
     from llm_fleet.spec.instance_group import BatchSize as BatchSize
     from llm_fleet.spec.instance_group import InstanceGroup as InstanceGroup
@@ -123,6 +114,13 @@ if TYPE_CHECKING:
     from llm_fleet.spec.lustre import LustreSpec as LustreSpec
     from llm_fleet.spec.lustre import LustreStorageType as LustreStorageType
     from llm_fleet.spec.lustre import LustreThroughput as LustreThroughput
+    from llm_fleet.spec.model_server import AwsVllmNeuronServer as AwsVllmNeuronServer
+    from llm_fleet.spec.model_server import AwsVllmServer as AwsVllmServer
+    from llm_fleet.spec.model_server import HuggingFaceVllmServer as HuggingFaceVllmServer
+    from llm_fleet.spec.model_server import ServerKind as ServerKind
+    from llm_fleet.spec.model_server import TgiServer as TgiServer
+    from llm_fleet.spec.model_shape import ModelShape as ModelShape
+    from llm_fleet.spec.model_shape import TrainedShape as TrainedShape
     from llm_fleet.spec.notebook import GitRepository as GitRepository
     from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
     from llm_fleet.spec.open_zfs import Backups as Backups
@@ -139,6 +137,14 @@ if TYPE_CHECKING:
     from llm_fleet.spec.parallelcluster_queue import ComputeResource as ComputeResource
     from llm_fleet.spec.parallelcluster_queue import PlacementGroup as PlacementGroup
     from llm_fleet.spec.parallelcluster_queue import Queue as Queue
+    from llm_fleet.spec.served_model import Model as Model
+    from llm_fleet.spec.service import Alarms as Alarms
+    from llm_fleet.spec.service import Capacity as Capacity
+    from llm_fleet.spec.service import ExportSpec as ExportSpec
+    from llm_fleet.spec.service import Hosts as Hosts
+    from llm_fleet.spec.service import Scaling as Scaling
+    from llm_fleet.spec.service import ServiceSpec as ServiceSpec
+    from llm_fleet.spec.service import SidecarImages as SidecarImages
     from llm_fleet.spec.smp import SmpConfiguration as SmpConfiguration
     from llm_fleet.spec.studio import StudioSignIn as StudioSignIn
     from llm_fleet.spec.studio import StudioSpec as StudioSpec
@@ -186,20 +192,9 @@ _HOMES = {
     "iam.node_role": ("NodeRole",),
     "iam.permissions": ("NodeFeatures",),
     "iam.session_document": ("SessionDocument",),
-    "inference.alarm_thresholds": ("AlarmThresholds",),
-    "inference.ec2_hosts": ("Ec2Hosts",),
-    "inference.front": ("Front",),
     "inference.inference_service": ("InferenceService",),
-    "inference.jwt": ("Jwt",),
-    "inference.jwt_claim": ("JwtClaim",),
-    "inference.managed_hosts": ("ManagedHosts",),
-    "inference.model": ("Model",),
     "inference.model_export": ("ModelExport",),
-    "inference.model_server": ("ModelServer",),
-    "inference.model_shape": ("ModelShape",),
-    "inference.scaling": ("Scaling",),
-    "inference.sidecar_images": ("SidecarImages",),
-    "jobs.training_run": ("Checkpoint", "ServedExport", "TrainedShape", "TrainingData", "TrainingRun"),
+    "jobs.training_run": ("Checkpoint", "ServedExport", "TrainingData", "TrainingRun"),
     "lifecycle.cluster_metrics": ("ClusterMetrics",),
     "lifecycle.downloads": ("Downloads",),
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
@@ -213,12 +208,12 @@ _HOMES = {
     "monitoring.grafana": ("GrafanaWorkspace", "PrometheusWorkspace"),
     "monitoring.monitored_cluster": ("ClusterAlarmThresholds", "MonitoredCluster"),
     "named_files.deployed_configuration": ("DeployedConfiguration",),
+    "named_files.named_file": ("shape_from_config",),
     "network.fleet_network": ("FleetNetwork",),
     "network.security_group": ("EfaSecurityGroup",),
     "notifications.alarm_topic": ("AlarmTopic",),
     "parallelcluster.node_scripts": ("NodeScripts",),
     "parallelcluster.parallel_cluster": ("ParallelCluster",),
-    "rules.inference.terms": ("Authentication", "ClaimFormat", "ServerKind"),
     "rules.problem": ("FleetError", "Problem"),
     "rules.terms": (
         "AllocationStrategy",
@@ -256,6 +251,7 @@ _HOMES = {
         "EndpointScaling",
         "RolloutKind",
     ),
+    "spec.front": ("Authentication", "ClaimFormat", "Front", "Jwt", "JwtClaim"),
     "spec.instance_group": (
         "AutoPatch",
         "BatchSize",
@@ -274,11 +270,15 @@ _HOMES = {
         "LustreStorageType",
         "LustreThroughput",
     ),
+    "spec.model_server": ("AwsVllmNeuronServer", "AwsVllmServer", "HuggingFaceVllmServer", "ServerKind", "TgiServer"),
+    "spec.model_shape": ("ModelShape", "TrainedShape"),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.open_zfs": ("Backups", "ExistingOpenZfs", "OpenZfsSpec", "OpenZfsVolumeSpec"),
     "spec.parallelcluster": ("SharedStorage", "SlurmSettings"),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),
     "spec.parallelcluster_queue": ("CapacityReservation", "ComputeResource", "PlacementGroup", "Queue"),
+    "spec.served_model": ("Model",),
+    "spec.service": ("Alarms", "Capacity", "ExportSpec", "Hosts", "Scaling", "ServiceSpec", "SidecarImages"),
     "spec.smp": ("SmpConfiguration",),
     "spec.studio": ("StudioSignIn", "StudioSpec", "StudioUser"),
     "spec.training_job": ("CapacityRetries", "JobSchedule", "Spot", "TrainingJobSpec", "WarmPool"),

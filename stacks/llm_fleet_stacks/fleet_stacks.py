@@ -245,14 +245,13 @@ def _services(
         return {}, {}
     if network is None:
         raise TypeError("a service stands in a network; the fleet file has been refused without one")
-    from llm_fleet.config.services.view import service_name
     from llm_fleet_stacks.export_stack import ExportStack
     from llm_fleet_stacks.inference_stack import InferenceStack
 
     exports: dict[str, ExportStack] = {}
     services: dict[str, InferenceStack] = {}
     for name, config in fleet.services.items():
-        id = service_name(fleet.name, config)
+        id = config.name_in(fleet.name)
         if config.export is not None:
             exports[name] = ExportStack(
                 scope,

@@ -7,10 +7,10 @@ import pytest
 
 from llm_fleet.config.load import load_fleet, parse_fleet
 from llm_fleet.config.training.view import TrainingView
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.training.environment import EnvironmentKind
 from llm_fleet.rules.training.packages import plan
+from llm_fleet.spec.model_server import ServerKind
 from tests.config.good_fleet import edited
 from tests.config.good_parallelcluster import edited as parallelcluster
 from tests.rules.training.runtimes import place

@@ -10,16 +10,17 @@ from aws_cdk.assertions import Template
 from llm_fleet import (
     Authentication,
     ClaimFormat,
-    Ec2Hosts,
     FleetNetwork,
     Front,
+    HuggingFaceVllmServer,
     InferenceService,
     Jwt,
     JwtClaim,
     Model,
-    ModelServer,
-    Scaling,
+    ServiceSpec,
+    TgiServer,
 )
+from llm_fleet.spec.model_server import AnyServer
 from local.serving.local_issuer import LocalIssuer, token_settings
 from local.serving.local_service import LocalService
 from local.serving.template.read_front import read_front
@@ -48,23 +49,25 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> str:
     stack = cdk.Stack(app, "Contract", env=ENVIRONMENT)
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
 
-    def add(name: str, server: ModelServer, front: Front) -> None:
+    def add(name: str, server: AnyServer, front: Front) -> None:
         InferenceService(
             stack,
             name.capitalize(),
+            ServiceSpec(
+                name=name,
+                model=Model(s3_uri="s3://my-models/tanuki-8b"),
+                server=server,
+                instance_type="inf2.xlarge",
+                desired=2,
+                front=front,
+                neuron_health=False,
+            ),
             network=network,
-            service_name=name,
-            model=Model.from_s3("s3://my-models/tanuki-8b"),
-            server=server,
-            hosts=Ec2Hosts(instance_type="inf2.xlarge"),
-            scaling=Scaling(desired=2),
-            front=front,
-            neuron_health=False,
         )
 
-    tgi = ModelServer.tgi(batch_size=2, sequence_length=512, max_concurrent_requests=3)
+    tgi = TgiServer(batch_size=2, sequence_length=512, max_concurrent_requests=3)
     add("tgi", tgi, Front(plain_http=True))
-    add("vllm", ModelServer.hugging_face_vllm(batch_size=2, sequence_length=512), Front(plain_http=True))
+    add("vllm", HuggingFaceVllmServer(batch_size=2, sequence_length=512), Front(plain_http=True))
     add("tokens", tgi, Front(certificate_arn=CERTIFICATE, authentication=Authentication.JWT, jwt=ISSUER))
     return json.dumps(Template.from_stack(stack).to_json())
 

@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from llm_fleet import Model, ModelServer
+from llm_fleet import AwsVllmNeuronServer, AwsVllmServer, HuggingFaceVllmServer, Model, TgiServer
 from llm_fleet.catalog.model_server import ServerSetting, server_settings
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.server_process import ServerProcess, server_process
-from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.spec.model_server import ServerKind
 from local.serving.servers.command_words import SettingRefused
 from local.serving.servers.tgi_settings import TgiSettings, tgi_settings
 from local.serving.servers.vllm_settings import VllmSettings, vllm_settings
 from local.serving.tasks.images import kind_of_image
 
-MODEL = Model.from_s3("s3://my-models/tanuki-8b")
+MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 INSTANCES = {ServerKind.AWS_VLLM_NEURON: "trn2.3xlarge"}
 MAKERS: dict[ServerKind, Any] = {
-    ServerKind.TGI: ModelServer.tgi,
-    ServerKind.HUGGING_FACE_VLLM: ModelServer.hugging_face_vllm,
-    ServerKind.AWS_VLLM: ModelServer.aws_vllm,
-    ServerKind.AWS_VLLM_NEURON: ModelServer.aws_vllm_neuron,
+    ServerKind.TGI: TgiServer,
+    ServerKind.HUGGING_FACE_VLLM: HuggingFaceVllmServer,
+    ServerKind.AWS_VLLM: AwsVllmServer,
+    ServerKind.AWS_VLLM_NEURON: AwsVllmNeuronServer,
 }
 EXAMPLES: dict[str, Any] = {
     "boolean": True,

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from llm_fleet import ModelServer
 from llm_fleet.catalog.model_server import model_exports, model_servers
 from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
-from llm_fleet.rules.inference.asked import cast_type
-from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.rules.inference.model import cast_type
+from llm_fleet.spec.model_server import ServerKind, TgiServer
 from tools.synth_environment import ROOT
 
 ORIGINALS = ROOT / "constructs" / "llm_fleet" / "lifecycle"
@@ -22,7 +21,7 @@ COPIES = ROOT / "lifecycle_scripts" / "llm_fleet_training" / "serving"
 def _servers() -> str:
     """What the exporting jobs need of the catalog, as they read it."""
     exports = model_exports()
-    server = ModelServer.tgi()
+    server = TgiServer()
     servers = {
         name: {
             "title": facts.title,

@@ -1,44 +1,43 @@
 """Model servers as values, and how their containers are started."""
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from llm_fleet.catalog.model_server import own_variables, server_settings
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.inference.cache_volume import CACHE_ENVIRONMENT, CONTAINER_PATH
-from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.model_mount import CACHE_ENVIRONMENT, CONTAINER_PATH
 from llm_fleet.inference.server_process import ServerProcess, server_process
-from llm_fleet.rules.inference.terms import ModelSource, ServerKind
+from llm_fleet.rules.inference.server import check_server
 from llm_fleet.rules.problem import FleetError
-from tests.rules.inference.servers import OWN_IMAGE
+from llm_fleet.spec.model_server import (
+    SERVERS,
+    AwsVllmNeuronServer,
+    AwsVllmServer,
+    HuggingFaceVllmServer,
+    ModelServer,
+    ServerKind,
+    TgiServer,
+)
+from llm_fleet.spec.served_model import Model
+from tests.rules.inference.services import OWN_IMAGE
 
-MAKERS: Mapping[ServerKind, Callable[..., ModelServer]] = {
-    ServerKind.TGI: ModelServer.tgi,
-    ServerKind.HUGGING_FACE_VLLM: ModelServer.hugging_face_vllm,
-    ServerKind.AWS_VLLM: ModelServer.aws_vllm,
-    ServerKind.AWS_VLLM_NEURON: ModelServer.aws_vllm_neuron,
+MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
+COMMON = {
+    "kind",
+    "tensor_parallel",
+    "batch_size",
+    "sequence_length",
+    "image",
+    "runtime_version",
+    "environment",
+    "capabilities",
 }
-COMMON = {"tensor_parallel", "batch_size", "sequence_length", "image", "runtime_version", "environment", "capabilities"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class AModel:
-    source: ModelSource = ModelSource.S3
-    location: str = "s3://my-models/tanuki-8b"
-    revision: str | None = None
-    token_secret_arn: str | None = None
-    compiled: bool = True
-    shape: None = None
-    served_name: str | None = None
 
 
 def process_of(
     server: ModelServer,
-    model: AModel | None = None,
+    model: Model | None = None,
     region: str = "us-west-2",
     idle_timeout_seconds: int | None = None,
     *,
@@ -50,7 +49,7 @@ def process_of(
     return server_process(
         server,
         instance=instance,
-        model=model or AModel(),
+        model=model or MODEL,
         model_path="/models/tanuki-8b",
         served_name="chat",
         region=region,
@@ -62,29 +61,29 @@ def process_of(
 
 @pytest.mark.parametrize("kind", ServerKind)
 def test_every_setting_of_the_catalog_is_an_argument_with_its_name(kind: ServerKind) -> None:
-    assert set(inspect.signature(MAKERS[kind]).parameters) == COMMON | set(server_settings(kind))
-    assert MAKERS[kind]().kind is kind
-    assert MAKERS[kind]().settings == {}
-    assert MAKERS[kind]().facts.name == kind.value
+    assert set(SERVERS[kind].model_fields) == COMMON | set(server_settings(kind))
+    assert SERVERS[kind]().kind is kind
+    assert SERVERS[kind]().settings == {}
+    assert SERVERS[kind]().facts.name == kind.value
 
 
 def test_switching_is_one_word() -> None:
-    def of(make: Callable[..., ModelServer]) -> ServerProcess:
+    def of(make: type[ModelServer]) -> ServerProcess:
         return process_of(make(tensor_parallel=8, batch_size=16, sequence_length=2048))
 
-    tgi = of(ModelServer.tgi)
+    tgi = of(TgiServer)
     assert tgi.environment["HF_NUM_CORES"] == "8"
     assert tgi.environment["MAX_BATCH_SIZE"] == "16"
     assert tgi.environment["MAX_TOTAL_TOKENS"] == "2048"
-    hugging_face = " ".join(of(ModelServer.hugging_face_vllm).command)
+    hugging_face = " ".join(of(HuggingFaceVllmServer).command)
     assert "--tensor_parallel_size 8 --batch_size 16 --sequence_length 2048" in hugging_face
-    aws = " ".join(of(ModelServer.aws_vllm).command)
+    aws = " ".join(of(AwsVllmServer).command)
     assert "--tensor-parallel-size 8 --max-num-seqs 16 --max-model-len 2048" in aws
 
 
 def test_tgi_is_told_all_that_its_entry_script_would_work_out() -> None:
     # backends/neuron/server/text_generation_server/tgi_env.py: tgi_env_vars, and what the launcher defaults badly
-    process = process_of(ModelServer.tgi())
+    process = process_of(TgiServer())
     assert process.entry_point == ("text-generation-launcher",)
     assert process.command == ()
     assert process.environment == {
@@ -107,7 +106,7 @@ def test_tgi_is_told_all_that_its_entry_script_would_work_out() -> None:
 
 
 def test_what_is_set_reaches_the_server() -> None:
-    server = ModelServer.tgi(
+    server = TgiServer(
         cast_type="fp16",
         max_input_tokens=3000,
         max_concurrent_requests=7,
@@ -127,23 +126,23 @@ def test_what_is_set_reaches_the_server() -> None:
 
 
 def test_no_server_reports_to_its_makers_or_ends_a_connection_before_the_load_balancer_does() -> None:
-    process = process_of(ModelServer.hugging_face_vllm(), idle_timeout_seconds=600)
+    process = process_of(HuggingFaceVllmServer(), idle_timeout_seconds=600)
     assert process.environment == {
         "HF_HUB_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "660",
     }
-    tgi = process_of(ModelServer.tgi(), idle_timeout_seconds=600)
-    assert tgi.environment == process_of(ModelServer.tgi()).environment
+    tgi = process_of(TgiServer(), idle_timeout_seconds=600)
+    assert tgi.environment == process_of(TgiServer()).environment
 
 
 def test_arguments_of_vllm_stay_whole_whatever_is_in_them() -> None:
-    server = ModelServer.aws_vllm(
+    server = AwsVllmServer(
         additional_config={"override_neuron_config": {"enable_bucketing": False}},
         compiled_artifacts="/models/tanuki-8b/compiled",
         enable_auto_tool_choice=True,
         trust_remote_code=False,
-        extra_arguments=["--chat-template-content-format", "a b"],
+        extra_arguments=("--chat-template-content-format", "a b"),
     )
     process = process_of(server)
     assert process.entry_point == ("vllm", "serve")
@@ -155,8 +154,8 @@ def test_arguments_of_vllm_stay_whole_whatever_is_in_them() -> None:
 
 
 def test_the_key_has_the_servers_own_variable_and_stands_in_no_command() -> None:
-    assert process_of(ModelServer.tgi()).api_key_variable == "API_KEY"
-    for maker in (ModelServer.hugging_face_vllm, ModelServer.aws_vllm, ModelServer.aws_vllm_neuron):
+    assert process_of(TgiServer()).api_key_variable == "API_KEY"
+    for maker in (HuggingFaceVllmServer, AwsVllmServer, AwsVllmNeuronServer):
         process = process_of(maker())
         assert process.api_key_variable == "VLLM_API_KEY"
         assert "--api-key" not in process.command
@@ -172,28 +171,29 @@ def test_the_key_has_the_servers_own_variable_and_stands_in_no_command() -> None
     ],
 )
 def test_the_image_comes_from_the_regions_own_registry(region: str, registry: str) -> None:
-    process = process_of(ModelServer.tgi(), region=region)
+    process = process_of(TgiServer(), region=region)
     assert process.image.startswith(f"{registry}/huggingface-pytorch-tgi-inference:2.7.0-optimum3.3.6-neuronx")
     assert process.ecr_account == registry.split(".")[0]
 
 
 def test_another_image_is_taken_as_it_is() -> None:
-    process = process_of(ModelServer.tgi(image=OWN_IMAGE, runtime_version="2.26.42.0"), region="eu-west-2")
+    process = process_of(TgiServer(image=OWN_IMAGE, runtime_version="2.26.42.0"), region="eu-west-2")
     assert (process.image, process.ecr_account) == (OWN_IMAGE, None)
 
 
 def test_only_a_model_of_the_hub_makes_the_server_ask_the_hub() -> None:
-    hub = process_of(ModelServer.tgi(), AModel(source=ModelSource.HUB, revision="main"))
+    hub = process_of(TgiServer(), Model(hub_id="owner/tanuki-8b", revision="main"))
     assert "HF_HUB_OFFLINE" not in hub.environment
     assert hub.environment["REVISION"] == "main"
     assert hub.hub_token_variable == "HF_TOKEN"
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
+    problems = check_server(TgiServer(batch_size=0, max_best_of=0, image="tgi"))
+    assert [problem.code.value for problem in problems] == ["LF700", "LF701", "LF704", "LF704"]
     with pytest.raises(FleetError) as told:
-        ModelServer.tgi(batch_size=0, usage_stats="of", image="tgi")
-    assert [problem.code.value for problem in told.value.problems] == ["LF700", "LF701", "LF704", "LF704"]
-    assert told.value.subject == "ModelServer.tgi"
+        TgiServer(usage_stats=cast(Any, "of"))
+    assert [(problem.code.value, problem.where) for problem in told.value.problems] == [("LF114", "usage_stats")]
 
 
 @pytest.mark.parametrize(
@@ -208,81 +208,70 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 )
 def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(told: dict[str, Any]) -> None:
     with pytest.raises(FleetError) as refused:
-        ModelServer.tgi(**told)
+        TgiServer(**told)
     (problem,) = refused.value.problems
     assert problem.where in told
-
-
-def test_the_word_of_a_server_is_taken_for_it_and_no_other() -> None:
-    word: Any = "tgi"
-    assert ModelServer(kind=word).kind is ServerKind.TGI
-    other: Any = "triton"
-    with pytest.raises(FleetError) as refused:
-        ModelServer(kind=other)
-    (problem,) = refused.value.problems
-    assert (problem.where, problem.value) == ("kind", "triton")
-    assert "ModelServer.tgi()" in problem.remedy
 
 
 @pytest.mark.parametrize("kind", ServerKind)
 @pytest.mark.parametrize("managed", [False, True])
 def test_every_variable_of_a_service_is_one_that_nobody_else_sets(kind: ServerKind, managed: bool) -> None:
-    model = AModel(revision="main")
-    process = process_of(MAKERS[kind](), model, idle_timeout_seconds=600, load_seconds=3600, managed=managed)
+    model = Model(s3_uri="s3://my-models/tanuki-8b", revision="main")
+    process = process_of(SERVERS[kind](), model, idle_timeout_seconds=600, load_seconds=3600, managed=managed)
     secrets = {process.api_key_variable, process.hub_token_variable}
     assert {*process.environment, *CACHE_ENVIRONMENT, *secrets} <= own_variables(kind)
 
 
 @pytest.mark.parametrize("kind", ServerKind)
 def test_a_variable_of_the_user_s_own_reaches_the_container(kind: ServerKind) -> None:
-    process = process_of(MAKERS[kind](environment={"NEURON_RT_LOG_LEVEL": "INFO"}))
+    process = process_of(SERVERS[kind](environment={"NEURON_RT_LOG_LEVEL": "INFO"}))
     assert process.environment["NEURON_RT_LOG_LEVEL"] == "INFO"
 
 
 @pytest.mark.parametrize(
     ("own", "flags"),
     [
-        ([], ("--no-enable-prefix-caching", "--num-gpu-blocks-override", "4")),
-        (["--num-gpu-blocks-override=9"], ("--no-enable-prefix-caching", "--num-gpu-blocks-override=9")),
-        (["--enable_chunked_prefill"], ("--no-enable-prefix-caching", "--enable_chunked_prefill")),
+        ((), ("--no-enable-prefix-caching", "--num-gpu-blocks-override", "4")),
+        (("--num-gpu-blocks-override=9",), ("--no-enable-prefix-caching", "--num-gpu-blocks-override=9")),
+        (("--enable_chunked_prefill",), ("--no-enable-prefix-caching", "--enable_chunked_prefill")),
         (
-            ["--enable-prefix-caching", "--block-size", "32"],
+            ("--enable-prefix-caching", "--block-size", "32"),
             ("--enable-prefix-caching", "--block-size", "32"),
         ),
     ],
 )
-def test_nxd_inference_gets_the_flags_that_it_asks_for(own: list[str], flags: tuple[str, ...]) -> None:
-    command = process_of(ModelServer.aws_vllm(extra_arguments=own)).command
+def test_nxd_inference_gets_the_flags_that_it_asks_for(own: tuple[str, ...], flags: tuple[str, ...]) -> None:
+    command = process_of(AwsVllmServer(extra_arguments=own)).command
     assert command[command.index("--max-model-len") + 2 :] == flags
 
 
 def test_nxd_inference_compiles_into_the_cache_by_model_sizes_and_image() -> None:
-    def place(server: ModelServer, **model: Any) -> str:
-        return process_of(server, AModel(**model)).environment["NEURON_COMPILED_ARTIFACTS"]
+    def place(server: ModelServer, location: str = "s3://my-models/tanuki-8b") -> str:
+        return process_of(server, Model(s3_uri=location)).environment["NEURON_COMPILED_ARTIFACTS"]
 
-    usual = place(ModelServer.aws_vllm())
+    usual = place(AwsVllmServer())
     assert usual.startswith(f"{CONTAINER_PATH}/compiled/")
     others = [
-        place(ModelServer.aws_vllm(batch_size=8)),
-        place(ModelServer.aws_vllm(image=OWN_IMAGE, runtime_version="2.30.51.0")),
-        place(ModelServer.aws_vllm(), location="s3://my-models/tanuki-9b"),
-        place(ModelServer.aws_vllm(environment={"NEURON_CC_FLAGS": "-O1"})),
-        place(ModelServer.aws_vllm(environment={"NEURON_CC_FLAGS": "-O2"})),
+        place(AwsVllmServer(batch_size=8)),
+        place(AwsVllmServer(image=OWN_IMAGE, runtime_version="2.30.51.0")),
+        place(AwsVllmServer(), location="s3://my-models/tanuki-9b"),
+        place(AwsVllmServer(environment={"NEURON_CC_FLAGS": "-O1"})),
+        place(AwsVllmServer(environment={"NEURON_CC_FLAGS": "-O2"})),
     ]
     assert len({usual, *others}) == 6
     flags = [("NEURON_CC_FLAGS", "-O1"), ("NEURON_LOGICAL_NC_CONFIG", "1")]
-    assert len({place(ModelServer.aws_vllm(environment=dict(each))) for each in (flags, flags[::-1])}) == 1
-    tokens = {place(ModelServer.aws_vllm(), location=f"s3://${{Token[TOKEN.{number}]}}/x") for number in (1, 2)}
+    assert len({place(AwsVllmServer(environment=dict(each))) for each in (flags, flags[::-1])}) == 1
+    tokens = {place(AwsVllmServer(), location=f"s3://${{Token[TOKEN.{number}]}}/x") for number in (1, 2)}
     assert len(tokens) == 1, "the number of a token is no part of the name"
-    assert place(ModelServer.aws_vllm(compiled_artifacts="/model/compiled")) == "/model/compiled"
+    assert place(AwsVllmServer(compiled_artifacts="/model/compiled")) == "/model/compiled"
 
 
 def test_the_plugin_for_trn2_starts_without_efa() -> None:
-    assert process_of(ModelServer.aws_vllm_neuron()).environment["NEURON_SKIP_EFA_AFFINITY"] == "1"
+    assert process_of(AwsVllmNeuronServer()).environment["NEURON_SKIP_EFA_AFFINITY"] == "1"
 
 
 def test_the_plugin_for_trn2_keeps_what_it_compiles_in_the_cache() -> None:
-    assert process_of(ModelServer.aws_vllm_neuron()).environment["VLLM_CACHE_ROOT"] == f"{CONTAINER_PATH}/vllm"
+    assert process_of(AwsVllmNeuronServer()).environment["VLLM_CACHE_ROOT"] == f"{CONTAINER_PATH}/vllm"
 
 
 def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_told_so() -> None:
@@ -291,15 +280,15 @@ def test_the_plugin_for_trn2_gives_up_no_sooner_than_the_service_unless_it_is_to
         names = ("NEURON_COMPILATION_TIMEOUT", "ENGINE_READY_TIMEOUT_S", "EXECUTE_MODEL_TIMEOUT_SECONDS")
         return [environment.get(f"VLLM_{name}") for name in names]
 
-    assert limits(ModelServer.aws_vllm_neuron()) == ["7200", "7200", "1200"]
-    own = ModelServer.aws_vllm_neuron(
+    assert limits(AwsVllmNeuronServer()) == ["7200", "7200", "1200"]
+    own = AwsVllmNeuronServer(
         compilation_timeout_seconds=60, engine_ready_timeout_seconds=61, execute_model_timeout_seconds=62
     )
     assert limits(own) == ["60", "61", "62"]
-    assert limits(ModelServer.aws_vllm()) == [None, None, None]
+    assert limits(AwsVllmServer()) == [None, None, None]
 
 
 def test_vllm_s_queue_fits_into_the_shared_memory_of_managed_instances() -> None:
-    pieces, mib = 10, int(process_of(ModelServer.aws_vllm(), managed=True).environment["VLLM_MQ_MAX_CHUNK_BYTES_MB"])
+    pieces, mib = 10, int(process_of(AwsVllmServer(), managed=True).environment["VLLM_MQ_MAX_CHUNK_BYTES_MB"])
     assert pieces * mib < 64
-    assert "VLLM_MQ_MAX_CHUNK_BYTES_MB" not in process_of(ModelServer.aws_vllm()).environment
+    assert "VLLM_MQ_MAX_CHUNK_BYTES_MB" not in process_of(AwsVllmServer()).environment

@@ -15,7 +15,7 @@ import openai
 import pytest
 from aws_cdk.assertions import Template
 
-from llm_fleet import Ec2Hosts, FleetNetwork, Front, InferenceService, Model, ModelServer, ModelShape, Scaling
+from llm_fleet import AwsVllmServer, FleetNetwork, Front, InferenceService, Model, ServiceSpec, shape_from_config
 from local.serving.local_service import LocalService
 from local.serving.template.service import ServerContainer
 from tests.conftest import ENVIRONMENT
@@ -29,21 +29,19 @@ NAME = "chat"
 @pytest.fixture(scope="module")
 def template() -> str:
     stack = cdk.Stack(cdk.App(context=cdk_context()), "Real", env=ENVIRONMENT)
-    InferenceService(
-        stack,
-        "Chat",
-        network=FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"]),
-        service_name=NAME,
-        model=Model.from_s3(
-            "s3://my-models/tiny-llama", shape=ModelShape.from_config(ROOT / "examples/tiny-llama.json")
-        ),
+    shape = shape_from_config(ROOT / "examples/tiny-llama.json")
+    spec = ServiceSpec(
+        name=NAME,
+        model=Model(s3_uri="s3://my-models/tiny-llama", shape=shape),
         # A processor is one device; the length is what the tiny model has places for.
-        server=ModelServer.aws_vllm(tensor_parallel=1, batch_size=4, sequence_length=256),
-        hosts=Ec2Hosts(instance_type="inf2.xlarge"),
-        scaling=Scaling(desired=1),
+        server=AwsVllmServer(tensor_parallel=1, batch_size=4, sequence_length=256),
+        instance_type="inf2.xlarge",
+        desired=1,
         front=Front(plain_http=True),
         neuron_health=False,
     )
+    network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
+    InferenceService(stack, "Chat", spec, network=network)
     return json.dumps(Template.from_stack(stack).to_json())
 
 

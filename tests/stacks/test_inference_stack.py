@@ -1,7 +1,6 @@
 """What the stacks of services are given, where the golden templates of the examples do not tell."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -9,10 +8,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet.config.load import load_fleet, parse_fleet
-from llm_fleet.config.services.server import ServerConfig
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from llm_fleet_stacks.inference_values import hosts_from, model_from
-from llm_fleet_stacks.model_servers import server_from
 from tests.config.good_service import edited
 from tools.synth_environment import ROOT, cdk_context
 
@@ -20,26 +16,10 @@ SERVERS = ROOT / "tests/data/good/inference-servers.yaml"
 FULL = ROOT / "examples/inference-full.yaml"
 
 
-@pytest.mark.parametrize("path", [SERVERS, FULL], ids=lambda path: path.stem)
-def test_each_server_has_every_setting_of_its_file(path: Path):
-    for config in load_fleet(path).services.values():
-        made, written = server_from(config.server), config.server
-        assert made.kind == written.kind
-        assert dict(made.settings) == dict(written.settings)
-        for name in set(ServerConfig.model_fields):
-            assert getattr(made, name) == getattr(written, name)
-
-
 def test_a_service_is_asked_for_by_its_key_unless_the_model_has_a_name():
     for model, name in (("s3://a-bucket/tanuki-8b", "chat"), ("{s3: s3://a-bucket/tanuki-8b, name: mine}", "mine")):
-        config = parse_fleet(edited("s3://my-models/tanuki-8b", model)).services["chat"]
-        assert model_from(config.model, own=None, buckets={}, served_name=config.name).served_name == name
-
-
-def test_what_aws_chooses_of_managed_hosts_is_left_to_it():
-    config = load_fleet(FULL).services["draft"]
-    assert hosts_from(config).driver_version is None
-    assert hosts_from(load_fleet(FULL).services["chat"]).driver_version == "2.28.0.0"
+        fleet = parse_fleet(edited("s3://my-models/tanuki-8b", model))
+        assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage, {}).model.served_name == name
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from llm_fleet.catalog.model_server import server_settings
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.model_server import ModelServer, ServerKind
 from llm_fleet.spec.smp import SmpConfiguration
 from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec
 from tools.synth_environment import ROOT
@@ -50,6 +52,10 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/hyperpod/*.py",
     "constructs/llm_fleet/storage/*.py",
     "constructs/llm_fleet/parallelcluster/*.py",
+    "constructs/llm_fleet/inference/*.py",
+    "constructs/llm_fleet/rules/inference/*.py",
+    "constructs/llm_fleet/rules/training/run_*.py",
+    "constructs/llm_fleet/config/services/*.py",
     "constructs/llm_fleet/config/sagemaker/*.py",
     "constructs/llm_fleet/spec/*.py",
     # What an endpoint's image, and what it is told, follow from: rules that only judge are elsewhere.
@@ -60,6 +66,11 @@ CONSTRUCTS = STACKS + text(
 
 def is_of_jobs(model: type[FleetModel]) -> bool:
     return model.__module__.startswith("llm_fleet.config.jobs.") or model is SmpConfiguration
+
+
+def settings_of(model: type[FleetModel]) -> set[str]:
+    """What a server's process takes from `settings`, by the names in the catalog."""
+    return {name for kind in ServerKind for name in server_settings(kind)} if issubclass(model, ModelServer) else set()
 
 
 def is_spec(model: type[FleetModel]) -> bool:
@@ -82,7 +93,7 @@ def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
     unread = [
         field
         for field, facts in model.model_fields.items()
-        if field not in ONLY_CHOOSES | ONLY_CHECKED
+        if field not in ONLY_CHOOSES | ONLY_CHECKED | settings_of(model)
         and not any(isinstance(each, InRequest) for each in facts.metadata)
         and not model.key_of(field).startswith(PYTHON_ONLY)
         and not re.search(rf"\.{field}\b", CONSTRUCTS if is_spec(model) else STACKS)

@@ -14,9 +14,8 @@ from rich.console import Console
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet, parse_fleet
-from llm_fleet.config.services.view import ServiceView
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
-from llm_fleet.rules.inference.asked import asked_of_model
+from llm_fleet.rules.inference.model import asked_of_model
 from tests.config.good_service import MODEL, edited
 from tools.demo.what_the_user_brings import WhatTheUserBrings, files_of
 from tools.synth_environment import ROOT
@@ -53,10 +52,10 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 
 def asked(fleet: Fleet, name: str = "chat") -> dict[str, Any]:
-    view = ServiceView(config=fleet.services[name], fleet=fleet)
-    instance = neuron_instance(view.hosts.instance_type)
+    service = fleet.services[name]
+    instance = neuron_instance(service.instance_type)
     assert instance is not None
-    return dict(asked_of_model(view.server, view.model, instance))
+    return dict(asked_of_model(service.server, service.model, instance))
 
 
 @pytest.mark.parametrize("server", ["tgi", "hugging-face-vllm", "aws-vllm", "{kind: tgi, tensor_parallel: 1}"])

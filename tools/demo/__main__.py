@@ -8,7 +8,6 @@ from rich.console import Console
 
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.load import load_fleet
-from llm_fleet.config.services.view import service_name
 from llm_fleet.rules.problem import FleetError
 from local.aws.client import LocalAws
 from tools.demo import embedded_aws
@@ -65,7 +64,7 @@ def _look(fleet: Fleet) -> str:
     if any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values()):
         return "sagemaker list-clusters"
     for service in fleet.services.values():
-        name = service_name(fleet.name, service)
+        name = service.name_in(fleet)
         return f"ecs describe-services --cluster {name} --services {name}"
     return "cloudformation describe-stacks --output table"
 

@@ -12,12 +12,9 @@ from rich.console import Console
 
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.config.fleet import Fleet
-from llm_fleet.config.services.own_bucket import own_bucket
 from llm_fleet.config.services.service import ServiceConfig
-from llm_fleet.config.services.view import ServiceView
-from llm_fleet.rules.inference.asked import asked_of_model
-from llm_fleet.rules.inference.model import bucket_and_prefix
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.model import asked_of_model, bucket_and_prefix
+from llm_fleet.spec.served_model import ModelSource
 
 _WEIGHTS = "checkpoint/weights/tp0_sharded_checkpoint.safetensors"
 
@@ -34,12 +31,12 @@ class WhatTheUserBrings:
     @property
     def needs_storage_first(self) -> bool:
         """Whether a model lies in a bucket that the fleet's own storage stack makes."""
-        return any(own_bucket(service.model, self._fleet) for service in self._services())
+        return any(service.model.own_bucket(self._fleet) for service in self._services())
 
     def lay(self) -> None:
         """Lay every model where its service looks for it, and say so; one that is there stays as it is."""
         for service in self._services():
-            own = own_bucket(service.model, self._fleet)
+            own = service.model.own_bucket(self._fleet)
             if own is None:
                 bucket, prefix = bucket_and_prefix(service.model.location)
                 self._make(bucket)
@@ -70,10 +67,9 @@ class WhatTheUserBrings:
         if s3.list_objects_v2(Bucket=bucket, Prefix=folder, MaxKeys=1).get("KeyCount"):
             self._console.print(f"{place} is there already", soft_wrap=True, highlight=False)
             return
-        view = ServiceView(config=service, fleet=self._fleet)
         instance = neuron_instance(service.instance_type)
         assert instance is not None
-        asked = asked_of_model(view.server, view.model, instance)
+        asked = asked_of_model(service.server, service.model, instance)
         for name, text in files_of(asked).items():
             s3.put_object(Bucket=bucket, Key=f"{folder}{name}", Body=text.encode())
         sizes = (

@@ -96,6 +96,19 @@ def own_variables(server: str) -> frozenset[str]:
     return frozenset(facts["all"]) | frozenset(facts[server]) | of_settings
 
 
+def default_batch_size() -> int:
+    """Return how many sequences are generated side by side where no one says it: a model of 8B on an inf2.xlarge has
+    room for them in a sequence of the default length."""
+    number: int = load("server_settings")["batch_size"]
+    return number
+
+
+def default_sequence_length() -> int:
+    """Return how many tokens prompt and answer have together, at most, where no one says it."""
+    number: int = load("server_settings")["sequence_length"]
+    return number
+
+
 def requests_per_slot() -> int:
     """Return how many requests a server takes at once for each place in its batch, those that wait included."""
     number: int = load("server_settings")["requests_per_slot"]

@@ -111,8 +111,6 @@ def place_of(arguments: argparse.Namespace, *, kinds: tuple[Kind, ...] = tuple(K
 
 def places_in(fleet: "Fleet", region: str | None = None) -> tuple[Place, ...]:
     """Return every cluster and service of `fleet`, in its order."""
-    from llm_fleet.config.services.view import service_name
-
     where = region or fleet.region
     clusters = [
         Place(
@@ -124,7 +122,7 @@ def places_in(fleet: "Fleet", region: str | None = None) -> tuple[Place, ...]:
         )
         for key, cluster in fleet.clusters.items()
     ]
-    names = {key: service_name(fleet.name, service) for key, service in fleet.services.items()}
+    names = {key: service.name_in(fleet.name) for key, service in fleet.services.items()}
     services = [Place(kind=Kind.SERVICE, name=name, region=where, key=key, stack=name) for key, name in names.items()]
     return (*clusters, *services)
 

@@ -13,10 +13,9 @@ from llm_fleet.config.parallelcluster import ParallelClusterConfig
 from llm_fleet.config.placed_cluster import placed_cluster
 from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.config.services.view import ServiceView
 from llm_fleet.rules.addresses import AddressPlan, check_addresses, plan_addresses
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.address_claims import address_claims as service_address_claims
+from llm_fleet.rules.inference.service import address_claims as service_address_claims
 from llm_fleet.rules.lustre_network import lustre_claim
 from llm_fleet.rules.network_claim import AddressClaim
 from llm_fleet.rules.network_endpoints import other_interfaces
@@ -117,8 +116,7 @@ def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
 def _claims_of_services(fleet: Fleet) -> Iterator[AddressClaim]:
     zones = fleet.network.availability_zone_ids if fleet.network is not None else ()
     for name, service in fleet.services.items():
-        view = ServiceView(config=service, fleet=fleet)
-        yield from service_address_claims(view.hosts, view.scaling, owner=name, zones=zones)
+        yield from service_address_claims(service, owner=name, zones=zones)
 
 
 def _claim_of_training_job(job: TrainingJobConfig, fleet: Fleet) -> AddressClaim:

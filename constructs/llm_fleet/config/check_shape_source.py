@@ -2,39 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem
 
 
-class TellsShape(Protocol):
-    """What of the fleet file tells how large its model is."""
+def check_shape_source(*, shape: object | None, config: str | None, unread: Sequence[Problem]) -> Iterator[Problem]:
+    """Check that the size is told in one place, as numbers or by the file `config`, by these names.
 
-    @property
-    def own_shape(self) -> object | None:
-        """The numbers, by the key `shape`."""
-        ...
-
-    @property
-    def config(self) -> str | None:
-        """The file that they are read from."""
-        ...
-
-    @property
-    def unread(self) -> Sequence[Problem]:
-        """What was wrong with that file."""
-        ...
-
-
-def check_shape_source(told: TellsShape) -> Iterator[Problem]:
-    """Check that `told` tells it in one place, and that the file could be read, by its attributes."""
-    if told.own_shape is not None and told.config is not None:
+    `unread`: what was wrong with that file.
+    """
+    if shape is not None and config is not None:
         yield Problem(
             code=Code.CONTRADICTION,
             message="`shape` says how large the model is, and `config` says it too",
             remedy="keep one of them",
             path=("config",),
-            value=told.config,
+            value=config,
         )
-    yield from (replace(problem, path=("config",), value=told.config) for problem in told.unread)
+    yield from (replace(problem, path=("config",), value=config) for problem in unread)

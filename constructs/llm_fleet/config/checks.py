@@ -14,8 +14,7 @@ from llm_fleet.config.monitoring.check_metrics import check_metrics_config
 from llm_fleet.config.monitoring.check_monitoring import check_monitoring
 from llm_fleet.config.people.check_people import check_people_config
 from llm_fleet.config.sagemaker.check_sagemaker import check_sagemaker
-from llm_fleet.config.services.check_front_place import check_front_places
-from llm_fleet.config.services.check_services import check_services
+from llm_fleet.config.services.check_service import check_front_places, check_services
 from llm_fleet.config.training.check import check_training_config
 from llm_fleet.rules.hyperpod.group_roles import check_tags
 from llm_fleet.rules.problem import Problem

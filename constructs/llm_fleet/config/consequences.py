@@ -10,7 +10,7 @@ from llm_fleet.config.sagemaker.consequences import (
     follows_from_model,
     follows_in_sagemaker,
 )
-from llm_fleet.config.services.consequences import follows_in_service
+from llm_fleet.config.services.check_service import follows_in_service
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
 

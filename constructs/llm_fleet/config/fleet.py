@@ -76,7 +76,6 @@ class Fleet(FleetModel):
         name_entries(self.clusters)
         for cluster in self.clusters.values():
             cluster.join(self.users, self.directory)
-        name_entries(self.services)
         name_entries(self.jobs)
         return self
 

@@ -51,6 +51,12 @@ def _with_shorthand(node: Any, short: Mapping[str, list[dict[str, Any]]]) -> Any
         return [_with_shorthand(item, short) for item in cast(list[Any], node)]
     if not isinstance(node, Mapping):
         return node
+    if "oneOf" in node:  # A mapping of several kinds, which share their shorthand.
+        whole = cast(dict[str, Any], node)
+        kinds = {key: whole[key] for key in ("oneOf", "discriminator") if key in whole}
+        beside = short.get(whole["oneOf"][0].get("$ref", ""), [])
+        rest = {key: value for key, value in whole.items() if key not in kinds}
+        return {**rest, "anyOf": [kinds, *beside]} if beside else whole
     mapping = {key: _with_shorthand(value, short) for key, value in cast(Mapping[str, Any], node).items()}
     arms = mapping.get("anyOf", [{"$ref": mapping["$ref"]}] if "$ref" in mapping else [])
     beside = [each for arm in arms for each in short.get(arm.get("$ref", ""), [])]

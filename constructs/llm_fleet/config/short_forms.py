@@ -1,5 +1,5 @@
 """What a user may write in short, written out: `network: none`, `accounting: local`, `root_volume: 200 GiB`,
-`model: s3://…`, `server: tgi`, `data: s3://…`.
+`data: s3://…`.
 
 Not validators of the fields: below one, pydantic takes values for Python's own, and lists for no tuples.
 """
@@ -11,7 +11,6 @@ from llm_fleet.config.accounting import LOCAL_ACCOUNTING
 from llm_fleet.config.fleet import NO_NETWORK, Fleet
 from llm_fleet.config.jobs.short_form import job_in_long_form
 from llm_fleet.config.monitoring.short_forms import monitoring_in_long_form
-from llm_fleet.config.services.short_forms import service_in_long_form
 from llm_fleet.config.training.short_form import training_in_long_form
 from llm_fleet.spec import spec
 
@@ -22,7 +21,7 @@ def in_long_form(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with each short form written out; what is of another form stays as it is."""
     read = {**data, "network": None} if data.get("network") == NO_NETWORK else data
     read = _under(read, "monitoring", monitoring_in_long_form)
-    read = _under(_under(read, "clusters", _each(_cluster)), "services", _each(service_in_long_form))
+    read = _under(read, "clusters", _each(_cluster))
     read = _under(read, "jobs", _each(job_in_long_form))
     return cast("dict[str, Any]", spec.in_long_form(Fleet, read))
 

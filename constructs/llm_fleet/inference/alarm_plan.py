@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from llm_fleet.catalog.service import alarm_facts, neuron_health_facts
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.notifications.metric_alarms import AlarmPlan
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.service import Alarms
 
 _FIVE_MINUTES = 300
 
@@ -42,7 +42,7 @@ def neuron_error_count() -> LogCount:
     return LogCount(name=NEURON_ERROR, pattern=f'"{neuron_health_facts().log_line}" "NeuronHasError_"')
 
 
-def alarm_plans(metrics: ServiceMetrics, thresholds: AlarmThresholds, *, neuron_health: bool) -> tuple[AlarmPlan, ...]:
+def alarm_plans(metrics: ServiceMetrics, thresholds: Alarms, *, neuron_health: bool) -> tuple[AlarmPlan, ...]:
     """Return every alarm of a service."""
     return (
         *_of_clients(metrics, thresholds),
@@ -51,7 +51,7 @@ def alarm_plans(metrics: ServiceMetrics, thresholds: AlarmThresholds, *, neuron_
     )
 
 
-def _of_clients(metrics: ServiceMetrics, thresholds: AlarmThresholds) -> list[AlarmPlan]:
+def _of_clients(metrics: ServiceMetrics, thresholds: Alarms) -> list[AlarmPlan]:
     facts = alarm_facts()
     waiting = thresholds.waiting_requests or facts.waiting_per_batch * metrics.batch_size
     first = thresholds.time_to_first_token_seconds or facts.time_to_first_token_seconds

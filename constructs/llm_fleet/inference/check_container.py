@@ -8,7 +8,7 @@ from typing import Any
 from aws_cdk import aws_ecs as ecs
 
 from llm_fleet.lifecycle import model_checker
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.spec.served_model import ModelSource
 
 CHECK_CONTAINER = "model-check"
 _MEMORY_MIB = 256

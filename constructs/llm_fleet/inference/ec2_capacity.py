@@ -12,7 +12,6 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.catalog.neuron import default_root_gib, host_facts
 from llm_fleet.iam.statements import Permission, Place
 from llm_fleet.inference.capacity_provider_name import capacity_provider_name
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_group import HostGroup
 from llm_fleet.inference.host_launch_template import HostLaunchTemplate
 from llm_fleet.inference.host_permissions import host_permissions
@@ -22,9 +21,9 @@ from llm_fleet.inference.host_settings import host_settings
 from llm_fleet.inference.host_user_data import host_user_data
 from llm_fleet.inference.model_mount import ModelMount
 from llm_fleet.network.network import Network
-from llm_fleet.rules.inference.host_ami import check_driver_source
-from llm_fleet.rules.inference.protocols import ScalingLike
+from llm_fleet.rules.inference.hosts import check_driver_source
 from llm_fleet.rules.problem import raise_problems
+from llm_fleet.spec.service import Hosts, TaskCount
 
 
 class Ec2Capacity(Construct):
@@ -42,11 +41,12 @@ class Ec2Capacity(Construct):
         scope: Construct,
         id: str,
         *,
-        hosts: Ec2Hosts,
+        hosts: Hosts,
+        instance_type: str,
         network: Network,
         cluster_name: str,
         service_name: str,
-        scaling: ScalingLike,
+        tasks: TaskCount,
         driver_version: str,
         log_group: logs.CfnLogGroup,
         image_gib: int,
@@ -92,16 +92,15 @@ class Ec2Capacity(Construct):
                 model=model_permissions,
             ),
         )
-        self.group = HostGroup(
-            self, "Group", scaling=scaling, subnets=list(network.compute_subnets.values()), name=name
-        )
+        self.group = HostGroup(self, "Group", tasks=tasks, subnets=list(network.compute_subnets.values()), name=name)
         """The hosts."""
         self.first_host: cdk.CfnWaitCondition | None = _first_host(self) if waits else None
         """Complete when a host has signalled that it is well, failed when one has signalled that it is refused. Make it
         depend on what the service depends on: no host starts before a task of the service asks for one."""
         settings = host_settings(
             self,
-            hosts=hosts,
+            instance_type=instance_type,
+            install_driver=hosts.installs_driver,
             service_name=service_name,
             cluster_name=cluster_name,
             driver_version=driver,
@@ -114,7 +113,8 @@ class Ec2Capacity(Construct):
         self.launch_template = HostLaunchTemplate(
             self,
             "LaunchTemplate",
-            hosts=hosts,
+            ami=hosts.ami,
+            instance_type=instance_type,
             driver_version=driver,
             root_volume_gib=hosts.root_volume_gib
             or default_root_gib(image_gib, cache_gib=mount.cache_gib if mount else 0),
@@ -127,7 +127,7 @@ class Ec2Capacity(Construct):
         self.group.starts_from(self.launch_template.resource)
         # Hosts reach ECS, S3 and the registries as soon as they boot.
         self.group.node.add_dependency(network.connectivity)
-        self.provider = self._make_provider(scaling)
+        self.provider = self._make_provider(tasks)
         """The capacity provider."""
         self.association = ecs.CfnClusterCapacityProviderAssociations(
             self,
@@ -172,7 +172,7 @@ class Ec2Capacity(Construct):
         """One task a host: ECS does not count Neuron devices on EC2, and two servers cannot share one."""
         return [ecs.CfnService.PlacementConstraintProperty(type="distinctInstance")]
 
-    def _make_provider(self, scaling: ScalingLike) -> ecs.CfnCapacityProvider:
+    def _make_provider(self, tasks: TaskCount) -> ecs.CfnCapacityProvider:
         provider = ecs.CfnCapacityProvider
         return ecs.CfnCapacityProvider(
             self,
@@ -186,7 +186,7 @@ class Ec2Capacity(Construct):
                     status="ENABLED",
                     target_capacity=100,
                     minimum_scaling_step_size=1,
-                    maximum_scaling_step_size=scaling.desired if scaling.maximum is None else scaling.maximum,
+                    maximum_scaling_step_size=tasks.maximum,
                     instance_warmup_period=host_facts().warmup_seconds,
                 ),
             ),

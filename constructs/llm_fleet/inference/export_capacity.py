@@ -1,6 +1,6 @@
 """Where an export runs: a host that is there only while one runs, or Fargate."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -11,26 +11,19 @@ from llm_fleet.catalog.model_server import fargate_facts, model_servers
 from llm_fleet.catalog.neuron import default_root_gib, neuron_instance
 from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
-from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.network.network import Network
 from llm_fleet.rules.inference.driver import driver_for
 from llm_fleet.rules.inference.export import export_disk_gib
-from llm_fleet.rules.inference.memory import GIB, export_bytes
-from llm_fleet.rules.inference.protocols import ShapeLike
+from llm_fleet.rules.inference.fit import GIB, export_bytes
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.service import Hosts, TaskCount
 
 _MIB_PER_GIB = 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OneAtATime:
-    """No host, and one while a task waits for it."""
-
-    desired: int = 0
-    minimum: int | None = 0
-    maximum: int | None = 1
-    queue_target: float | None = None
-    requests_per_minute_target: float | None = None
+_ONE_AT_A_TIME = TaskCount(desired=0, minimum=0, maximum=1)
+"""No host, and one while a task waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +39,7 @@ class ExportCapacity:
     """For `aws ecs run-task`."""
 
 
-def fargate_capacity(shape: ShapeLike, *, server: ModelServer) -> ExportCapacity:
+def fargate_capacity(shape: ModelShape, *, server: ModelServer) -> ExportCapacity:
     """Return a task of Fargate that is large enough."""
     facts = fargate_facts()
     steps = -(-export_bytes(shape) // (facts.memory_step_gib * GIB))
@@ -63,8 +56,9 @@ def fargate_capacity(shape: ShapeLike, *, server: ModelServer) -> ExportCapacity
 def host_capacity(
     scope: Construct,
     *,
-    hosts: Ec2Hosts,
-    shape: ShapeLike,
+    hosts: Hosts,
+    instance_type: str,
+    shape: ModelShape,
     server: ModelServer,
     network: Network,
     cluster: ecs.CfnCluster,
@@ -78,16 +72,17 @@ def host_capacity(
     """
     image_gib = model_servers()[server.kind].image_gib
     work = default_root_gib(image_gib, cache_gib=export_disk_gib(shape))
-    instance = neuron_instance(hosts.instance_type)
+    instance = neuron_instance(instance_type)
     assert instance is not None
     made = Ec2Capacity(
         scope,
         "Capacity",
-        hosts=replace(hosts, root_volume_gib=hosts.root_volume_gib or work),
+        hosts=hosts.narrowed(Hosts, root_volume_gib=hosts.root_volume_gib or work),
+        instance_type=instance_type,
         network=network,
         cluster_name=cluster.ref,
         service_name=name,
-        scaling=_OneAtATime(),
+        tasks=_ONE_AT_A_TIME,
         driver_version=driver_for(server),
         log_group=log_group,
         image_gib=image_gib,

@@ -11,13 +11,12 @@ from aws_cdk import aws_ecs as ecs
 from llm_fleet.catalog.model_server import model_exports
 from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.inference.check_container import CHECK_CONTAINER, check_container
-from llm_fleet.inference.model import Model
-from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.lifecycle import model_exporter
 from llm_fleet.lifecycle.model_checker.check import MARKER
 from llm_fleet.lifecycle.model_exporter.words import export_words
-from llm_fleet.rules.inference.asked import cast_type
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.model import cast_type
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.served_model import Model, ModelSource
 
 _Container = ecs.CfnTaskDefinition.ContainerDefinitionProperty
 _Dependency = ecs.CfnTaskDefinition.ContainerDependencyProperty

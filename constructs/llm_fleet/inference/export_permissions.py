@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from llm_fleet.iam.resource_permissions import read_bucket
 from llm_fleet.iam.statements import Permission
-from llm_fleet.inference.model import Model
-from llm_fleet.inference.model_permissions import model_access
+from llm_fleet.inference.model_mount import model_access
 from llm_fleet.lifecycle.model_checker.check import MARKER
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.spec.served_model import Model, ModelSource
 
 
 def export_permissions(source: Model, model: Model, *, partition: str) -> tuple[Permission, ...]:

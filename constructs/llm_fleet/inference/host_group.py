@@ -9,8 +9,8 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.neuron import host_facts
-from llm_fleet.rules.inference.protocols import ScalingLike
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.service import TaskCount
 
 _SUSPENDED = ["AZRebalance", "AlarmNotification", "HealthCheck", "ReplaceUnhealthy", "ScheduledActions"]
 """While hosts are replaced nothing else may start or stop any; the list is CloudFormation's own advice."""
@@ -26,20 +26,18 @@ class HostGroup(Construct):
     """
 
     def __init__(
-        self, scope: Construct, id: str, *, scaling: ScalingLike, subnets: Sequence[ec2.ISubnet], name: str
+        self, scope: Construct, id: str, *, tasks: TaskCount, subnets: Sequence[ec2.ISubnet], name: str
     ) -> None:
         """Make the group without a template: `starts_from` gives it one.
 
         The template's user data names this group's logical id, so that hosts can signal to it.
         """
         super().__init__(scope, id)
-        least = scaling.desired if scaling.minimum is None else scaling.minimum
-        most = scaling.desired if scaling.maximum is None else scaling.maximum
         self.resource = autoscaling.CfnAutoScalingGroup(
             self,
             "Resource",
             min_size="0",
-            max_size=_text(most),
+            max_size=_text(tasks.maximum),
             vpc_zone_identifier=[subnet.subnet_id for subnet in subnets],
             health_check_type="EC2",
             metrics_collection=[
@@ -54,7 +52,7 @@ class HostGroup(Construct):
             ],
         )
         """The L1 itself."""
-        self._replace_one_by_one(least)
+        self._replace_one_by_one(tasks.minimum)
         acknowledge(
             self,
             "hosts that are refused are told in the log group and by an alarm on it; that hosts come and go is "

@@ -6,8 +6,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_fleet.catalog.neuron import ami_for, ami_parameter, host_facts
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
-from llm_fleet.rules.inference.host_ami import is_ami_id
+from llm_fleet.rules.inference.hosts import is_ami_id
 
 _HOP_LIMIT = 1
 """The host's own programs and the agent, which shares the host's network, are one hop from the metadata; a task is
@@ -22,7 +21,8 @@ class HostLaunchTemplate(Construct):
         scope: Construct,
         id: str,
         *,
-        hosts: Ec2Hosts,
+        ami: str | None,
+        instance_type: str,
         driver_version: str,
         root_volume_gib: int,
         profile: iam.CfnInstanceProfile,
@@ -40,8 +40,8 @@ class HostLaunchTemplate(Construct):
             "Resource",
             version_description=f"hosts of {name}",
             launch_template_data=template.LaunchTemplateDataProperty(
-                image_id=image_id(hosts.ami, driver_version),
-                instance_type=hosts.instance_type,
+                image_id=image_id(ami, driver_version),
+                instance_type=instance_type,
                 iam_instance_profile=template.IamInstanceProfileProperty(arn=profile.attr_arn),
                 user_data=cdk.Fn.base64(user_data),
                 metadata_options=template.MetadataOptionsProperty(

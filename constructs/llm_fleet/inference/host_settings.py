@@ -6,14 +6,14 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_fleet.catalog.neuron import neuron_instance
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.model_mount import ModelMount
 
 
 def host_settings(
     scope: Construct,
     *,
-    hosts: Ec2Hosts,
+    instance_type: str,
+    install_driver: bool,
     service_name: str,
     cluster_name: str,
     driver_version: str,
@@ -27,15 +27,15 @@ def host_settings(
     hosts, and the wait condition while the stack is created.
     """
     stack = cdk.Stack.of(scope)
-    instance = neuron_instance(hosts.instance_type)
+    instance = neuron_instance(instance_type)
     return {
         "service": service_name,
         "cluster": cluster_name,
         "region": stack.region,
         "url_suffix": stack.url_suffix,
-        "instance_type": str(hosts.instance_type),
+        "instance_type": str(instance_type),
         "driver": driver_version,
-        "install_driver": hosts.install_driver,
+        "install_driver": install_driver,
         "devices": instance.devices if instance else None,
         "log_group": log_group_name,
         "stack": stack.stack_id,

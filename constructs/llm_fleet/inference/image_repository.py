@@ -6,8 +6,8 @@ import aws_cdk as cdk
 
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.inference.server_process import ServerProcess
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ServerKind
 
 _PRIVATE = re.compile(
     r"(?P<account>\d{12})\.dkr[.-]ecr(?:-fips)?\.(?P<region>[a-z0-9-]+)\.[a-z0-9.-]+/(?P<repository>[^:@]+)(?:[:@].*)?"

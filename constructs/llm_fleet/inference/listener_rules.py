@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
-from llm_fleet.rules.inference.protocols import JwtLike
 from llm_fleet.rules.inference.routes import Answer, Route, RouteAction
+from llm_fleet.spec.front import Jwt
 
 _JSON = "application/json"
 
@@ -22,7 +22,7 @@ class ListenerRules(Construct):
         listener_arn: str,
         target_group_arn: str,
         routes: Sequence[Route],
-        jwt: JwtLike | None,
+        jwt: Jwt | None,
     ) -> None:
         """Make them; `jwt`: whose tokens a route that validates them takes."""
         super().__init__(scope, id)
@@ -100,7 +100,7 @@ def _conditions(route: Route) -> list[elbv2.CfnListenerRule.RuleConditionPropert
     return conditions
 
 
-def _jwt_validation(jwt: JwtLike) -> elbv2.CfnListenerRule.JwtValidationConfigProperty:
+def _jwt_validation(jwt: Jwt) -> elbv2.CfnListenerRule.JwtValidationConfigProperty:
     return elbv2.CfnListenerRule.JwtValidationConfigProperty(
         issuer=jwt.issuer,
         jwks_endpoint=jwt.jwks_endpoint,

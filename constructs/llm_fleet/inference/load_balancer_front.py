@@ -14,19 +14,18 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.inference.api_key import ApiKey
-from llm_fleet.inference.front import Front
 from llm_fleet.inference.front_attributes import load_balancer_attributes, target_group_attributes
 from llm_fleet.inference.front_logs import FrontLogs
 from llm_fleet.inference.front_security_group import FrontSecurityGroup
 from llm_fleet.inference.listener_rules import ListenerRules, default_answer
 from llm_fleet.inference.web_acl import WebAcl
 from llm_fleet.network.network import Network
-from llm_fleet.rules.inference.front import check_front
-from llm_fleet.rules.inference.front_place import check_front_place
+from llm_fleet.rules.inference.front import check_front, check_front_place
 from llm_fleet.rules.inference.routes import NOT_FOUND, routes
-from llm_fleet.rules.inference.terms import Authentication, ServerKind
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.front import Authentication, Front
+from llm_fleet.spec.model_server import ServerKind
 
 _HTTP, _HTTPS = 80, 443
 

@@ -12,8 +12,8 @@ from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.catalog.neuron import default_root_gib
 from llm_fleet.inference.capacity_provider_name import capacity_provider_name
 from llm_fleet.inference.host_security_group import HostSecurityGroup
-from llm_fleet.inference.managed_hosts import ManagedHosts
 from llm_fleet.network.network import Network
+from llm_fleet.spec.service import Hosts
 
 _MIB_PER_GIB = 1024
 _Provider = ecs.CfnCapacityProvider
@@ -36,7 +36,8 @@ class ManagedCapacity(Construct):
         scope: Construct,
         id: str,
         *,
-        hosts: ManagedHosts,
+        hosts: Hosts,
+        instance_type: str,
         network: Network,
         cluster_name: str,
         service_name: str,
@@ -68,7 +69,7 @@ class ManagedCapacity(Construct):
                     storage_configuration=_Provider.ManagedInstancesStorageConfigurationProperty(
                         storage_size_gib=hosts.root_volume_gib or default_root_gib(image_gib)
                     ),
-                    instance_requirements=_requirements(hosts.instance_type),
+                    instance_requirements=_requirements(instance_type),
                 ),
             ),
         )

@@ -9,11 +9,10 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from llm_fleet.iam.resource_permissions import read_bucket
-from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_checker import ModelChecker
-from llm_fleet.inference.model_permissions import model_access
+from llm_fleet.inference.model_mount import model_access
 from llm_fleet.rules.inference.model import bucket_and_prefix
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.spec.served_model import Model, ModelSource
 
 _REASON = "the function looks, before a service is made, whether its model is there and what it was compiled for"
 

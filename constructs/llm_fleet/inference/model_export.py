@@ -8,25 +8,26 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.model_server import tools_image as default_tools_image
-from llm_fleet.catalog.neuron import neuron_instance
+from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance
 from llm_fleet.iam.statements import Permission
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.export_capacity import ExportCapacity, fargate_capacity, host_capacity
 from llm_fleet.inference.export_containers import WORK_VOLUME, ExportJob, export_containers
 from llm_fleet.inference.export_permissions import export_permissions
-from llm_fleet.inference.export_plan import ExportPlan
 from llm_fleet.inference.host_security_group import HostSecurityGroup
 from llm_fleet.inference.image_repository import repository_arn, server_repository_arn
-from llm_fleet.inference.model import Model
-from llm_fleet.inference.model_server import ModelServer
+from llm_fleet.inference.model_mount import model_path
 from llm_fleet.inference.render_cluster import render_cluster
 from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.inference.service_log import ServiceLog
 from llm_fleet.inference.service_permissions import execution_permissions
 from llm_fleet.inference.service_plan import region_of, service_name_of
 from llm_fleet.network.network import Network
-from llm_fleet.rules.inference.asked import asked_of_model
+from llm_fleet.rules.fields import check_is_spec
+from llm_fleet.rules.inference.export import check_export_of, export_host
+from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.rules.problem import raise_problems
+from llm_fleet.spec.service import ExportSpec, ServiceSpec
 
 
 class ModelExport(Construct):
@@ -45,69 +46,65 @@ class ModelExport(Construct):
         self,
         scope: Construct,
         id: str,
+        export: ExportSpec,
         *,
-        source: Model,
-        model: Model,
-        server: ModelServer,
-        instance_type: str,
+        service: ServiceSpec,
         network: Network,
-        hosts: Ec2Hosts | None = None,
-        fargate: bool = False,
-        tools_image: str | None = None,
         name: str | None = None,
-        log_retention_days: int = 30,
         encryption_key: kms.IKey | None = None,
     ) -> None:
         """Make the task, its role, and where it runs. Raises `FleetError` (LF722, LF723, and those of the parts).
 
-        - `source`: the checkpoint, `Model.from_hub(…)` or `Model.from_s3(…, compiled=False)`.
-        - `model`: where it goes, and what the service then serves: `Model.from_s3(…)`.
-        - `server`: what will serve it, as the service has it: its sizes and its image are what is compiled for.
-        - `instance_type`: what it will be served on; without `tensor_parallel` in the server, all its cores count.
-        - `hosts`: what it is exported on. Default: the smallest type of the same family whose host memory and cores are
-          enough, since a host that can serve an exported model often cannot export it: `inf2.xlarge` has 16 GiB.
-        - `fargate`: export without Neuron devices. Default: no; only the image of Hugging Face's vLLM can, and whether
-          the code that comes out is the same as that of a Neuron host its makers have not said.
-        - `tools_image`: AWS's command line, which moves models between S3 and the disk. Default: AWS's own public
-          image, of a pinned version; a network without internet needs it in ECR of the region.
+        - `export`: the checkpoint, and what it is exported on. Default: the smallest type of the service's family whose
+          host memory and cores are enough, since a host that can serve an exported model often cannot export it:
+          `inf2.xlarge` has 16 GiB. On Fargate whether the code that comes out is the same as that of a Neuron host the
+          makers of the image have not said.
+        - `service`: what will serve it: its model is where it goes, its server's sizes and image are what is compiled
+          for; without `tensor_parallel` all cores of its instance type count.
         - `name`: default, made of the construct's path.
-        - `log_retention_days`: default 30. `encryption_key`: of the log. Default: CloudWatch Logs' own.
+        - `encryption_key`: of the log. Default: CloudWatch Logs' own.
         """
-        region = region_of(scope)
-        plan = ExportPlan(source=source, model=model, server=server, instance_type=instance_type, region=region)
-        tools = default_tools_image() if tools_image is None else tools_image
-        chosen = plan.check(
-            hosts, fargate=fargate, tools_image=tools, internet=network.internet, subject=f"{scope.node.path}/{id}"
+        subject = f"{scope.node.path}/{id}"
+        raise_problems(
+            [*check_is_spec(export, ExportSpec, "export"), *check_is_spec(service, ServiceSpec, "service")],
+            subject=subject,
         )
+        region = region_of(scope)
+        problems = check_export_of(service, export, region=region, internet=network.internet)
+        raise_problems(problems, subject=subject)
         super().__init__(scope, id)
         stack = cdk.Stack.of(self)
         self.name: str = service_name_of(self, name)
         """Its name, also of its cluster and family of task definitions."""
         log = ServiceLog(
-            self, "Logs", service_name=self.name, retention_days=log_retention_days, encryption_key=encryption_key
+            self,
+            "Logs",
+            service_name=self.name,
+            retention_days=service.log_retention_days,
+            encryption_key=encryption_key,
         )
         self.cluster: ecs.CfnCluster = render_cluster(self, self.name, log=log, record_shells=False)
         """The cluster, which has nothing else in it."""
-        self._capacity = self._place(chosen, plan, network, log)
+        self._capacity = self._place(service, export, network, log)
         self.security_group: ec2.ISecurityGroup = HostSecurityGroup(self, "TaskSecurityGroup", vpc=network.vpc)
         """The task's own group: nothing in, HTTPS out."""
         self._subnets = list(network.compute_subnets.values())
-        process = self._process(plan, stack)
+        process = self._process(service, stack)
         job = ExportJob(
-            source=source,
-            model=model,
-            server=server,
+            source=export.source,
+            model=service.model,
+            server=service.server,
             image=process.image,
-            tools_image=tools,
-            serving=plan.serving,
-            host=neuron_instance(chosen.instance_type) if chosen else None,
-            asked=asked_of_model(server, model, plan.serving),
+            tools_image=export.tools_image or default_tools_image(),
+            serving=_serving(service),
+            host=None if export.fargate else neuron_instance(export_host(service, export)),
+            asked=asked_of_model(service.server, service.model, _serving(service)),
         )
         self.task_role: EcsRole = EcsRole(
             self,
             "TaskRole",
             description=f"Task of the export {self.name}",
-            permissions=export_permissions(source, model, partition=stack.partition),
+            permissions=export_permissions(export.source, service.model, partition=stack.partition),
         )
         """Reads the checkpoint, writes the model, nothing else."""
         self.execution_role: EcsRole = EcsRole(
@@ -136,14 +133,17 @@ class ModelExport(Construct):
         """Add the stack's output `ExportCommand`."""
         cdk.CfnOutput(self, "ExportCommand", value=self.run_command, description="Starts the export of the model")
 
-    def _place(self, hosts: Ec2Hosts | None, plan: ExportPlan, network: Network, log: ServiceLog) -> ExportCapacity:
-        if hosts is None:
-            return fargate_capacity(plan.shape, server=plan.server)
+    def _place(self, service: ServiceSpec, export: ExportSpec, network: Network, log: ServiceLog) -> ExportCapacity:
+        shape = service.model.size
+        assert shape is not None  # The rules have found it to be known.
+        if export.fargate:
+            return fargate_capacity(shape, server=service.server)
         capacity, made = host_capacity(
             self,
-            hosts=hosts,
-            shape=plan.shape,
-            server=plan.server,
+            hosts=export.hosts,
+            instance_type=export_host(service, export),
+            shape=shape,
+            server=service.server,
             network=network,
             cluster=self.cluster,
             name=self.name,
@@ -152,12 +152,12 @@ class ModelExport(Construct):
         made.node.add_dependency(self.cluster)
         return capacity
 
-    def _process(self, plan: ExportPlan, stack: cdk.Stack) -> ServerProcess:
+    def _process(self, service: ServiceSpec, stack: cdk.Stack) -> ServerProcess:
         return server_process(
-            plan.server,
-            instance=plan.serving,
-            model=plan.model,
-            model_path=plan.model.path,
+            service.server,
+            instance=_serving(service),
+            model=service.model,
+            model_path=model_path(service.model),
             served_name=self.name,
             region=stack.region,
             dns_suffix=stack.url_suffix,
@@ -202,3 +202,10 @@ class ModelExport(Construct):
             "AwsSolutions-ECS2",
         )
         return definition
+
+
+def _serving(service: ServiceSpec) -> NeuronInstance:
+    """Return the facts of the type that it will be served on, which the rules have found to be there."""
+    found = neuron_instance(service.instance_type)
+    assert found is not None
+    return found

@@ -9,7 +9,6 @@ from llm_fleet.inference.managed_capacity import ManagedCapacity
 from llm_fleet.inference.server_container import SERVER
 from llm_fleet.inference.service_plan import ServicePlan
 from llm_fleet.network.network import Network
-from llm_fleet.rules.inference.scaling import minimum_of, scales
 
 _ALL = 100
 
@@ -29,6 +28,7 @@ def render_service(
     execute_command: bool,
 ) -> ecs.CfnService:
     """Return the service `Service` in `scope`."""
+    tasks = plan.spec.tasks
     return ecs.CfnService(
         scope,
         "Service",
@@ -36,14 +36,14 @@ def render_service(
         cluster=cluster_name,
         task_definition=task_definition_arn,
         # CloudFormation would set a number of tasks that follows the load back at every update of the service.
-        desired_count=None if scales(plan.scaling) else plan.scaling.desired,
+        desired_count=None if tasks.scales else tasks.desired,
         capacity_provider_strategy=[
             ecs.CfnService.CapacityProviderStrategyItemProperty(
                 capacity_provider=capacity.capacity_provider_name, weight=1
             )
         ],
         placement_constraints=capacity.placement_constraints or None,
-        deployment_configuration=_deployment(minimum_of(plan.scaling)),
+        deployment_configuration=_deployment(tasks.minimum),
         availability_zone_rebalancing="DISABLED",
         health_check_grace_period_seconds=grace_seconds,
         load_balancers=[

@@ -6,11 +6,9 @@ from aws_cdk import aws_ecs as ecs
 
 from llm_fleet.catalog.neuron import NeuronInstance
 from llm_fleet.catalog.service import task_limits
-from llm_fleet.inference.cache_volume import CACHE_ENVIRONMENT, cache_mount
-from llm_fleet.inference.model_mount import ModelMount
-from llm_fleet.inference.model_volume import model_mounts
+from llm_fleet.inference.model_mount import CACHE_ENVIRONMENT, ModelMount, cache_mount, model_mounts
 from llm_fleet.inference.server_process import ServerProcess
-from llm_fleet.rules.inference.terms import Capacity
+from llm_fleet.spec.service import Capacity
 
 SERVER = "server"
 """Name of the container; the load balancer's target."""

@@ -19,11 +19,11 @@ from llm_fleet.catalog.model_server import (
     termination_seconds,
 )
 from llm_fleet.catalog.neuron import NeuronInstance
-from llm_fleet.inference.cache_volume import CONTAINER_PATH
-from llm_fleet.rules.inference.protocols import ModelLike, ServerLike
+from llm_fleet.inference.model_mount import CONTAINER_PATH
 from llm_fleet.rules.inference.server import cores_of
-from llm_fleet.rules.inference.terms import ModelSource, ServerKind
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ModelServer, ServerKind
+from llm_fleet.spec.served_model import Model, ModelSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +52,10 @@ class ServerProcess:
 
 
 def server_process(
-    server: ServerLike,
+    server: ModelServer,
     *,
     instance: NeuronInstance,
-    model: ModelLike,
+    model: Model,
     model_path: str,
     served_name: str,
     region: str,
@@ -116,7 +116,7 @@ _TGI_LOG_LEVEL = "info,text_generation_launcher=warn,text_generation_launcher[sh
 the model is loaded stays."""
 
 
-def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_path: str) -> _Words:
+def _tgi(server: ModelServer, instance: NeuronInstance, model: Model, model_path: str) -> _Words:
     """Tell TGI all that its entry script would work out, so that it compiles and serves exactly these sizes.
 
     Left to itself the script takes the largest configuration that the Hub's cache has (text-generation-inference issue
@@ -144,7 +144,7 @@ def _tgi(server: ServerLike, instance: NeuronInstance, model: ModelLike, model_p
     return ("text-generation-launcher",), (), environment
 
 
-def _vllm(server: ServerLike, instance: NeuronInstance, model_path: str, served_name: str) -> _Words:
+def _vllm(server: ModelServer, instance: NeuronInstance, model_path: str, served_name: str) -> _Words:
     port = ("--port", str(model_servers()[server.kind].port))
     cores, batch, length = map(str, (cores_of(server, instance), server.batch_size, server.sequence_length))
     name = ("--served-model-name", served_name)
@@ -174,7 +174,7 @@ def _blocks(batch_size: int, own: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _shared_memory(server: ServerLike, *, managed: bool) -> Mapping[str, str]:
+def _shared_memory(server: ModelServer, *, managed: bool) -> Mapping[str, str]:
     """Return what makes vLLM's queue of requests fit into 64 MiB: it has ten pieces of this size.
 
     The queues of answers, one a worker, keep their size; they take only the pages that are written.
@@ -185,7 +185,7 @@ def _shared_memory(server: ServerLike, *, managed: bool) -> Mapping[str, str]:
     return {"VLLM_MQ_MAX_CHUNK_BYTES_MB": "4"}
 
 
-def _neuron(server: ServerLike, model: ModelLike, instance: NeuronInstance, image: str) -> Mapping[str, str]:
+def _neuron(server: ModelServer, model: Model, instance: NeuronInstance, image: str) -> Mapping[str, str]:
     """Return the variables of AWS's plugins.
 
     NxD Inference keeps what it compiles beside the model unless it is told another place, and the model is mounted
@@ -210,7 +210,7 @@ def _neuron(server: ServerLike, model: ModelLike, instance: NeuronInstance, imag
     return {"NEURON_COMPILED_ARTIFACTS": f"{CONTAINER_PATH}/compiled/{digest[:_DIGITS]}"}
 
 
-def _timeouts(server: ServerLike, load_seconds: int | None) -> Mapping[str, str]:
+def _timeouts(server: ModelServer, load_seconds: int | None) -> Mapping[str, str]:
     """Return how long vLLM and its plugin for trn2 wait for a compilation; by default each gives up after 5 to 10 min.
 
     One execution may wait for a compilation too; a device that hangs is noticed no sooner, so it is not the whole time.
@@ -226,7 +226,7 @@ def _timeouts(server: ServerLike, load_seconds: int | None) -> Mapping[str, str]
     }
 
 
-def _arguments(server: ServerLike) -> tuple[str, ...]:
+def _arguments(server: ModelServer) -> tuple[str, ...]:
     """Return the settings that are arguments, in the order of the catalog."""
     words: list[str] = []
     for name, setting in server_settings(server.kind).items():
@@ -242,7 +242,7 @@ def _arguments(server: ServerLike) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _variables(server: ServerLike) -> dict[str, str]:
+def _variables(server: ModelServer) -> dict[str, str]:
     """Return the settings that are environment variables."""
     known = server_settings(server.kind)
     given = {name: value for name, value in server.settings.items() if value is not None}
@@ -257,18 +257,18 @@ def _text(value: Any) -> str:
     )
 
 
-def _keep_alive(server: ServerLike, idle_timeout_seconds: int | None) -> dict[str, str]:
+def _keep_alive(server: ModelServer, idle_timeout_seconds: int | None) -> dict[str, str]:
     """Make vLLM keep idle connections longer than its own 5 s (`vllm/envs.py`); TGI never ends one itself."""
     if server.kind is ServerKind.TGI or idle_timeout_seconds is None:
         return {}
     return {"VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(idle_timeout_seconds + keep_alive_margin_seconds())}
 
 
-def _hub(model: ModelLike) -> dict[str, str]:
+def _hub(model: Model) -> dict[str, str]:
     """Keep a server whose model is at hand from asking the Hub: it would wait for it in a network without a way out."""
     return {} if model.source is ModelSource.HUB else {"HF_HUB_OFFLINE": "1"}
 
 
-def _termination_seconds(server: ServerLike) -> int:
+def _termination_seconds(server: ModelServer) -> int:
     told = server.settings.get("graceful_termination_seconds")
     return termination_seconds(server.kind) if told is None else told

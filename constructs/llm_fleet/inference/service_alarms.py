@@ -9,9 +9,9 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from llm_fleet.inference.alarm_plan import LOG_COUNTS, LogCount, alarm_plans, neuron_error_count
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.notifications.metric_alarms import AlarmPlan, acknowledge_silence, metric_alarm
+from llm_fleet.spec.service import Alarms
 
 
 class ServiceAlarms(Construct):
@@ -28,7 +28,7 @@ class ServiceAlarms(Construct):
         *,
         metrics: ServiceMetrics,
         log_group: logs.CfnLogGroup,
-        thresholds: AlarmThresholds | None = None,
+        thresholds: Alarms | None = None,
         topic: sns.ITopic | None = None,
         neuron_health: bool = False,
     ) -> None:
@@ -40,9 +40,7 @@ class ServiceAlarms(Construct):
         - `neuron_health`: whether there is a Neuron problem detector, so that its errors ring.
         """
         super().__init__(scope, id)
-        self.plans: tuple[AlarmPlan, ...] = alarm_plans(
-            metrics, thresholds or AlarmThresholds(), neuron_health=neuron_health
-        )
+        self.plans: tuple[AlarmPlan, ...] = alarm_plans(metrics, thresholds or Alarms(), neuron_health=neuron_health)
         """What each alarm looks at and means."""
         counts = [*LOG_COUNTS, *([neuron_error_count()] if neuron_health else [])]
         self.filters: tuple[logs.CfnMetricFilter, ...] = tuple(

@@ -6,9 +6,8 @@ from constructs import Construct
 
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.managed_capacity import ManagedCapacity
-from llm_fleet.inference.model_permissions import model_permissions
+from llm_fleet.inference.model_mount import model_mount, model_permissions
 from llm_fleet.inference.service_log import ServiceLog
 from llm_fleet.inference.service_plan import ServicePlan
 from llm_fleet.network.network import Network
@@ -20,18 +19,20 @@ def add_capacity(
 ) -> Ec2Capacity | ManagedCapacity:
     """Return the construct `Capacity` in `scope`: one or the other, never both, as ECS mixes them in no service."""
     image_gib = model_servers()[plan.server.kind].image_gib
-    if isinstance(plan.hosts, Ec2Hosts):
+    spec = plan.spec
+    if not spec.hosts.managed:
         return Ec2Capacity(
             scope,
             "Capacity",
-            hosts=plan.hosts,
+            hosts=spec.hosts,
+            instance_type=spec.instance_type,
             network=network,
             cluster_name=cluster.ref,
             service_name=plan.name,
-            scaling=plan.scaling,
+            tasks=spec.tasks,
             driver_version=driver_for(plan.server),
             log_group=log.log_group,
-            mount=plan.model.mount,
+            mount=model_mount(plan.model),
             # Mountpoint runs on the host, so it is the host that reads the model, and no container may.
             model_permissions=model_permissions(plan.model, partition=cdk.Stack.of(scope).partition),
             image_gib=image_gib,
@@ -40,7 +41,8 @@ def add_capacity(
     return ManagedCapacity(
         scope,
         "Capacity",
-        hosts=plan.hosts,
+        hosts=spec.hosts,
+        instance_type=spec.instance_type,
         network=network,
         cluster_name=cluster.ref,
         service_name=plan.name,

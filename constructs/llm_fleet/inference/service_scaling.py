@@ -5,10 +5,9 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from llm_fleet.catalog.service import scaling_facts
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.notifications.metric_alarms import MetricMath, ServiceMetric
-from llm_fleet.rules.inference.scaling import maximum_of, minimum_of, queue_target_of, scales
+from llm_fleet.spec.service import ServiceSpec
 
 _DIMENSION = "ecs:service:DesiredCount"
 _Policy = autoscaling.CfnScalingPolicy
@@ -27,15 +26,16 @@ class ServiceScaling(Construct):
     """
 
     def __init__(
-        self, scope: Construct, id: str, *, scaling: Scaling, metrics: ServiceMetrics, service: ecs.CfnService
+        self, scope: Construct, id: str, *, spec: ServiceSpec, metrics: ServiceMetrics, service: ecs.CfnService
     ) -> None:
-        """Scale `service`, whose metrics are `metrics`, within the bounds of `scaling`."""
+        """Scale `service`, whose metrics are `metrics`, within the bounds of `spec`."""
         super().__init__(scope, id)
         self.target: autoscaling.CfnScalableTarget | None = None
         """The L1 beneath; `None` where nothing scales."""
         self.policy: autoscaling.CfnScalingPolicy | None = None
         """The L1 of the policy; `None` where nothing scales."""
-        if not scales(scaling):
+        tasks = spec.tasks
+        if not tasks.scales:
             return
         self.target = autoscaling.CfnScalableTarget(
             self,
@@ -43,8 +43,8 @@ class ServiceScaling(Construct):
             service_namespace="ecs",
             scalable_dimension=_DIMENSION,
             resource_id=f"service/{metrics.cluster_name}/{metrics.service_name}",
-            min_capacity=minimum_of(scaling),
-            max_capacity=maximum_of(scaling),
+            min_capacity=tasks.minimum,
+            max_capacity=tasks.maximum,
         )
         self.target.add_resource_dependency(service)
         facts = scaling_facts()
@@ -55,7 +55,7 @@ class ServiceScaling(Construct):
             policy_type="TargetTrackingScaling",
             scaling_target_id=self.target.ref,
             target_tracking_scaling_policy_configuration=_configuration(
-                scaling,
+                spec,
                 metrics,
                 out_cooldown=facts.scale_out_cooldown_seconds,
                 in_cooldown=facts.scale_in_cooldown_seconds,
@@ -64,9 +64,9 @@ class ServiceScaling(Construct):
 
 
 def _configuration(
-    scaling: Scaling, metrics: ServiceMetrics, *, out_cooldown: int, in_cooldown: int
+    spec: ServiceSpec, metrics: ServiceMetrics, *, out_cooldown: int, in_cooldown: int
 ) -> autoscaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty:
-    requests = scaling.requests_per_minute_target
+    requests = spec.scaling.requests_per_minute_target
     if requests is not None:
         return _Policy.TargetTrackingScalingPolicyConfigurationProperty(
             target_value=requests,
@@ -78,7 +78,7 @@ def _configuration(
             ),
         )
     return _Policy.TargetTrackingScalingPolicyConfigurationProperty(
-        target_value=metrics.batch_size + queue_target_of(scaling),
+        target_value=metrics.batch_size + spec.queue_target,
         scale_out_cooldown=out_cooldown,
         scale_in_cooldown=in_cooldown,
         customized_metric_specification=_Policy.CustomizedMetricSpecificationProperty(

@@ -4,7 +4,6 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
 from llm_fleet.inference.load_balancer_front import LoadBalancerFront
 from llm_fleet.inference.managed_capacity import ManagedCapacity
@@ -16,9 +15,7 @@ from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.inference.service_plan import ServicePlan
 from llm_fleet.inference.service_scaling import ServiceScaling
 from llm_fleet.inference.serving_task import ServingTask
-from llm_fleet.inference.sidecar_images import SidecarImages
 from llm_fleet.inference.task_events import TaskEvents
-from llm_fleet.rules.inference.scaling import maximum_of
 
 
 class ServiceSight(Construct):
@@ -34,8 +31,6 @@ class ServiceSight(Construct):
         cluster: ecs.CfnCluster,
         front: LoadBalancerFront,
         log: ServiceLog,
-        topic: sns.ITopic | None,
-        thresholds: AlarmThresholds,
     ) -> None:
         """Make it."""
         super().__init__(scope, id)
@@ -48,21 +43,23 @@ class ServiceSight(Construct):
             target_group=front.target_group_full_name,
         )
         """Every metric, as data."""
-        self.scaling = ServiceScaling(self, "Scaling", scaling=plan.scaling, metrics=self.metrics, service=service)
+        self.scaling = ServiceScaling(self, "Scaling", spec=plan.spec, metrics=self.metrics, service=service)
         """What the number of tasks follows."""
         TaskEvents(self, "TaskEvents", cluster_arn=cluster.attr_arn, service_name=plan.name, log_group=log.log_group)
+        alarms = plan.spec.alarms
+        topic = sns.Topic.from_topic_arn(self, "AlarmTopic", alarms.topic_arn) if alarms.topic_arn else None
         self.alarms = ServiceAlarms(
             self,
             "Alarms",
             metrics=self.metrics,
             log_group=log.log_group,
-            thresholds=thresholds,
+            thresholds=alarms,
             topic=topic,
-            neuron_health=plan.watches_devices,
+            neuron_health=plan.spec.watches_devices,
         )
         """The alarms."""
         self.dashboard = ServiceDashboard(
-            self, "Dashboard", metrics=self.metrics, alarms=self.alarms, tasks_at_most=maximum_of(plan.scaling)
+            self, "Dashboard", metrics=self.metrics, alarms=self.alarms, tasks_at_most=plan.spec.tasks.maximum
         )
         """The dashboard."""
 
@@ -75,11 +72,11 @@ def watch_devices(
     cluster: ecs.CfnCluster,
     task: ServingTask,
     log: ServiceLog,
-    images: SidecarImages,
 ) -> NeuronHealth | None:
     """Return the daemon `NeuronHealth` in `scope`; nothing where nobody asked, or AWS watches the devices itself."""
-    if not plan.watches_devices or not isinstance(capacity, Ec2Capacity):
+    if not plan.spec.watches_devices or not isinstance(capacity, Ec2Capacity):
         return None
+    images = plan.spec.sidecar_images
     health = NeuronHealth(
         scope,
         "NeuronHealth",
@@ -87,10 +84,10 @@ def watch_devices(
         service_name=plan.name,
         execution_role_arn=task.execution_role.role_arn,
         log=log.driver("neuron-health"),
-        recover=plan.replaces_sick_hosts,
-        auto_scaling_group_name=capacity.group.resource.ref if plan.replaces_sick_hosts else None,
-        detector_image=images.problem_detector,
-        recovery_image=images.recovery,
+        recover=plan.spec.replaces_sick_hosts,
+        auto_scaling_group_name=capacity.group.resource.ref if plan.spec.replaces_sick_hosts else None,
+        detector_image=images.image("problem_detector"),
+        recovery_image=images.image("recovery"),
     )
     # Gone before the hosts go: a cluster with a service is not deleted.
     health.service.node.add_dependency(capacity.dependencies, task.execution_role)

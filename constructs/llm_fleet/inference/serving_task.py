@@ -12,12 +12,11 @@ from llm_fleet.inference.check_container import check_container
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.image_repository import repository_arn, server_repository_arn
 from llm_fleet.inference.metrics_collector import collector_container, collector_permissions
-from llm_fleet.inference.model_volume import model_mounts
+from llm_fleet.inference.model_mount import model_mount, model_mounts, model_path
 from llm_fleet.inference.server_process import ServerProcess
 from llm_fleet.inference.service_log import ServiceLog
 from llm_fleet.inference.service_permissions import execution_permissions, shell_permissions
 from llm_fleet.inference.service_plan import ServicePlan
-from llm_fleet.inference.sidecar_images import SidecarImages
 from llm_fleet.inference.task_definition import render_task_definition
 from llm_fleet.network.network import Network
 
@@ -43,7 +42,6 @@ class ServingTask(Construct):
         log: ServiceLog,
         api_key: secretsmanager.ISecret | None,
         execute_command: bool,
-        images: SidecarImages,
     ) -> None:
         """Make it. `compatibility`: of the capacity that it is for. `api_key`: what clients must show, if anything."""
         super().__init__(scope, id)
@@ -72,15 +70,15 @@ class ServingTask(Construct):
             self,
             "ExecutionRole",
             description=f"What ECS may do to start a task of the inference service {plan.name}",
-            permissions=self._to_start(plan, process, log, api_key, list(secrets.values()), images),
+            permissions=self._to_start(plan, process, log, api_key, list(secrets.values())),
         )
-        model_mount = model_mounts(plan.model.mount)
+        mounts = model_mounts(model_mount(plan.model))
         check = check_container(
             source=plan.model.source,
-            path=plan.model.path,
+            path=model_path(plan.model),
             asked=plan.asked,
             image=process.image,
-            mount_points=model_mount,
+            mount_points=mounts,
             log=log.driver("task"),
         )
         collector = collector_container(
@@ -91,7 +89,7 @@ class ServingTask(Construct):
             cluster_name=cluster_name,
             service_name=plan.name,
             log_group_name=log.log_group.ref,
-            image=images.collector,
+            image=plan.spec.sidecar_images.image("collector"),
             log=log.driver("task"),
         )
         self.definition: ecs.CfnTaskDefinition = render_task_definition(
@@ -130,12 +128,11 @@ class ServingTask(Construct):
         log: ServiceLog,
         api_key: secretsmanager.ISecret | None,
         secret_arns: list[str],
-        images: SidecarImages,
     ) -> tuple[Permission, ...]:
         stack = cdk.Stack.of(self)
         repositories = [
             server_repository_arn(plan.server.kind, process, stack),
-            *(repository_arn(image, partition=stack.partition) for _, image in plan.pulled(images)),
+            *(repository_arn(image, partition=stack.partition) for _, image in plan.spec.pulled()),
         ]
         key = api_key.encryption_key if api_key else None
         return execution_permissions(

@@ -6,13 +6,12 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
-from llm_fleet.inference.cache_volume import cache_volume
 from llm_fleet.inference.ecs_role import EcsRole
-from llm_fleet.inference.model_volume import model_volumes
+from llm_fleet.inference.model_mount import cache_volume, model_mount, model_volumes
 from llm_fleet.inference.server_container import server_container
 from llm_fleet.inference.server_process import ServerProcess
 from llm_fleet.inference.service_plan import ServicePlan
-from llm_fleet.rules.inference.terms import Capacity
+from llm_fleet.spec.service import Capacity
 
 _Container = ecs.CfnTaskDefinition.ContainerDefinitionProperty
 
@@ -35,12 +34,13 @@ def render_task_definition(
     `check`: a container that must end well before the server starts. `sidecars`: what runs beside it.
     """
     others = [*([check] if check else []), *sidecars]
-    capacity = plan.hosts.capacity
+    capacity = plan.spec.hosts.capacity
+    mount = model_mount(plan.model)
     server = server_container(
         process,
         instance=plan.instance,
         capacity=capacity,
-        mount=plan.model.mount,
+        mount=mount,
         secrets=secrets,
         memory_mib=plan.memory_mib - sum(int(each.memory or 0) for each in others),
         cpu_units=plan.cpu_units - sum(int(each.cpu or 0) for each in others),
@@ -55,11 +55,11 @@ def render_task_definition(
         network_mode="awsvpc",
         requires_compatibilities=[compatibility],
         # On an EC2 host the task's own limit on CPU would only hold it back: nobody else is there.
-        cpu=str(plan.cpu_units) if plan.managed else None,
+        cpu=str(plan.cpu_units) if plan.spec.hosts.managed else None,
         memory=str(plan.memory_mib),
         runtime_platform=_platform(capacity),
         container_definitions=[server, *others],
-        volumes=[*model_volumes(plan.model.mount), cache_volume(capacity)],
+        volumes=[*model_volumes(mount), cache_volume(capacity)],
         task_role_arn=task_role.role.role_arn,
         execution_role_arn=execution_role.role.role_arn,
     )

@@ -2,18 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from llm_fleet.rules.inference.terms import ServerKind
+from llm_fleet.catalog.model_server import default_batch_size, default_sequence_length
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.training.check_run import check_run
-from llm_fleet.rules.training.run import (
-    ActivationCheckpointing,
-    Backend,
-    Precision,
-    TrainedShapeLike,
-    TrainingPartition,
-)
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, TrainingPartition
 from llm_fleet.rules.training.run_plan import MemoryEstimate, RunPlan, estimate, planned
 from llm_fleet.rules.training.run_sources import known_trained_shape
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.model_shape import TrainedShape
 from llm_fleet.spec.smp import SmpConfiguration
 
 
@@ -41,42 +37,13 @@ class ServedExport:
     """On what it is served, by EC2's name. Default: `inf2.xlarge`."""
     tensor_parallel: int | None = None
     """Over how many NeuronCores it is spread there. Default: all of the instance."""
-    batch_size: int = 4
+    batch_size: int = default_batch_size()
     """How many sequences are generated side by side. Default: 4."""
-    sequence_length: int = 4096
+    sequence_length: int = default_sequence_length()
     """Tokens of prompt and answer together, at most. Default: 4096."""
     environment: str | None = None
     """Which of the partition's environments it is compiled in, by its name: one with optimum-neuron and the compiler of
     the server's image. Default: the nodes' own for exports (`TrainingEnvironment.server`)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedShape:
-    """How large a model is, so that it can be told whether it fits. `TrainingRun` judges it.
-
-    The numbers are those of the model's `config.json`, under the names in parentheses.
-    """
-
-    parameters: int
-    """How many weights it has."""
-    layers: int
-    """Decoder layers (`num_hidden_layers`)."""
-    attention_heads: int
-    """Heads of queries in a layer (`num_attention_heads`)."""
-    kv_heads: int
-    """Heads of keys and values in a layer (`num_key_value_heads`); as many as `attention_heads` where it has none."""
-    head_dim: int
-    """Numbers in a head (`head_dim`, else `hidden_size` / `num_attention_heads`)."""
-    hidden: int
-    """Numbers of a token between layers (`hidden_size`)."""
-    intermediate: int
-    """Inner width of the gated feed-forward block (`intermediate_size`)."""
-    vocabulary: int
-    """How many tokens there are (`vocab_size`)."""
-    max_sequence: int | None = None
-    """The longest sequence that it was made for (`max_position_embeddings`). Default: not checked."""
-    bytes_per_parameter: int = 2
-    """Bytes of a weight as it is served. Default: 2, for bf16."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +77,7 @@ class TrainingRun:
     """On how many nodes. Default: all of the partition."""
     backend: Backend | None = None
     """What spreads it. Default: `NEURON` on Trainium, `FSDP` on GPUs, else `CPU`."""
-    shape: TrainedShapeLike | None = None
+    shape: TrainedShape | None = None
     """How large the model is. Default: what is known of a model of that name."""
     revision: str | None = None
     """Branch, tag or commit on the Hub. Default: its main branch, which may move."""

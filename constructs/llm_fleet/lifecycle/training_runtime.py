@@ -13,7 +13,6 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from llm_fleet.catalog.training_environments import usual_cache_days
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.named_files.named_file import lock_problems, locked_files
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.manifest import ManifestLike
 from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.terms import NodeType
@@ -33,6 +32,7 @@ from llm_fleet.rules.training.environment_place import (
 from llm_fleet.rules.training.groups import plan_fabrics
 from llm_fleet.rules.training.image import ecr_repository, enroot_image, image_of
 from llm_fleet.rules.training.packages import PlannedEnvironment, find, plan
+from llm_fleet.spec.model_server import ServerKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

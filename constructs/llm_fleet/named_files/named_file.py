@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.downloads_lock import check_lock
-from llm_fleet.rules.inference.model_shape import ModelNumbers, shape_of_config
-from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run_sources import TrainedNumbers, trained_shape_of_config
+from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.rules.training.run_sources import trained_shape_of_config
+from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
 
 
 def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "utf-8") -> str:
@@ -27,13 +27,25 @@ def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "u
     return path.read_text(encoding=encoding)
 
 
-def read_shape(path: Path) -> tuple[ModelNumbers | None, list[Problem]]:
+def read_shape(path: Path) -> tuple[ModelShape | None, list[Problem]]:
     """Return the size that the `config.json` at `path` tells, or what is wrong with the file."""
     document, problems = _document(path)
     return (None, problems) if document is None else shape_of_config(document)
 
 
-def read_trained_shape(path: Path) -> tuple[TrainedNumbers | None, list[Problem]]:
+def shape_from_config(path: Path | str) -> ModelShape:
+    """Return the shape that the `config.json` at `path` tells, as transformers write it beside a model.
+
+    Raises `FleetError` (LF718) when it cannot be read, or is of a model whose weights cannot be counted: then the
+    message says which, and the numbers can be given.
+    """
+    shape, problems = read_shape(Path(path))
+    raise_problems(problems, subject=str(path))
+    assert shape is not None  # A file that has no problems has numbers.
+    return shape
+
+
+def read_trained_shape(path: Path) -> tuple[TrainedShape | None, list[Problem]]:
     """Return the size of a model that is trained, as its `config.json` at `path` tells it, or what is wrong with it."""
     document, problems = _document(path)
     return (None, problems) if document is None else trained_shape_of_config(document)

@@ -6,10 +6,7 @@ from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.sagemaker.check_studio import zones_of_studio
 from llm_fleet.config.sagemaker.endpoint import EndpointConfig
 from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
-from llm_fleet.config.services.view import ServiceView
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of_clusters
-from llm_fleet.rules.inference.scaling import maximum_of, minimum_of
-from llm_fleet.rules.inference.terms import Capacity
 
 _HOSTS_FROM_ZERO = 2
 
@@ -18,17 +15,16 @@ def machines_of_services(fleet: Fleet) -> Iterator[Machines]:
     """Return those of inference services: a task has an instance to itself. What an export runs on is left out: it runs
     by hand, once."""
     for name, service in fleet.services.items():
-        scaling = ServiceView(config=service, fleet=fleet).scaling
-        by_auto_scaling = service.hosts.capacity is not Capacity.MANAGED_INSTANCES
+        tasks = service.tasks
         yield Machines(
             owner=f"service {name}",
             path=("services", name),
             service=MachineService.ECS,
             instance_type=service.instance_type,
-            count=maximum_of(scaling),
-            minimum=minimum_of(scaling),
+            count=tasks.maximum,
+            minimum=tasks.minimum,
             # assumption: ecs-managed-scaling-starts-from-zero
-            at_first=min(_HOSTS_FROM_ZERO, maximum_of(scaling)) if by_auto_scaling else 0,
+            at_first=min(_HOSTS_FROM_ZERO, tasks.maximum) if not service.hosts.managed else 0,
             availability_zone_ids=_network_zones(fleet),
         )
 

@@ -90,7 +90,7 @@ def kinds_of(annotation: Any) -> Mapping[str, type[FleetModel]]:
     inner = bare(annotation)
     if get_origin(inner) not in (Union, UnionType):
         return {}
-    models = [arm for arm in get_args(inner) if _is_model(arm)]
+    models = [arm for arm in get_args(inner) if _is_model(arm) and "kind" in arm.model_fields]
     return {get_args(model.model_fields["kind"].annotation)[0]: model for model in models}
 
 

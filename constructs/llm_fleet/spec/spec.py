@@ -48,7 +48,8 @@ A feature that still has a fleet-file model, protocols, value classes and a tran
 2. Rules take the class. A list of named parts becomes a mapping by name, so that paths are the same in both.
 3. The construct takes the `Spec` and what it stands on, and raises what the rules find. Value classes and forms go.
 4. `config`: the model becomes the `Spec`, or its subclass with the names of other parts. Model, view and shorthand go.
-   `short_forms.in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too.
+   `short_forms.in_long_form` reads the shorthand of every `Spec`, below mappings of several kinds too; where none is
+   named, `from_shorthand` of the first reads it.
 5. The stack hands the `Spec` over. The translator goes.
 
 Fleet files keep their problems (compare them before and after, for each key with a few wrong values), and templates
@@ -191,8 +192,9 @@ class Spec(FleetModel):
             inner = holder["schema"]
             if inner["type"] == "literal" and len(inner["expected"]) == 1:
                 continue  # Its one word tells kinds of mappings apart, for which pydantic reads the schema.
+            reader = _list_or_token if _is_tuple(inner) else _or_token
             holder["schema"] = core_schema.json_or_python_schema(
-                json_schema=inner, python_schema=core_schema.no_info_wrap_validator_function(_or_token, inner)
+                json_schema=inner, python_schema=core_schema.no_info_wrap_validator_function(reader, inner)
             )
         return schema
 
@@ -202,7 +204,8 @@ class Spec(FleetModel):
         reference = handler(schema)
         node = handler.resolve_ref_schema(reference)
         node["properties"] = {key: each for key, each in node["properties"].items() if not key.startswith(_HIDDEN)}
-        required = [key for key in node.pop("required", []) if not key.startswith(_HIDDEN)]
+        kind = [key for key, each in node["properties"].items() if "const" in each and each.pop("default", key)]
+        required = [key for key in dict.fromkeys((*kind, *node.pop("required", []))) if not key.startswith(_HIDDEN)]
         node |= {"required": required} if required else {}
         name = cls.shorthand_field()
         short = [] if name is None else [_only_form(node["properties"][cls.key_of(name)])]
@@ -255,7 +258,12 @@ def in_long_form(annotation: Any, written: Any, own_key: str | None = None) -> A
     """Return `written`, of a fleet file, with the shorthand of each `Spec` in `annotation` written out, and its key."""
     inner = bare(annotation)
     if kinds := kinds_of(inner):
-        inner = kinds.get(_kind(written))
+        first = next(iter(kinds.values()))
+        long: Any = first.from_shorthand(written) if issubclass(first, Spec) else written
+        kind = cast("dict[str, Any]", long).get("kind") if isinstance(long, dict) else None
+        return cast(
+            "Any", in_long_form(kinds[kind], long, own_key) if isinstance(kind, str) and kind in kinds else long
+        )
     if isinstance(inner, type) and issubclass(inner, FleetModel):
         mapping = inner.from_shorthand(written) if issubclass(inner, Spec) else written
         if not isinstance(mapping, dict):
@@ -281,12 +289,16 @@ def in_file(field: FieldInfo) -> Any:
     return next((each.of for each in field.metadata if isinstance(each, InFile)), field.annotation)
 
 
-def _kind(written: Any) -> str:
-    return str(cast("dict[str, Any]", written).get("kind")) if isinstance(written, dict) else ""
-
-
 def _or_token(value: Any, validate: Callable[[Any], Any]) -> Any:
     return value if is_unresolved(value) else validate(value)
+
+
+def _list_or_token(value: Any, validate: Callable[[Any], Any]) -> Any:
+    return _or_token(tuple(cast("list[Any]", value)) if isinstance(value, list) else value, validate)
+
+
+def _is_tuple(schema: Any) -> bool:
+    return schema["type"] == "tuple" or (schema["type"] == "nullable" and schema["schema"]["type"] == "tuple")
 
 
 def _may_stand_for(field: FieldInfo) -> tuple[type, ...]:
@@ -355,7 +367,7 @@ def _of_reader(error: ErrorDetails) -> Problem:
         message=context["message"],
         allowed=context["allowed"],
         remedy=context["remedy"],
-        value=error["input"],
+        value=None if context["secret"] else error["input"],
     )
 
 
@@ -368,12 +380,15 @@ def _wrong_type(annotation: Any, kind: str, given: Any, unit: Quantity | None) -
         remedy = f"write {wanted_class.__name__}.{next(iter(wanted_class)).name}, or another of them"
     elif isinstance(wanted_class, type) and issubclass(wanted_class, Spec):
         wanted, remedy = f"a {wanted_class.__name__}", f"write {wanted_class.in_python()}"
+    elif kinds := kinds_of(wanted_class):
+        wanted = " or ".join(f"a {each.__name__}" for each in kinds.values())
+        remedy = f"write {next(iter(kinds.values())).__name__}()"
     elif kind == "literal_error":
         code, wanted = Code.NOT_A_CHOICE, " or ".join(map(repr, get_args(wanted_class)))
         remedy = "write one of them"
     else:
         wanted = _WANTED.get(kind, "a value of another class")
-        wanted += f" of {next(iter(unit.units))}" if unit is not None else ""
+        wanted += f" of {unit.in_python}" if unit is not None else ""
         remedy = f"write {wanted}"
     noun = "None" if given is None else f"of type {type(given).__name__}"
     return Problem(

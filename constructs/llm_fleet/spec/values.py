@@ -15,13 +15,16 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from llm_fleet.catalog.instances import instances
+from llm_fleet.catalog.neuron import neuron_instance_names
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import nearest
 
 
-def wrong_value(code: Code, message: str, *, remedy: str, allowed: str = "") -> PydanticCustomError:
+def wrong_value(
+    code: Code, message: str, *, remedy: str, allowed: str = "", secret: bool = False
+) -> PydanticCustomError:
     """Return the error to raise from a validator; `explain` turns it into a `Problem` again."""
-    told = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy}
+    told = {"code": code.value, "message": message, "allowed": allowed, "remedy": remedy, "secret": secret}
     return PydanticCustomError("fleet", "{message}", told)
 
 
@@ -39,6 +42,13 @@ class Quantity:
     example: str
     usual: str = ""
     """The unit that who forgets it most likely means. Default: the API's own."""
+    fine: int = 1
+    """How many of the first unit are one of what Python counts in, as a fraction. Default: 1, whole numbers."""
+
+    @property
+    def in_python(self) -> str:
+        """The unit that Python counts in."""
+        return next(unit for unit, worth in self.units.items() if worth == self.fine)
 
     def parse(self, written: Any) -> int:
         """Return `written` in the API's unit; a bare number is refused with the unit offered."""
@@ -87,11 +97,17 @@ class Quantity:
         units = "|".join(re.escape(unit) for unit in self.units)
         return {"type": "string", "pattern": rf"^\d+(\.\d+)? *({units})$", "examples": [self.example]}
 
+    def _read(self, written: Any) -> float:
+        number = self.parse(written)
+        return number if self.fine == 1 else number / self.fine
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let a fleet file have the text with its unit, and Python the number."""
         number = handler(source)
         return core_schema.json_or_python_schema(
-            json_schema=core_schema.no_info_before_validator_function(self.parse, core_schema.int_schema()),
+            json_schema=core_schema.no_info_before_validator_function(
+                self._read, core_schema.int_schema() if self.fine == 1 else core_schema.float_schema()
+            ),
             python_schema=number,
         )
 
@@ -143,6 +159,10 @@ IDLE_TIME = Quantity(noun="time", units={"min": 1, "h": 60}, example="10 min")
 
 WAIT = Quantity(noun="time", units={"ms": 1, "s": 1000, "min": 60_000}, example="10 s", usual="s")
 
+WAIT_SECONDS = Quantity(noun="time", units=WAIT.units, example="10 s", usual="s", fine=1000)
+
+BODY = Quantity(noun="size", units={"bytes": 1, "KiB": 1024, "MiB": 1024**2}, example="2 MiB", usual="MiB")
+
 HOURS = Quantity(noun="time", units={"hours": 1, "hour": 1, "h": 1, "days": 24, "day": 24}, example="6 hours")
 
 LIFETIME = Quantity(
@@ -166,6 +186,8 @@ class TextForm:
     noun: str
     pattern: str
     example: str
+    secret: bool = False
+    """Whether what stands there by mistake may be a secret, which no message in Python repeats."""
 
     def parse(self, written: Any) -> Any:
         """Return `written`; refuse text of another form. What is no text is left for pydantic to refuse."""
@@ -176,6 +198,7 @@ class TextForm:
             f"this is not {self.noun}",
             allowed=f"text of the form of `{self.example}`",
             remedy=f"write it whole, e.g. `{self.example}`",
+            secret=self.secret,
         )
 
     def json_schema(self) -> dict[str, Any]:
@@ -212,6 +235,7 @@ SECRET_ARN = TextForm(
     noun="the ARN of a Secrets Manager secret",
     pattern=f"{_ARN}:secretsmanager:[a-z0-9-]+:[0-9]{{12}}:secret:[A-Za-z0-9/_+=.@-]+",
     example="arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf",
+    secret=True,
 )
 TOPIC_ARN = TextForm(
     noun="the ARN of an SNS topic",
@@ -263,6 +287,13 @@ ParameterCount = Annotated[int, PARAMETERS]
 """A number of weights, written as `8 B`: billions, as in the names of models."""
 
 
+WaitSeconds = Annotated[float, WAIT_SECONDS]
+"""Seconds and parts of them, written as `10 s` or `800 ms`."""
+
+BodyBytes = Annotated[int, BODY]
+"""Bytes of a request, written as `2 MiB`."""
+
+
 def _instance_type_schema(schema: dict[str, Any]) -> None:
     schema["enum"] = sorted(instances())
 
@@ -278,6 +309,14 @@ class AnyText:
 
 InstanceTypeName = Annotated[str, AnyText(), Field(json_schema_extra=_instance_type_schema)]
 """An instance type by its `ml.` name. Which there are is for the rule to tell, and for the schema to offer."""
+
+
+def _neuron_instance_schema(schema: dict[str, Any]) -> None:
+    schema["enum"] = neuron_instance_names()
+
+
+NeuronInstanceName = Annotated[str, Field(json_schema_extra=_neuron_instance_schema)]
+"""An instance type by EC2's name. Which there are is for the rule to tell, and for the schema to offer."""
 
 KeyArn = Annotated[str, KEY_ARN]
 """The ARN of a KMS key."""

@@ -8,12 +8,10 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
-from llm_fleet.inference.front import Front
-from llm_fleet.inference.jwt import Jwt
-from llm_fleet.inference.jwt_claim import JwtClaim
 from llm_fleet.inference.load_balancer_front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
-from llm_fleet.rules.inference.terms import Authentication, ClaimFormat, ServerKind
+from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
+from llm_fleet.spec.model_server import ServerKind
 from llm_fleet.storage.fleet_key import FleetKey
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context

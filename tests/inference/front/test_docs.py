@@ -8,12 +8,10 @@ import pytest
 
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.config.load import parse_fleet
-from llm_fleet.inference.front import Front
-from llm_fleet.inference.jwt import Jwt
-from llm_fleet.inference.jwt_claim import JwtClaim
 from llm_fleet.inference.load_balancer_front import LoadBalancerFront
 from llm_fleet.rules.inference.routes import Route, RouteAction, routes
-from llm_fleet.rules.inference.terms import Authentication, ServerKind
+from llm_fleet.spec.front import Authentication, Front, Jwt, JwtClaim
+from llm_fleet.spec.model_server import ServerKind
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "constructs" / "inference-front.md"
@@ -70,7 +68,7 @@ def test_the_fleet_file_is_good() -> None:
 
 @pytest.mark.parametrize("value", [Front, Jwt, JwtClaim])
 def test_every_field_is_explained(value: type[Front | Jwt | JwtClaim]) -> None:
-    assert [name for name in value.__dataclass_fields__ if f"`{name}`" not in TEXT] == []
+    assert [name for name in value.model_fields if f"`{name}`" not in TEXT] == []
 
 
 def test_every_parameter_is_named() -> None:

@@ -9,14 +9,14 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from llm_fleet.inference.front import Front
 from llm_fleet.inference.load_balancer_front import LoadBalancerFront
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.routes import NOT_FOUND, UNAUTHORIZED, Answer, routes
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.front import Front
+from llm_fleet.spec.model_server import ServerKind
 from tests.inference.front.conftest import CERTIFICATE, FRONTS, Fronts
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:chat-key-AbCdEf"

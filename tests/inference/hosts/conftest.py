@@ -10,12 +10,10 @@ from aws_cdk import aws_logs as logs
 
 from llm_fleet.iam.statements import Permission
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.managed_capacity import ManagedCapacity
-from llm_fleet.inference.managed_hosts import ManagedHosts
 from llm_fleet.inference.model_mount import ModelMount
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.network.fleet_network import FleetNetwork
+from llm_fleet.spec.service import Capacity, Hosts, TaskCount
 from tools.synth_environment import cdk_context
 
 MOUNT = ModelMount(
@@ -62,11 +60,12 @@ def both() -> Both:
     capacity = Ec2Capacity(
         stack,
         "Own",
-        hosts=Ec2Hosts(instance_type="inf2.xlarge"),
+        hosts=Hosts(),
+        instance_type="inf2.xlarge",
         network=network,
         cluster_name=own.ref,
         service_name="chat",
-        scaling=Scaling(minimum=2, maximum=4),
+        tasks=TaskCount(desired=2, minimum=2, maximum=4),
         driver_version="2.28.0.0",
         log_group=log_group,
         image_gib=30,
@@ -77,7 +76,8 @@ def both() -> Both:
     managed = ManagedCapacity(
         stack,
         "Managed",
-        hosts=ManagedHosts(instance_type="inf2.xlarge"),
+        hosts=Hosts(capacity=Capacity.MANAGED_INSTANCES),
+        instance_type="inf2.xlarge",
         network=network,
         cluster_name=theirs.ref,
         service_name="draft",

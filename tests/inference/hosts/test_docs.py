@@ -1,17 +1,15 @@
 """The page on hosts names every argument and code, has every statement with its reason, and its example runs."""
 
 import os
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.neuron import ami_for, host_facts
 from llm_fleet.iam.statements import Place, describe
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_permissions import host_permissions
-from llm_fleet.inference.managed_hosts import ManagedHosts
 from llm_fleet.rules.codes import Code
+from llm_fleet.spec.service import Hosts
 from tools.synth_environment import ROOT
 
 PAGE = ROOT / "docs" / "constructs" / "inference-hosts.md"
@@ -23,10 +21,9 @@ def page() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("value", "title"), [(Ec2Hosts, "Ec2Hosts"), (ManagedHosts, "ManagedHosts")])
-def test_every_argument_has_its_default_and_why(page: str, value: type[Any], title: str):
-    section = page.split(f"\n## {title}\n")[1].split("\n## ")[0]
-    assert [each.name for each in fields(value) if f"| `{each.name}` |" not in section] == []
+def test_every_argument_has_its_default_and_why(page: str):
+    section = page.split("\n## Hosts\n")[1].split("\n## ")[0]
+    assert [name for name in Hosts.model_fields if f"| `{name}` |" not in section] == []
 
 
 def test_the_table_of_permissions_is_that_of_the_code(page: str):
@@ -71,6 +68,4 @@ def test_the_example_runs(page: str):
     code = page.split("```python\n")[1].split("```")[0]
     names: dict[str, Any] = {}
     exec(compile(code, str(PAGE), "exec"), names)
-    assert names["hosts"] == Ec2Hosts(
-        instance_type="inf2.8xlarge", root_volume_gib=200, ami="20260701", install_driver=False
-    )
+    assert names["hosts"] == Hosts(root_volume_gib=200, ami="20260701", install_driver=False)

@@ -9,11 +9,9 @@ from aws_cdk import aws_logs as logs
 from botocore.loaders import Loader
 
 from llm_fleet.inference.ec2_capacity import Ec2Capacity
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.protocols import ScalingLike
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.service import Hosts, TaskCount
 from tests.inference.hosts.conftest import Both, network_of
 from tools.synth_environment import cdk_context
 
@@ -143,16 +141,17 @@ def test_user_data_names_group_cluster_and_log(capacities: Both, template: dict[
     }
 
 
-def capacity(*, internet: str = "nat", scaling: ScalingLike | None = None, **hosts: Any) -> Ec2Capacity:
+def capacity(*, internet: str = "nat", tasks: TaskCount | None = None, **hosts: Any) -> Ec2Capacity:
     stack = cdk.Stack(cdk.App(context=cdk_context()), "S", env=cdk.Environment(region="us-west-2"))
     return Ec2Capacity(
         stack,
         "Capacity",
-        hosts=Ec2Hosts(instance_type="inf2.xlarge", **hosts),
+        instance_type="inf2.xlarge",
+        hosts=Hosts(**hosts),
         network=network_of(stack, internet=internet),
         cluster_name="chat",
         service_name="chat",
-        scaling=scaling or Scaling(desired=1),
+        tasks=tasks or TaskCount(desired=1, minimum=1, maximum=1),
         driver_version="2.28.0.0",
         log_group=logs.CfnLogGroup(stack, "Logs"),
         image_gib=30,
@@ -170,18 +169,8 @@ def test_one_host_goes_before_its_successor_comes():
     assert data["blockDeviceMappings"][0]["ebs"]["volumeSize"] == 200
 
 
-class Asleep:
-    """As an export has it: a host comes when a task waits for one."""
-
-    desired = 0
-    minimum = 0
-    maximum = 1
-    queue_target = None
-    requests_per_minute_target = None
-
-
 def test_an_export_waits_for_no_host():
-    assert capacity(scaling=Asleep()).first_host is None
+    assert capacity(tasks=TaskCount(desired=0, minimum=0, maximum=1)).first_host is None
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,13 @@ import pytest
 
 from llm_fleet.catalog.neuron import host_facts, neuron_instance_names
 from llm_fleet.catalog.service import task_limits
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
 from llm_fleet.inference.host_settings import host_settings
 from llm_fleet.inference.host_user_data import host_user_data
-from llm_fleet.inference.model import Model
-from llm_fleet.inference.model_mount import ModelMount
-from llm_fleet.inference.model_shape import ModelShape
+from llm_fleet.inference.model_mount import ModelMount, model_mount
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.model import check_model
-from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import Model
 from tests.lifecycle_scripts.inference_host.unpack import settings_of
 
 NAME = "n" * task_limits().longest_name
@@ -25,9 +23,9 @@ LONGEST = ["p" * ROOM, "ü" * (ROOM // 2), '"' * (ROOM // 2), "\\" * (ROOM // 2)
 
 
 def mount_of(prefix: str) -> ModelMount:
-    model = Model.from_s3(f"s3://{'b' * 63}/{prefix}", shape=SHAPE, cache_gib=99999)
-    assert model.mount is not None
-    return model.mount
+    mount = model_mount(Model(s3_uri=f"s3://{'b' * 63}/{prefix}", shape=SHAPE, cache_gib=99999))
+    assert mount is not None
+    return mount
 
 
 @pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
@@ -35,7 +33,8 @@ def test_the_longest_of_all_names_together_fit(prefix: str):
     stack = cdk.Stack(cdk.App(), "S", env=cdk.Environment(region="ap-southeast-1"))
     settings = host_settings(
         stack,
-        hosts=Ec2Hosts(instance_type=max(neuron_instance_names(), key=len)),
+        instance_type=max(neuron_instance_names(), key=len),
+        install_driver=True,
         service_name=NAME,
         cluster_name=NAME,
         driver_version="2.28.10.10",
@@ -50,23 +49,22 @@ def test_the_longest_of_all_names_together_fit(prefix: str):
 
 @pytest.mark.parametrize("prefix", LONGEST, ids=["plain", "two bytes", "quotes", "backslashes", "control"])
 def test_one_character_more_is_refused(prefix: str):
-    with pytest.raises(FleetError) as refused:
-        mount_of(prefix + 6 * prefix[:1])
-    (problem,) = refused.value.problems
-    assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("location",))
+    model = Model(s3_uri=f"s3://{'b' * 63}/{prefix + 6 * prefix[:1]}", shape=SHAPE)
+    (problem,) = check_model(model)
+    assert (problem.code, problem.path) == (Code.MODEL_PLACE, ("s3_uri",))
     assert "bytes of the user data" in problem.message
     assert f"up to {ROOM} bytes" in problem.allowed
 
 
 def test_a_bucket_that_is_not_known_yet_hides_nothing_of_the_prefix():
     location = f"s3://{cdk.Token.as_string({'Ref': 'Bucket'})}/{'p' * ROOM}"
-    assert check_model(Model.from_s3(location, shape=SHAPE)) == []
-    with pytest.raises(FleetError, match="bytes of the user data"):
-        Model.from_s3(location + "p", shape=SHAPE)
-    with pytest.raises(FleetError, match="by which IAM would grant more"):
-        Model.from_s3(location[:-1] + "*", shape=SHAPE)
+    assert check_model(Model(s3_uri=location, shape=SHAPE)) == []
+    (longer,) = check_model(Model(s3_uri=location + "p", shape=SHAPE))
+    assert "bytes of the user data" in longer.message
+    (wider,) = check_model(Model(s3_uri=location[:-1] + "*", shape=SHAPE))
+    assert "by which IAM would grant more" in wider.message
 
 
 def test_a_prefix_that_is_not_known_yet_passes():
-    model = Model.from_s3(f"s3://my-models/{cdk.Token.as_string({'Ref': 'Prefix'})}/{'p' * ROOM}", shape=SHAPE)
+    model = Model(s3_uri=f"s3://my-models/{cdk.Token.as_string({'Ref': 'Prefix'})}/{'p' * ROOM}", shape=SHAPE)
     assert check_model(model) == []

@@ -8,33 +8,32 @@ import pytest
 
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.check_container import check_container, check_source
-from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_check import ModelCheck
-from llm_fleet.inference.model_server import ModelServer
-from llm_fleet.rules.inference.asked import asked_of_model
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, TgiServer
+from llm_fleet.spec.served_model import Model, ModelSource
 from tests.lifecycle.model_checker.models import ASKED
 
-MODEL = Model.from_s3("s3://my-models/tanuki-8b")
+MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 
 
 def test_what_the_server_asks_for():
     instance = neuron_instance("inf2.xlarge")
     assert instance is not None
-    assert asked_of_model(ModelServer.tgi(), MODEL, instance) == ASKED
+    assert asked_of_model(TgiServer(), MODEL, instance) == ASKED
     larger = neuron_instance("inf2.8xlarge")
     assert larger is not None
-    assert asked_of_model(ModelServer.tgi(), MODEL, larger) == {**ASKED, "shards_needed": False}
-    own = ModelServer.tgi(image="registry.example.com/tgi:1", runtime_version="2.26.42.0")
+    assert asked_of_model(TgiServer(), MODEL, larger) == {**ASKED, "shards_needed": False}
+    own = TgiServer(image="registry.example.com/tgi:1", runtime_version="2.26.42.0")
     assert asked_of_model(own, MODEL, instance)["compiler"] is None
-    assert asked_of_model(ModelServer.tgi(cast_type="fp16"), MODEL, instance)["dtype"] == "fp16"
-    assert asked_of_model(ModelServer.hugging_face_vllm(), MODEL, instance)["dtype"] is None
-    assert asked_of_model(ModelServer.aws_vllm(), MODEL, instance)["layout"] == "other"
+    assert asked_of_model(TgiServer(cast_type="fp16"), MODEL, instance)["dtype"] == "fp16"
+    assert asked_of_model(HuggingFaceVllmServer(), MODEL, instance)["dtype"] is None
+    assert asked_of_model(AwsVllmServer(), MODEL, instance)["layout"] == "other"
 
 
 def test_the_function_may_read_the_models_and_nothing_else(stack: cdk.Stack, app: cdk.App):
     ModelCheck(stack, "One", model=MODEL, asked=ASKED)
-    ModelCheck(stack, "Two", model=Model.from_s3("s3://other/tanuki-8b"), asked=ASKED)
+    ModelCheck(stack, "Two", model=Model(s3_uri="s3://other/tanuki-8b"), asked=ASKED)
     template = app.synth().get_stack_by_name("Test").template
     by_type: dict[str, list[dict[str, Any]]] = {}
     for resource in template["Resources"].values():
@@ -52,7 +51,7 @@ def test_the_function_may_read_the_models_and_nothing_else(stack: cdk.Stack, app
 
 def test_only_what_is_in_s3_can_be_looked_at(stack: cdk.Stack):
     with pytest.raises(ValueError, match="only a model in S3"):
-        ModelCheck(stack, "Check", model=Model.from_hub("a/tanuki-8b"), asked=ASKED)
+        ModelCheck(stack, "Check", model=Model(hub_id="a/tanuki-8b"), asked=ASKED)
 
 
 def test_the_container_runs_the_same_file_as_nobody():

@@ -7,25 +7,27 @@ from typing import Any, cast
 import aws_cdk as cdk
 import pytest
 
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
-from llm_fleet.inference.model import Model
 from llm_fleet.inference.model_check import ModelCheck
 from llm_fleet.inference.model_export import ModelExport
-from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer
+from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT
 from tests.lifecycle.model_checker.models import ASKED
 from tools.synth_environment import cdk_context
 
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
-HUB = Model.from_hub("weblab-GENIAC/Tanuki-8B-dpo-v1.0", revision="a1b2c3", token_secret_arn=SECRET)
-RAW = Model.from_s3("s3://my-models/raw/tanuki-8b", compiled=False)
-MODEL = Model.from_s3("s3://my-models/tanuki-8b")
+HUB = Model(hub_id="weblab-GENIAC/Tanuki-8B-dpo-v1.0", revision="a1b2c3", token_secret_arn=SECRET)
+RAW = Model(s3_uri="s3://my-models/raw/tanuki-8b", compiled=False)
+MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
+TGI = ServiceSpec(model=MODEL, instance_type="inf2.xlarge")
+VLLM = ServiceSpec(model=MODEL, instance_type="inf2.xlarge", server=HuggingFaceVllmServer())
 NETWORK = cast(Network, SimpleNamespace(internet=None))
 """Of which nothing is asked but whether it leads out."""
 CLOSED = cast(Network, SimpleNamespace(internet=InternetAccess.NONE))
@@ -37,10 +39,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("cdk.out")))
     stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
-    common: dict[str, Any] = {"model": MODEL, "instance_type": "inf2.xlarge", "network": network}
-    on_host = ModelExport(stack, "OnHost", source=HUB, server=ModelServer.tgi(), name="on-host", **common)
-    vllm = ModelServer.hugging_face_vllm()
-    ModelExport(stack, "OnFargate", source=RAW, server=vllm, fargate=True, name="on-fargate", **common)
+    on_host = ModelExport(stack, "OnHost", ExportSpec(source=HUB), service=TGI, network=network, name="on-host")
+    raw = ExportSpec(source=RAW, fargate=True)
+    ModelExport(stack, "OnFargate", raw, service=VLLM, network=network, name="on-fargate")
     on_host.add_outputs()
     return app.synth().get_stack_by_name("Test").template
 
@@ -154,47 +155,49 @@ def test_it_fits_a_task_definition(template: dict[str, Any]):
 def test_it_is_clean(stack: cdk.Stack, app: cdk.App):
     """Both kinds of export, and the check of what they make."""
     network = FleetNetwork(stack, "Network", availability_zone_ids=["usw2-az1"])
-    common: dict[str, Any] = {"model": MODEL, "instance_type": "inf2.xlarge", "network": network}
-    ModelExport(stack, "OnHost", source=HUB, server=ModelServer.tgi(), **common).add_outputs()
-    ModelExport(stack, "OnFargate", source=RAW, server=ModelServer.hugging_face_vllm(), fargate=True, **common)
+    ModelExport(stack, "OnHost", ExportSpec(source=HUB), service=TGI, network=network).add_outputs()
+    ModelExport(stack, "OnFargate", ExportSpec(source=RAW, fargate=True), service=VLLM, network=network)
     ModelCheck(stack, "Check", model=MODEL, asked=ASKED)
     assert all_findings(app) == []
 
 
 @pytest.mark.parametrize(
-    ("changed", "codes"),
+    ("service", "export", "codes"),
     [
-        ({"source": MODEL}, {Code.MODEL_EXPORT}),
-        ({"server": ModelServer.aws_vllm()}, {Code.MODEL_EXPORT}),
-        ({"hosts": Ec2Hosts(instance_type="inf2.xlarge")}, {Code.MODEL_EXPORT_MEMORY}),
-        ({"hosts": Ec2Hosts(instance_type="inf2.8xlarge"), "fargate": True}, {Code.MODEL_EXPORT}),
-        ({"instance_type": "trn2.48xlarge"}, {Code.SERVER_FAMILY}),
-        ({"model": Model.from_s3("s3://my-models/Llama-2-70b-hf")}, {Code.MODEL_MEMORY}),
-        ({"instance_type": "inf2.2xlarge"}, {Code.HOST_TYPE}),
+        ({}, {"source": MODEL}, {Code.MODEL_EXPORT}),
+        ({"server": AwsVllmServer()}, {}, {Code.MODEL_EXPORT}),
+        ({}, {"instance_type": "inf2.xlarge"}, {Code.MODEL_EXPORT_MEMORY}),
+        ({}, {"instance_type": "inf2.8xlarge", "fargate": True}, {Code.MODEL_EXPORT}),
+        ({"instance_type": "trn2.48xlarge"}, {}, {Code.SERVER_FAMILY}),
+        ({"model": Model(s3_uri="s3://my-models/Llama-2-70b-hf")}, {}, {Code.MODEL_MEMORY}),
+        ({"instance_type": "inf2.2xlarge"}, {}, {Code.HOST_TYPE}),
+        ({}, {"instance_type": "inf2.2xlarge"}, {Code.HOST_TYPE}),
+        ({}, {"hosts": Hosts(ami="x")}, {Code.HOST_AMI}),
+        ({}, {"source": Model(hub_id="a/b", image_path="/x")}, {Code.CONTRADICTION}),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_made(stack: cdk.Stack, changed: dict[str, Any], codes: set[Code]):
-    good: dict[str, Any] = {"source": RAW, "model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
+def test_what_cannot_be_is_told_before_anything_is_made(
+    stack: cdk.Stack, service: dict[str, Any], export: dict[str, Any], codes: set[Code]
+):
+    asked = ExportSpec(**cast("dict[str, Any]", {"source": RAW, **export}))
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", network=NETWORK, **{**good, **changed})
+        ModelExport(stack, "Export", asked, service=TGI.narrowed(ServiceSpec, **service), network=NETWORK)
     assert {problem.code for problem in raised.value.problems} >= codes
     assert stack.node.try_find_child("Export") is None
 
 
-@pytest.mark.parametrize("part", ["source", "model", "server", "hosts"])
+@pytest.mark.parametrize("part", ["export", "service"])
 def test_a_part_of_another_class_is_one_problem_with_an_example(stack: cdk.Stack, part: str):
-    told: dict[str, Any] = {"source": RAW, "model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
-    told[part] = "tgi"
+    told: dict[str, Any] = {"export": ExportSpec(source=RAW), "service": TGI, part: "tgi"}
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", network=NETWORK, **told)
+        ModelExport(stack, "Export", told["export"], service=told["service"], network=NETWORK)
     assert [(problem.code, problem.where) for problem in raised.value.problems] == [(Code.WRONG_TYPE, part)]
 
 
 def test_a_closed_network_needs_the_tools_in_its_region(stack: cdk.Stack):
-    good: dict[str, Any] = {"model": MODEL, "server": ModelServer.tgi(), "instance_type": "inf2.xlarge"}
     with pytest.raises(FleetError) as raised:
-        ModelExport(stack, "Export", source=HUB, network=CLOSED, **good)
-    assert [problem.path for problem in raised.value.problems] == [("source", "location"), ("tools_image",)]
+        ModelExport(stack, "Export", ExportSpec(source=HUB), service=TGI, network=CLOSED)
+    assert [problem.where for problem in raised.value.problems] == ["export.source.hub_id", "export.tools_image"]
 
 
 def _definition(template: dict[str, Any], family: str) -> dict[str, Any]:

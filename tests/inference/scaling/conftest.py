@@ -13,18 +13,20 @@ from llm_fleet.acknowledge import acknowledge
 from llm_fleet.inference.ecs_role import EcsRole
 from llm_fleet.inference.metrics_collector import collector_container, collector_permissions
 from llm_fleet.inference.neuron_health import NeuronHealth
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_alarms import ServiceAlarms
 from llm_fleet.inference.service_dashboard import ServiceDashboard
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.inference.service_scaling import ServiceScaling
 from llm_fleet.inference.task_events import TaskEvents
 from llm_fleet.notifications.alarm_topic import AlarmTopic
+from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.service import ServiceSpec
 from tools.synth_environment import cdk_context
 
 Resources = dict[str, dict[str, Any]]
 Find = Callable[..., Resources]
 
+SPEC = ServiceSpec(model=Model(s3_uri="s3://my-models/tanuki-8b"), instance_type="inf2.xlarge")
 METRICS = ServiceMetrics(
     server="tgi",
     batch_size=4,
@@ -93,8 +95,8 @@ def _watch(stack: cdk.Stack, *, full: bool) -> None:
             )
         ),
     )
-    scaling = Scaling(minimum=2, maximum=6) if full else Scaling(desired=2)
-    ServiceScaling(stack, "Scaling", scaling=scaling, metrics=METRICS, service=service)
+    spec = SPEC.narrowed(ServiceSpec, **({"minimum": 2, "maximum": 6} if full else {"desired": 2}))
+    ServiceScaling(stack, "Scaling", spec=spec, metrics=METRICS, service=service)
     topic = AlarmTopic(stack, "Topic") if full else None
     alarms = ServiceAlarms(stack, "Alarms", metrics=METRICS, log_group=group, topic=topic, neuron_health=full)
     ServiceDashboard(stack, "Dashboard", metrics=METRICS, alarms=alarms, tasks_at_most=6)

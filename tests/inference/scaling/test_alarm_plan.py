@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.service_metrics import ServiceMetrics
 from llm_fleet.notifications.metric_alarms import AlarmPlan, MetricMath
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.inference.service import check_thresholds
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.service import Alarms
 
 
-def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: float) -> dict[str, AlarmPlan]:
+def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: Any) -> dict[str, AlarmPlan]:
     metrics = ServiceMetrics(
         server=server,
         batch_size=8,
@@ -21,7 +22,7 @@ def plans(server: str = "tgi", *, neuron_health: bool = True, **thresholds: floa
         load_balancer="app/chat/1",
         target_group="targetgroup/chat/2",
     )
-    found = alarm_plans(metrics, AlarmThresholds(**thresholds), neuron_health=neuron_health)
+    found = alarm_plans(metrics, Alarms(**thresholds), neuron_health=neuron_health)
     return {plan.id: plan for plan in found}
 
 
@@ -98,12 +99,17 @@ def test_a_threshold_that_only_the_deployment_knows_is_not_written_out():
         ("waiting_requests", -1),
         ("server_error_percent", 101),
         ("server_error_percent", float("nan")),
-        ("waiting_requests", "many"),
-        ("waiting_requests", True),
     ],
 )
 def test_a_threshold_that_cannot_be(name: str, value: Any):
-    with pytest.raises(FleetError) as refused:
-        AlarmThresholds(**{name: value})
-    (problem,) = refused.value.problems
+    (problem,) = check_thresholds(Alarms(**{name: value}))
     assert (problem.code, problem.where) == (Code.ALARM_THRESHOLD, name)
+
+
+@pytest.mark.parametrize("value", ["many", True])
+def test_a_threshold_that_is_no_number(value: Any):
+    with pytest.raises(FleetError) as refused:
+        Alarms(waiting_requests=value)
+    assert [(problem.code, problem.where) for problem in refused.value.problems] == [
+        (Code.WRONG_TYPE, "waiting_requests")
+    ]

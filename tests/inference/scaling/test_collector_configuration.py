@@ -8,9 +8,9 @@ import pytest
 from llm_fleet.catalog.model_server import model_servers, server_metrics
 from llm_fleet.catalog.service import collector_facts
 from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.collector_configuration import collector_configuration
 from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.spec.service import Alarms
 from tests.inference.scaling import pages
 from tests.inference.scaling.exposition import Metric, exported, of_measure
 
@@ -77,7 +77,7 @@ def asked(server: str) -> set[Metric]:
         metrics.answer_time(),
         metrics.tokens(),
         *([rejected] if rejected else []),
-        *(plan.measure for plan in alarm_plans(metrics, AlarmThresholds(), neuron_health=True)),
+        *(plan.measure for plan in alarm_plans(metrics, Alarms(), neuron_health=True)),
     ]
     names = {name for measure in measures for name in of_measure(measure)}
     return {(name, dimensions) for name, dimensions in names if ("ServiceName", "chat") in dimensions}

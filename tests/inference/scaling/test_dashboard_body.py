@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
 from llm_fleet.inference.dashboard_body import dashboard_body
 from llm_fleet.inference.service_metrics import ServiceMetrics
+from llm_fleet.spec.service import Alarms
 
 # docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
 REQUIRED = {"metric": {"metrics", "region"}, "text": {"markdown"}, "alarm": {"alarms"}}
@@ -27,7 +27,7 @@ def body(server: str = "tgi", *, neuron_health: bool = True) -> dict[str, Any]:
         load_balancer="app/chat/1",
         target_group="targetgroup/chat/2",
     )
-    plans = alarm_plans(metrics, AlarmThresholds(), neuron_health=neuron_health)
+    plans = alarm_plans(metrics, Alarms(), neuron_health=neuron_health)
     arns = [f"arn:aws:cloudwatch:us-west-2:111122223333:alarm:{plan.id}" for plan in plans]
     return dashboard_body(metrics, plans, alarm_arns=arns, region="us-west-2", tasks_at_most=6)
 

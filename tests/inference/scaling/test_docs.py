@@ -1,16 +1,14 @@
 """The page about scaling and sight tells of everything that there is, and its examples run."""
 
 import re
-from dataclasses import fields
 
 import aws_cdk as cdk
 
 from llm_fleet.catalog.model_server import server_metrics
 from llm_fleet.catalog.service import alarm_facts, collector_facts, neuron_health_facts, scaling_facts
 from llm_fleet.inference.alarm_plan import alarm_plans
-from llm_fleet.inference.alarm_thresholds import AlarmThresholds
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.rules.codes import Code
+from llm_fleet.spec.service import Alarms, Scaling, ServiceSpec
 from tests.inference.scaling.conftest import METRICS
 from tools.synth_environment import ROOT
 
@@ -25,13 +23,13 @@ def row(name: str) -> str:
 
 
 def test_every_setting_has_its_default():
-    assert all(row(field.name) for field in fields(Scaling))
+    assert all(row(name) for name in (*Scaling.model_fields, "desired", "minimum", "maximum"))
     assert f"| {scaling_facts().queue_target:g} |" in row("queue_target")
-    assert f"else {scaling_facts().desired} |" in row("desired")
+    assert f"| {scaling_facts().desired}, within" in row("desired")
 
 
 def test_every_alarm_has_its_remedy():
-    for plan in alarm_plans(METRICS, AlarmThresholds(), neuron_health=True):
+    for plan in alarm_plans(METRICS, Alarms(), neuron_health=True):
         cells = row(plan.id).strip("|").split("|")
         assert len(cells) == 4
         assert all(cell.strip() for cell in cells)
@@ -43,7 +41,7 @@ def test_every_threshold_is_there_with_its_figure():
     assert f"`server_error_percent` (default {facts.error_percent})" in row("ServerErrors")
     assert f"{facts.load_balancer_errors} in 5 minutes" in row("LoadBalancerErrors")
     assert f"{facts.task_stops} tasks" in row("TaskStopped")
-    assert {field.name for field in fields(AlarmThresholds)} <= set(re.findall(r"(\w+)=…", PAGE))
+    assert set(Alarms.model_fields) - {"topic_arn"} <= set(re.findall(r"(\w+)=…", PAGE))
 
 
 def test_figures_are_those_of_the_catalog():
@@ -68,4 +66,6 @@ def test_examples_run(stack: cdk.Stack):
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
     told: dict[str, object] = {"self": stack}
     exec(compile(code, "inference-scaling.md", "exec"), told)
-    assert told["scaling"] == Scaling(minimum=2, maximum=6)
+    spec = told["spec"]
+    assert isinstance(spec, ServiceSpec)
+    assert (spec.tasks.minimum, spec.tasks.maximum) == (2, 6)

@@ -7,10 +7,10 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.inference.neuron_health import NeuronHealth
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.inference.service_scaling import ServiceScaling
+from llm_fleet.spec.service import Scaling, ServiceSpec
 from tests.clean import all_findings
-from tests.inference.scaling.conftest import METRICS, Find, watch
+from tests.inference.scaling.conftest import METRICS, SPEC, Find, watch
 
 
 def only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -63,8 +63,8 @@ def test_nothing_scales_where_the_number_is_fixed(find: Find):
 
 def test_requests_a_minute_as_the_fallback(stack: cdk.Stack):
     service = cdk.aws_ecs.CfnService(stack, "Service")
-    scaling = Scaling(minimum=1, maximum=3, requests_per_minute_target=40)
-    policy = ServiceScaling(stack, "Scaling", scaling=scaling, metrics=METRICS, service=service).policy
+    spec = SPEC.narrowed(ServiceSpec, minimum=1, maximum=3, scaling=Scaling(requests_per_minute_target=40))
+    policy = ServiceScaling(stack, "Scaling", spec=spec, metrics=METRICS, service=service).policy
     assert policy is not None
     told = stack.resolve(policy.target_tracking_scaling_policy_configuration)
     assert told["targetValue"] == 40

@@ -11,18 +11,19 @@ from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from llm_fleet import (
+    Alarms,
     AlarmTopic,
     Authentication,
-    Ec2Hosts,
     FleetKey,
     FleetNetwork,
     Front,
+    Hosts,
+    HuggingFaceVllmServer,
     InferenceService,
-    ManagedHosts,
     Model,
-    ModelServer,
-    Scaling,
+    ServiceSpec,
 )
+from llm_fleet.spec.service import Capacity
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 
@@ -85,11 +86,13 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Served:
         InferenceService(
             cdk.Stack.of(network),
             "Chat",
+            ServiceSpec(
+                name="chat",
+                model=Model(s3_uri="s3://my-models/tanuki-8b"),
+                instance_type="inf2.xlarge",
+                front=Front(plain_http=True),
+            ),
             network=network,
-            service_name="chat",
-            model=Model.from_s3("s3://my-models/tanuki-8b"),
-            hosts=Ec2Hosts(instance_type="inf2.xlarge"),
-            front=Front(plain_http=True),
         )
     )
 
@@ -103,19 +106,25 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Served:
     service = InferenceService(
         stack,
         "Chat",
-        network=network,
-        model=Model.from_hub(
-            "meta-llama/Llama-3.1-8B-Instruct", token_secret_arn=TOKEN_SECRET, served_name="llama", revision="abc123"
+        ServiceSpec(
+            model=Model(
+                hub_id="meta-llama/Llama-3.1-8B-Instruct",
+                token_secret_arn=TOKEN_SECRET,
+                served_name="llama",
+                revision="abc123",
+            ),
+            server=HuggingFaceVllmServer(),
+            instance_type="inf2.24xlarge",
+            minimum=2,
+            maximum=6,
+            front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
+            execute_command=True,
+            alarms=Alarms(topic_arn=AlarmTopic(stack, "Topic").topic_arn),
+            health_check_grace_seconds=7200,
+            log_retention_days=90,
         ),
-        server=ModelServer.hugging_face_vllm(),
-        hosts=Ec2Hosts(instance_type="inf2.24xlarge"),
-        scaling=Scaling(minimum=2, maximum=6),
-        front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
+        network=network,
         encryption_key=key,
-        execute_command=True,
-        alarm_topic=AlarmTopic(stack, "Topic"),
-        health_check_grace_seconds=7200,
-        log_retention_days=90,
     )
     service.add_outputs()
     return Served(service)
@@ -129,12 +138,15 @@ def managed(tmp_path_factory: pytest.TempPathFactory) -> Served:
         InferenceService(
             cdk.Stack.of(network),
             "Chat",
+            ServiceSpec(
+                model=Model(hub_id="meta-llama/Llama-3.1-8B-Instruct"),
+                server=HuggingFaceVllmServer(),
+                instance_type="inf2.24xlarge",
+                hosts=Hosts(capacity=Capacity.MANAGED_INSTANCES),
+                desired=1,
+                front=Front(plain_http=True, authentication=Authentication.NONE),
+            ),
             network=network,
-            model=Model.from_hub("meta-llama/Llama-3.1-8B-Instruct"),
-            server=ModelServer.hugging_face_vllm(),
-            hosts=ManagedHosts(instance_type="inf2.24xlarge"),
-            scaling=Scaling(desired=1),
-            front=Front(plain_http=True, authentication=Authentication.NONE),
         )
     )
 
@@ -148,12 +160,13 @@ def make(stack: cdk.Stack) -> MakeService:
 
     def make_service(id: str = "Chat", **options: Any) -> InferenceService:
         good: dict[str, Any] = {
-            "model": Model.from_s3("s3://my-models/tanuki-8b"),
-            "hosts": Ec2Hosts(instance_type="inf2.xlarge"),
+            "model": Model(s3_uri="s3://my-models/tanuki-8b"),
+            "instance_type": "inf2.xlarge",
             "front": Front(plain_http=True),
         }
         if "network" not in options:
             options["network"] = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
-        return InferenceService(stack, id, **{**good, **options})
+        beside = {name: options.pop(name) for name in ("network", "encryption_key") if name in options}
+        return InferenceService(stack, id, ServiceSpec(**{**good, **options}), **beside)
 
     return make_service

@@ -8,19 +8,22 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import (
-    Ec2Hosts,
+    AwsVllmNeuronServer,
+    AwsVllmServer,
     FleetError,
     FleetNetwork,
     Front,
+    Hosts,
     InferenceService,
     InternetAccess,
-    ManagedHosts,
     Model,
-    ModelServer,
-    Scaling,
+    ServiceSpec,
     SidecarImages,
+    TgiServer,
 )
+from llm_fleet.config.load import parse_fleet
 from llm_fleet.rules.codes import Code
+from llm_fleet.spec.service import Capacity
 from tests.inference.service.conftest import ZONES, MakeService
 
 SEVENTY = "s3://my-models/Llama-2-70b-hf"
@@ -29,32 +32,32 @@ ELSEWHERE = "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1
 
 # The issue's list. Options are made late: a value may refuse by itself.
 BAD: dict[str, tuple[Callable[[], dict[str, Any]], Code]] = {
-    "inf2.2xlarge": (lambda: {"hosts": Ec2Hosts(instance_type="inf2.2xlarge")}, Code.HOST_TYPE),
-    "a 70B model on inf2.xlarge": (lambda: {"model": Model.from_s3(SEVENTY)}, Code.MODEL_MEMORY),
-    "a Trn2-only server on inf2": (lambda: {"server": ModelServer.aws_vllm_neuron()}, Code.SERVER_FAMILY),
+    "inf2.2xlarge": (lambda: {"instance_type": "inf2.2xlarge"}, Code.HOST_TYPE),
+    "a 70B model on inf2.xlarge": (lambda: {"model": Model(s3_uri=SEVENTY)}, Code.MODEL_MEMORY),
+    "a Trn2-only server on inf2": (lambda: {"server": AwsVllmNeuronServer()}, Code.SERVER_FAMILY),
     "tensor parallelism above the cores": (
-        lambda: {"server": ModelServer.tgi(tensor_parallel=4)},
+        lambda: {"server": TgiServer(tensor_parallel=4)},
         Code.TENSOR_PARALLEL,
     ),
     "tensor parallelism of 3": (
-        lambda: {"server": ModelServer.tgi(tensor_parallel=3), "hosts": Ec2Hosts(instance_type="inf2.24xlarge")},
+        lambda: {"server": TgiServer(tensor_parallel=3), "instance_type": "inf2.24xlarge"},
         Code.TENSOR_PARALLEL,
     ),
-    "TGI on trn2": (lambda: {"hosts": Ec2Hosts(instance_type="trn2.48xlarge")}, Code.SERVER_FAMILY),
-    "a batch of 0": (lambda: {"server": ModelServer.tgi(batch_size=0)}, Code.SERVER_SIZE),
-    "a model URI that is no s3://": (lambda: {"model": Model.from_s3("my-models/tanuki-8b")}, Code.MODEL_PLACE),
+    "TGI on trn2": (lambda: {"instance_type": "trn2.48xlarge"}, Code.SERVER_FAMILY),
+    "a batch of 0": (lambda: {"server": TgiServer(batch_size=0)}, Code.SERVER_SIZE),
+    "a model URI that is no s3://": (lambda: {"model": Model(s3_uri="my-models/tanuki-8b")}, Code.MODEL_PLACE),
     "a certificate of another region": (
         lambda: {"front": Front(certificate_arn=ELSEWHERE)},
         Code.FRONT_CERTIFICATE_REGION,
     ),
     "public without CIDRs": (lambda: {"front": Front(plain_http=True, public=True)}, Code.FRONT_PUBLIC_CIDRS),
-    "desired 4 with maximum 2": (lambda: {"scaling": Scaling(desired=4, maximum=2)}, Code.SCALING_BOUNDS),
+    "desired 4 with maximum 2": (lambda: {"desired": 4, "maximum": 2}, Code.SCALING_BOUNDS),
     "an instance type that is not known yet": (
-        lambda: {"hosts": Ec2Hosts(instance_type=cdk.Fn.ref("Type"))},
+        lambda: {"instance_type": cdk.Fn.ref("Type")},
         Code.HOST_WITHOUT_NEURON,
     ),
     "Managed Instances with Mountpoint": (
-        lambda: {"hosts": ManagedHosts(instance_type="inf2.xlarge")},
+        lambda: {"instance_type": "inf2.xlarge", "hosts": Hosts(capacity=Capacity.MANAGED_INSTANCES)},
         Code.HOST_MANAGED_MOUNT,
     ),
 }
@@ -73,8 +76,8 @@ def test_all_at_once_and_before_any_resource(make: MakeService, stack: cdk.Stack
     with pytest.raises(FleetError) as refused:
         make(
             network=network,
-            service_name="ecs-chat",
-            model=Model.from_s3(SEVENTY),
+            name="ecs-chat",
+            model=Model(s3_uri=SEVENTY),
             front=Front(certificate_arn=ELSEWHERE),
             log_retention_days=31,
             health_check_grace_seconds=0,
@@ -99,24 +102,23 @@ def test_a_catalog_image_needs_the_region(app: cdk.App):
     stack = cdk.Stack(app, "Anywhere")
     network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
     options: dict[str, Any] = {
-        "network": network,
-        "model": Model.from_s3("s3://my-models/tanuki-8b"),
-        "hosts": Ec2Hosts(instance_type="inf2.xlarge"),
+        "model": Model(s3_uri="s3://my-models/tanuki-8b"),
+        "instance_type": "inf2.xlarge",
         "front": Front(plain_http=True),
     }
     with pytest.raises(FleetError) as refused:
-        InferenceService(stack, "Chat", **options)
+        InferenceService(stack, "Chat", ServiceSpec(**options), network=network)
     assert [problem.code for problem in refused.value.problems] == [Code.SERVICE_REGION]
     # An image that is the same everywhere needs none.
-    InferenceService(stack, "Everywhere", **options, server=ModelServer.aws_vllm())
+    InferenceService(stack, "Everywhere", ServiceSpec(**options, server=AwsVllmServer()), network=network)
 
 
 def test_a_closed_network_is_told_of_all_that_it_cannot_fetch(make: MakeService, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, internet=InternetAccess.NONE)
     with pytest.raises(FleetError) as refused:
-        make(network=network, model=Model.from_hub(HUB, compiled=True), hosts=Ec2Hosts(instance_type="inf2.8xlarge"))
+        make(network=network, model=Model(hub_id=HUB, compiled=True), instance_type="inf2.8xlarge")
     assert [problem.where for problem in refused.value.problems] == [
-        "model.location",
+        "model.hub_id",
         "sidecar_images.collector",
         "sidecar_images.problem_detector",
     ]
@@ -148,22 +150,23 @@ def test_hosts_take_addresses_of_their_subnets_and_may_not_take_more_than_there_
     make: MakeService, stack: cdk.Stack
 ):
     network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES, compute_cidr="10.1.0.0/26")
-    make(id="Small", network=network, scaling=Scaling(desired=2))
+    make(id="Small", network=network, desired=2)
     with pytest.raises(FleetError) as refused:
-        make(network=network, scaling=Scaling(desired=40))
+        make(network=network, desired=40)
     assert Code.SUBNET_TOO_SMALL in {problem.code for problem in refused.value.problems}
 
 
 @pytest.mark.parametrize(
     ("wrong", "example"),
     [
-        ({"server": "tgi"}, "ModelServer.tgi()"),
-        ({"hosts": "inf2.xlarge"}, 'Ec2Hosts(instance_type="inf2.xlarge")'),
-        ({"model": "s3://my-models/tanuki-8b"}, 'Model.from_s3("s3://my-models/tanuki-8b")'),
+        ({"server": "tgi"}, "TgiServer()"),
+        ({"hosts": 3}, "Hosts("),
+        ({"model": "s3://my-models/tanuki-8b"}, 'Model(s3_uri="s3://my-models/tanuki-8b")'),
         ({"front": None}, "Front("),
         ({"network": None}, "FleetNetwork("),
-        ({"scaling": 2}, "Scaling(desired=2)"),
+        ({"scaling": 2}, "Scaling("),
         ({"execute_command": "yes"}, "True or False"),
+        ({"log_retention_days": "x"}, "a whole number of days"),
     ],
 )
 def test_a_part_of_another_class_is_one_problem_with_an_example(
@@ -178,21 +181,36 @@ def test_a_part_of_another_class_is_one_problem_with_an_example(
     assert Template.from_stack(stack).find_resources("AWS::ECS::*") == {}
 
 
-def test_parts_of_other_classes_are_told_at_once_with_what_else_can_be(make: MakeService):
+def test_what_is_no_description_is_one_problem_with_an_example(stack: cdk.Stack):
+    network = FleetNetwork(stack, "Network", availability_zone_ids=ZONES)
+    nothing: Any = "chat"
     with pytest.raises(FleetError) as refused:
-        make(
-            server="tgi",
-            hosts="inf2.xlarge",
-            network=None,
-            service_name="ecs-chat",
-            log_retention_days="x",
-            health_check_grace_seconds="x",
-        )
-    assert [problem.where for problem in refused.value.problems] == [
-        "network",
-        "hosts",
-        "server",
-        "name",
-        "log_retention_days",
-        "health_check_grace_seconds",
-    ]
+        InferenceService(stack, "Chat", nothing, network=network)
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == (Code.WRONG_TYPE, "service")
+    assert "write ServiceSpec(" in problem.remedy
+
+
+# The fleet file refused these, of a number that no one wrote, and Python took them.
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [
+        ({"minimum": 3, "maximum": 6}, (3, 3, 6)),
+        ({"minimum": 3}, (3, 3, 3)),
+        ({"maximum": 1}, (1, 1, 1)),
+        ({"minimum": 1}, (2, 1, 2)),
+        ({"maximum": 6}, (2, 2, 6)),
+        ({"desired": 4, "maximum": 6}, (4, 4, 6)),
+        ({}, (2, 2, 2)),
+    ],
+)
+def test_how_many_tasks_there_are_is_the_same_in_both(make: MakeService, told: dict[str, int], count: tuple[int, ...]):
+    keys = "".join(f", {ServiceSpec.key_of(name)}: {number}" for name, number in told.items())
+    text = "fleet: test\nregion: us-west-2\nnetwork: {azs: [usw2-az1, usw2-az4]}\nservices:\n  chat: "
+    model = "{model: s3://my-models/tanuki-8b, instance: inf2.xlarge, front: {http: true}"
+    for tasks in (parse_fleet(f"{text}{model}{keys}}}\n").services["chat"].tasks, _spec_of(make(**told)).tasks):
+        assert (tasks.desired, tasks.minimum, tasks.maximum) == count
+
+
+def _spec_of(service: InferenceService) -> ServiceSpec:
+    return service.spec

@@ -4,18 +4,19 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet import (
+    Alarms,
     AlarmTopic,
     Authentication,
-    Ec2Hosts,
     FleetKey,
     FleetNetwork,
     Front,
+    Hosts,
+    HuggingFaceVllmServer,
     InferenceService,
-    ManagedHosts,
     Model,
-    ModelServer,
-    Scaling,
+    ServiceSpec,
 )
+from llm_fleet.spec.service import Capacity
 from tests.clean import all_findings
 from tests.inference.service.conftest import CERTIFICATE, TOKEN_SECRET, ZONES
 
@@ -35,24 +36,30 @@ def everything(stack: cdk.Stack) -> cdk.Stack:
     InferenceService(
         stack,
         "Chat",
+        ServiceSpec(
+            model=Model(s3_uri="s3://my-models/tanuki-8b"),
+            instance_type="inf2.24xlarge",
+            minimum=1,
+            maximum=4,
+            front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
+            execute_command=True,
+            alarms=Alarms(topic_arn=AlarmTopic(stack, "Calls").topic_arn),
+            replace_sick_hosts=True,
+        ),
         network=network,
-        model=Model.from_s3("s3://my-models/tanuki-8b"),
-        hosts=Ec2Hosts(instance_type="inf2.24xlarge"),
-        scaling=Scaling(minimum=1, maximum=4),
-        front=Front(certificate_arn=CERTIFICATE, public=True, allowed_cidrs=("203.0.113.0/24",)),
         encryption_key=FleetKey(stack, "Key"),
-        execute_command=True,
-        alarm_topic=AlarmTopic(stack, "Calls"),
-        replace_sick_hosts=True,
     ).add_outputs()
     InferenceService(
         stack,
         "Managed",
+        ServiceSpec(
+            model=Model(hub_id="meta-llama/Llama-3.1-8B-Instruct", token_secret_arn=TOKEN_SECRET),
+            server=HuggingFaceVllmServer(),
+            instance_type="inf2.24xlarge",
+            hosts=Hosts(capacity=Capacity.MANAGED_INSTANCES),
+            front=Front(plain_http=True, authentication=Authentication.NONE),
+        ),
         network=network,
-        model=Model.from_hub("meta-llama/Llama-3.1-8B-Instruct", token_secret_arn=TOKEN_SECRET),
-        server=ModelServer.hugging_face_vllm(),
-        hosts=ManagedHosts(instance_type="inf2.24xlarge"),
-        front=Front(plain_http=True, authentication=Authentication.NONE),
     )
     return stack
 

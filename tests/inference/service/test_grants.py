@@ -15,7 +15,7 @@ from tests.inference.service.conftest import MakeService, Served
 
 @pytest.fixture
 def service(make: MakeService) -> InferenceService:
-    return make(service_name="chat")
+    return make(name="chat")
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from llm_fleet import Ec2Hosts, ManagedHosts, Model, ModelServer
+from llm_fleet import AwsVllmServer, Hosts, Model, TgiServer
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.service import task_memory_mib
+from llm_fleet.spec.service import Capacity
 from tests.inference.service.conftest import TOKEN_SECRET, MakeService, Served
 
 
@@ -104,9 +105,11 @@ def test_a_server_gets_the_time_it_takes_to_end(talk: Served, managed: Served, m
     server = talk.containers["server"]
     assert server["StopTimeout"] == int(environment(server)["GRACEFUL_TERMINATION_TIMEOUT"]) + 10
     assert managed.containers["server"]["StopTimeout"] == 90 + 10
-    long = ModelServer.tgi(tensor_parallel=2, batch_size=4, sequence_length=4096, graceful_termination_seconds=86390)
-    model = Model.from_hub("meta-llama/Llama-3.1-8B-Instruct")
-    served = Served(make(server=long, model=model, hosts=ManagedHosts(instance_type="inf2.24xlarge")))
+    long = TgiServer(tensor_parallel=2, batch_size=4, sequence_length=4096, graceful_termination_seconds=86390)
+    model = Model(hub_id="meta-llama/Llama-3.1-8B-Instruct")
+    served = Served(
+        make(server=long, model=model, instance_type="inf2.24xlarge", hosts=Hosts(capacity=Capacity.MANAGED_INSTANCES))
+    )
     assert served.containers["server"]["StopTimeout"] == 86400, "a day, the most that Managed Instances take"
 
 
@@ -119,16 +122,12 @@ def test_limits_and_first_process(talk: Served):
     assert "Privileged" not in server
 
 
-@pytest.mark.parametrize(
-    "hosts", [Ec2Hosts(instance_type="inf2.24xlarge"), ManagedHosts(instance_type="inf2.24xlarge")]
-)
-def test_capabilities_are_added_where_they_are_asked_for(
-    hosts: Ec2Hosts | ManagedHosts, make: MakeService, talk: Served
-):
+@pytest.mark.parametrize("capacity", Capacity)
+def test_capabilities_are_added_where_they_are_asked_for(capacity: Capacity, make: MakeService, talk: Served):
     assert "Capabilities" not in talk.containers["server"]["LinuxParameters"]
-    server = ModelServer.aws_vllm(capabilities=["IPC_LOCK", "SYS_ADMIN"])
-    model = Model.from_hub("meta-llama/Llama-3.1-8B-Instruct")
-    served = Served(make(server=server, model=model, hosts=hosts))
+    server = AwsVllmServer(capabilities=("IPC_LOCK", "SYS_ADMIN"))
+    model = Model(hub_id="meta-llama/Llama-3.1-8B-Instruct")
+    served = Served(make(server=server, model=model, instance_type="inf2.24xlarge", hosts=Hosts(capacity=capacity)))
     assert served.containers["server"]["LinuxParameters"]["Capabilities"] == {"Add": ["IPC_LOCK", "SYS_ADMIN"]}
 
 

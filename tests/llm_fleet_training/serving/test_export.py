@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from llm_fleet import Model, ModelServer
+from llm_fleet import AwsVllmServer, HuggingFaceVllmServer, Model, TgiServer
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.lifecycle.model_checker.check import Folder, findings
-from llm_fleet.rules.inference.asked import asked_of_model
+from llm_fleet.rules.inference.model import asked_of_model
+from llm_fleet.spec.model_server import ModelServer
 from llm_fleet_training.__main__ import main
 from llm_fleet_training.serving.server import Serving, servers
 from tests.llm_fleet_training.stand_ins.programs import Programs
@@ -47,8 +48,8 @@ def _register(folder: Path, *more: str, to: str = TO) -> int:
 def _asked(instance_type: str = "inf2.xlarge", server: ModelServer | None = None, *, compiled: bool = True):
     instance = neuron_instance(instance_type)
     assert instance is not None
-    model = Model.from_s3("s3://models-of-ours/Llama-2-7b-hf", compiled=compiled)
-    return dict(asked_of_model(server or ModelServer.tgi(), model, instance))
+    model = Model(s3_uri="s3://models-of-ours/Llama-2-7b-hf", compiled=compiled)
+    return dict(asked_of_model(server or TgiServer(), model, instance))
 
 
 def test_a_model_is_exported_and_registered_and_the_service_takes_it(
@@ -85,7 +86,7 @@ def test_a_second_time_nothing_is_exported_and_nothing_uploaded(folder: Path, pr
 
 def test_what_is_asked_is_what_the_service_asks(torch: object):
     known = servers()
-    makers = {"tgi": ModelServer.tgi, "hugging-face-vllm": ModelServer.hugging_face_vllm}
+    makers = {"tgi": TgiServer, "hugging-face-vllm": HuggingFaceVllmServer}
     for (name, facts), instance_type in itertools.product(known["servers"].items(), known["instances"]):
         if name in makers and known["instances"][instance_type]["family"] in facts["families"]:
             asked = Serving(name, instance_type).asked
@@ -157,7 +158,7 @@ def test_servers_that_compile_themselves_get_the_plain_model(
     place = programs.bucket / "tiny"
     assert (place / "model-00001-of-00002.safetensors").exists()
     assert not (place / "convert.json").exists()
-    assert findings(_asked("trn1.32xlarge", ModelServer.aws_vllm(), compiled=False), Folder(str(place))) == []
+    assert findings(_asked("trn1.32xlarge", AwsVllmServer(), compiled=False), Folder(str(place))) == []
     # For a server that loads what was exported it is none.
     assert [line.split(":")[0] for line in findings(_asked(), Folder(str(place)))] == ["model-not-compiled"]
 

@@ -1,68 +1,68 @@
-"""Services as the rules see them: plain values, any of which a test may replace."""
+"""Services, models and servers as the rules see them: any value may be wrong, as nothing checks it here."""
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from llm_fleet.rules.inference.model_shape import known_shape
-from llm_fleet.rules.inference.protocols import ServiceLike
-from llm_fleet.rules.inference.terms import Authentication, Capacity, ModelSource, ServerKind
+from llm_fleet.spec.front import Front
+from llm_fleet.spec.model_server import SERVERS, ModelServer, ServerKind
+from llm_fleet.spec.model_shape import ModelShape, known_shape
+from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.service import Hosts, Scaling, ServiceSpec
+from llm_fleet.spec.spec import Spec
 
+S = TypeVar("S", bound=Spec)
 REGION = "us-west-2"
-
-GOOD: dict[str, dict[str, Any]] = {
-    "server": {
-        "kind": ServerKind.TGI,
-        "image": None,
-        "runtime_version": None,
-        "environment": {},
-        "capabilities": (),
-        "tensor_parallel": None,
-        "batch_size": 4,
-        "sequence_length": 4096,
-        "settings": {},
-    },
-    "model": {
-        "source": ModelSource.S3,
-        "location": "s3://my-models/tanuki-8b",
-        "revision": None,
-        "token_secret_arn": None,
-        "compiled": True,
-        "shape": known_shape("tanuki-8b"),
-        "served_name": None,
-        "key_arn": None,
-        "cache_gib": None,
-    },
-    "hosts": {
-        "capacity": Capacity.EC2,
-        "instance_type": "inf2.xlarge",
-        "root_volume_gib": None,
-        "ami": None,
-        "driver_version": None,
-        "install_driver": True,
-    },
-    "scaling": {
-        "desired": 2,
-        "minimum": None,
-        "maximum": None,
-        "queue_target": None,
-        "requests_per_minute_target": None,
-    },
-    "front": {
-        "certificate_arn": None,
-        "plain_http": True,
-        "public": False,
-        "allowed_cidrs": (),
-        "authentication": Authentication.API_KEY,
-        "jwt": None,
-        "api_key_secret_arn": None,
-        "longest_answer_seconds": 600,
-        "domain_name": None,
-        "requests_per_five_minutes": 3000,
-    },
-}
+TOKEN = "${Token[TOKEN.42]}"
+OWN_IMAGE = "registry.example.com:5000/team/tgi:1.2"
+TANUKI = known_shape("tanuki-8b")
+_PLACES = {ModelSource.S3: "s3_uri", ModelSource.HUB: "hub_id", ModelSource.IMAGE: "image_path"}
 
 
-def service(*, name: str = "chat", region: str | None = REGION, **parts: Any) -> ServiceLike:
-    """Return a good service with `parts` replaced, attribute by attribute."""
-    made = {part: SimpleNamespace(**{**attributes, **parts.get(part, {})}) for part, attributes in GOOD.items()}
-    return cast(ServiceLike, SimpleNamespace(name=name, region=region, **made))
+def with_(spec: S, **changes: Any) -> S:
+    """Return `spec` with `changes`, which may be wrong."""
+    return spec.narrowed(type(spec), **changes)
+
+
+def a_server(kind: ServerKind = ServerKind.TGI, settings: dict[str, Any] | None = None, **told: Any) -> ModelServer:
+    """Return any model server, right or wrong."""
+    return SERVERS[kind].model_construct(**told, **(settings or {}))
+
+
+def a_model(
+    location: str = "s3://my-models/tanuki-8b",
+    *,
+    source: ModelSource = ModelSource.S3,
+    compiled: bool = True,
+    shape: ModelShape | None = TANUKI,
+    **told: Any,
+) -> Model:
+    """Return any model, right or wrong."""
+    place: dict[str, Any] = {_PLACES[source]: location}
+    return Model.model_construct(compiled=compiled, shape=shape, **place, **told)
+
+
+def named(name: str, *, compiled: bool = True) -> Model:
+    """Return the model of the catalog that `name` names."""
+    return a_model(f"s3://my-models/{name}", shape=known_shape(name), compiled=compiled)
+
+
+def service(
+    *,
+    name: str = "chat",
+    server: ModelServer | None = None,
+    model: Model | None = None,
+    hosts: dict[str, Any] | None = None,
+    front: dict[str, Any] | None = None,
+    scaling: dict[str, Any] | None = None,
+    instance_type: str = "inf2.xlarge",
+    **told: Any,
+) -> ServiceSpec:
+    """Return a good service with some of it replaced, by attributes."""
+    return ServiceSpec.model_construct(
+        name=name,
+        server=server or a_server(),
+        model=model or a_model(),
+        hosts=Hosts.model_construct(**(hosts or {})),
+        front=Front.model_construct(**cast("dict[str, Any]", {"plain_http": True, **(front or {})})),
+        scaling=Scaling.model_construct(**(scaling or {})),
+        instance_type=instance_type,
+    ).model_copy(update=told)

@@ -3,10 +3,12 @@
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.closed_network import check_closed_network, check_pulled_image
-from llm_fleet.rules.inference.terms import Authentication, ModelSource, ServerKind
+from llm_fleet.rules.inference.service import check_closed_network, check_pulled_image
 from llm_fleet.rules.terms import InternetAccess
-from tests.rules.inference.services import service
+from llm_fleet.spec.front import Authentication
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.served_model import ModelSource
+from tests.rules.inference.services import REGION, a_model, a_server, service
 
 NONE = InternetAccess.NONE
 OWN = "111122223333.dkr.ecr.us-west-2.amazonaws.com/tgi:1"
@@ -44,18 +46,22 @@ def test_images_of_the_region(image: str | None, region: str | None) -> None:
 
 def test_a_service_that_needs_the_internet_is_told_all_of_it() -> None:
     asking = service(
-        server={"image": "ghcr.io/x/tgi:1"},
-        model={"source": ModelSource.HUB, "location": "weblab/tanuki"},
+        server=a_server(image="ghcr.io/x/tgi:1"),
+        model=a_model("weblab/tanuki", source=ModelSource.HUB),
         front={"public": True, "authentication": Authentication.JWT},
     )
-    told = {problem.where for problem in check_closed_network(asking, NONE)}
-    assert told == {"server.image", "model.location", "front.public", "front.jwt.jwks_endpoint"}
-    assert check_closed_network(asking, InternetAccess.NAT) == check_closed_network(asking, None) == []
-    assert check_closed_network(service(), NONE) == []
+    told = {problem.where for problem in check_closed_network(asking, region=REGION, internet=NONE)}
+    assert told == {"server.image", "model.hub_id", "front.public", "front.jwt.jwks_endpoint"}
+    assert (
+        check_closed_network(asking, region=REGION, internet=InternetAccess.NAT)
+        == check_closed_network(asking, region=REGION, internet=None)
+        == []
+    )
+    assert check_closed_network(service(), region=REGION, internet=NONE) == []
 
 
 def test_an_image_that_is_only_public_must_be_copied() -> None:
-    (problem,) = check_closed_network(service(server={"kind": ServerKind.AWS_VLLM}), NONE)
+    (problem,) = check_closed_network(service(server=a_server(ServerKind.AWS_VLLM)), region=REGION, internet=NONE)
     assert (problem.where, problem.value.partition("/")[0]) == ("server.image", "public.ecr.aws")
-    copied = service(server={"kind": ServerKind.AWS_VLLM, "image": OWN})
-    assert check_closed_network(copied, NONE) == []
+    copied = service(server=a_server(ServerKind.AWS_VLLM, image=OWN))
+    assert check_closed_network(copied, region=REGION, internet=NONE) == []

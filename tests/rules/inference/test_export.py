@@ -1,59 +1,58 @@
 """What cannot be exported, and where what can."""
 
-from dataclasses import replace
-
 import pytest
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.export import check_export, check_export_host, check_export_network, export_instance
-from llm_fleet.rules.inference.terms import ModelSource, ServerKind
 from llm_fleet.rules.terms import InternetAccess
-from tests.rules.inference.models import AModel, named
-from tests.rules.inference.servers import AServer
+from llm_fleet.spec.model_server import ModelServer, ServerKind
+from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.service import ExportSpec
+from tests.rules.inference.services import a_model, a_server, named, with_
 
-TGI, VLLM = AServer(), AServer(kind=ServerKind.HUGGING_FACE_VLLM)
-HUB = AModel(source=ModelSource.HUB, location="weblab-GENIAC/Tanuki-8B-dpo-v1.0", compiled=False)
-RAW = AModel(location="s3://my-models/raw/tanuki-8b", compiled=False)
+TGI, VLLM = a_server(), a_server(kind=ServerKind.HUGGING_FACE_VLLM)
+HUB = a_model("weblab-GENIAC/Tanuki-8B-dpo-v1.0", source=ModelSource.HUB, compiled=False)
+RAW = a_model(location="s3://my-models/raw/tanuki-8b", compiled=False)
 MODEL = named("tanuki-8b")
 
 
 @pytest.mark.parametrize("source", [HUB, RAW])
-def test_what_can_be(source: AModel):
-    assert check_export(source, MODEL, TGI, fargate=False) == []
-    assert check_export(source, MODEL, VLLM, fargate=True) == []
+def test_what_can_be(source: Model):
+    assert check_export(ExportSpec(source=source), MODEL, TGI) == []
+    assert check_export(ExportSpec(source=source, fargate=True), MODEL, VLLM) == []
 
 
 @pytest.mark.parametrize(
     ("source", "model", "server", "fargate", "path", "message"),
     [
-        (MODEL, named("tanuki"), TGI, False, ("source", "compiled"), "exported already"),
+        (MODEL, named("tanuki"), TGI, False, ("export", "source", "compiled"), "exported already"),
         (
-            replace(HUB, source=ModelSource.IMAGE, location="/opt/m"),
+            a_model("/opt/m", source=ModelSource.IMAGE, compiled=False),
             MODEL,
             TGI,
             False,
-            ("source", "source"),
+            ("export", "source", "source"),
             "in the image",
         ),
-        (RAW, replace(MODEL, source=ModelSource.HUB), TGI, False, ("model", "location"), "only be written to S3"),
-        (RAW, replace(MODEL, compiled=False), TGI, False, ("model", "compiled"), "is compiled"),
-        (RAW, replace(MODEL, location="s3://my-models/raw"), TGI, False, ("model", "location"), "within the"),
-        (RAW, replace(MODEL, location=f"{RAW.location}/neuron"), TGI, False, ("model", "location"), "within the"),
-        (RAW, MODEL, AServer(kind=ServerKind.AWS_VLLM), False, ("server", "kind"), "has no command that exports"),
+        (RAW, a_model("a/b", source=ModelSource.HUB), TGI, False, ("model", "hub_id"), "only be written to S3"),
+        (RAW, with_(MODEL, compiled=False), TGI, False, ("model", "compiled"), "is compiled"),
+        (RAW, with_(MODEL, s3_uri="s3://my-models/raw"), TGI, False, ("model", "s3_uri"), "within the"),
+        (RAW, with_(MODEL, s3_uri=f"{RAW.location}/neuron"), TGI, False, ("model", "s3_uri"), "within the"),
+        (RAW, MODEL, a_server(kind=ServerKind.AWS_VLLM), False, ("server", "kind"), "has no command that exports"),
         (RAW, MODEL, TGI, True, ("server", "kind"), "with Neuron devices only"),
     ],
 )
 def test_what_cannot_be(
-    source: AModel, model: AModel, server: AServer, fargate: bool, path: tuple[str, ...], message: str
+    source: Model, model: Model, server: ModelServer, fargate: bool, path: tuple[str, ...], message: str
 ):
-    (problem,) = check_export(source, model, server, fargate=fargate)
+    (problem,) = check_export(ExportSpec(source=source, fargate=fargate), model, server)
     assert (problem.code, problem.path) == (Code.MODEL_EXPORT, path)
     assert message in problem.message
 
 
 def test_a_model_too_large_for_fargate():
-    (problem,) = check_export(RAW, named("Llama-2-70b-hf"), VLLM, fargate=True)
-    assert (problem.code, problem.path) == (Code.MODEL_EXPORT_MEMORY, ("fargate",))
+    (problem,) = check_export(ExportSpec(source=RAW, fargate=True), named("Llama-2-70b-hf"), VLLM)
+    assert (problem.code, problem.path) == (Code.MODEL_EXPORT_MEMORY, ("export", "fargate"))
     assert "273.0 GiB of memory" in problem.message
 
 
@@ -80,6 +79,6 @@ def test_the_smallest_host_that_exports(name: str, cores: int, family: str, inst
 
 def test_the_hub_is_out_of_reach_of_a_closed_network():
     (problem,) = check_export_network(HUB, InternetAccess.NONE)
-    assert (problem.code, problem.path) == (Code.CLOSED_NETWORK, ("source", "location"))
+    assert (problem.code, problem.path) == (Code.CLOSED_NETWORK, ("source", "hub_id"))
     assert check_export_network(RAW, InternetAccess.NONE) == check_export_network(HUB, InternetAccess.NAT) == []
     assert check_export_network(HUB, None) == []

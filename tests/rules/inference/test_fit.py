@@ -1,20 +1,17 @@
 """Whether a model fits, with the numbers, and the smallest size that it fits."""
 
-from dataclasses import replace
-
 import pytest
 
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.fit import check_fit, smallest_fit
-from llm_fleet.rules.inference.memory import GIB, core_memory, kv_heads_of_core
-from llm_fleet.rules.inference.model_shape import ModelNumbers, known_shape
-from llm_fleet.rules.inference.terms import ServerKind
-from tests.rules.inference.models import AModel, named
-from tests.rules.inference.servers import TOKEN, AServer
+from llm_fleet.rules.inference.fit import GIB, check_fit, core_memory, kv_heads_of_core, smallest_fit
+from llm_fleet.spec.model_server import ModelServer, ServerKind
+from llm_fleet.spec.model_shape import ModelShape, known_shape
+from llm_fleet.spec.served_model import Model
+from tests.rules.inference.services import TOKEN, a_model, a_server, named, with_
 
-TGI = AServer()
+TGI = a_server()
 
 
 def test_the_talks_model_fits_the_talks_instance():
@@ -35,7 +32,7 @@ def test_what_is_recommended_fits():
         found = smallest_fit(TGI, named(name))
         assert found is not None
         instance, cores = found
-        assert check_fit(replace(TGI, tensor_parallel=cores), named(name), instance) == []
+        assert check_fit(with_(TGI, tensor_parallel=cores), named(name), instance) == []
 
 
 @pytest.mark.parametrize(
@@ -54,9 +51,9 @@ def test_smallest_sizes(name: str, smallest: tuple[str, int]):
 def test_a_batch_too_large_is_told_with_the_largest_that_fits():
     model = named("Llama-2-7b-hf")
     for asked in (64, 8):
-        (problem,) = check_fit(replace(TGI, batch_size=asked), model, "inf2.xlarge")
+        (problem,) = check_fit(with_(TGI, batch_size=asked), model, "inf2.xlarge")
         assert problem.remedy.endswith("or batch_size=7 on this one")
-    assert check_fit(replace(TGI, batch_size=7), model, "inf2.xlarge") == []
+    assert check_fit(with_(TGI, batch_size=7), model, "inf2.xlarge") == []
 
 
 def test_a_plain_checkpoint_needs_its_weights_in_the_hosts_memory_and_an_exported_one_does_not():
@@ -77,14 +74,14 @@ def test_both_are_told_at_once():
 
 
 def test_a_model_that_fits_nothing_says_so():
-    huge = ModelNumbers(parameters=10**13, layers=100, attention_heads=64, kv_heads=8, head_dim=128)
-    (problem,) = check_fit(TGI, AModel(shape=huge), "inf2.48xlarge")
+    huge = ModelShape(parameters=10**13, layers=100, attention_heads=64, kv_heads=8, head_dim=128)
+    (problem,) = check_fit(TGI, a_model(shape=huge), "inf2.48xlarge")
     assert "fits no instance of inf2, trn1" in problem.remedy
-    assert smallest_fit(TGI, AModel(shape=huge)) is None
+    assert smallest_fit(TGI, a_model(shape=huge)) is None
 
 
 def test_sizes_are_those_of_the_servers_families():
-    found = smallest_fit(replace(TGI, kind=ServerKind.AWS_VLLM_NEURON), named("tanuki-8b"))
+    found = smallest_fit(a_server(ServerKind.AWS_VLLM_NEURON), named("tanuki-8b"))
     assert found is not None
     assert found[0].startswith("trn2.")
 
@@ -92,15 +89,15 @@ def test_sizes_are_those_of_the_servers_families():
 @pytest.mark.parametrize(
     ("server", "model", "instance"),
     [
-        (TGI, AModel(shape=None), "inf2.xlarge"),
+        (TGI, a_model("s3://my-models/own", shape=None), "inf2.xlarge"),
         (TGI, named("Llama-2-70b-hf"), "m5.large"),
         (TGI, named("Llama-2-70b-hf"), TOKEN),
-        (AServer(batch_size=0), named("Llama-2-70b-hf"), "inf2.xlarge"),
-        (AServer(tensor_parallel=8), named("Llama-2-70b-hf"), "inf2.xlarge"),
+        (a_server(batch_size=0), named("Llama-2-70b-hf"), "inf2.xlarge"),
+        (a_server(tensor_parallel=8), named("Llama-2-70b-hf"), "inf2.xlarge"),
     ],
     ids=["unknown size", "no Neuron device", "token", "batch of 0", "more cores than there are"],
 )
-def test_what_other_rules_refuse_is_passed_over(server: AServer, model: AModel, instance: str):
+def test_what_other_rules_refuse_is_passed_over(server: ModelServer, model: Model, instance: str):
     assert check_fit(server, model, instance) == []
 
 
@@ -116,7 +113,7 @@ def test_what_other_rules_refuse_is_passed_over(server: AServer, model: AModel, 
     ],
 )
 def test_heads_are_copied_where_they_cannot_be_shared_out(heads: int, kv_heads: int, cores: int, on_each: int):
-    shape = ModelNumbers(parameters=1, layers=1, attention_heads=heads, kv_heads=kv_heads, head_dim=1)
+    shape = ModelShape(parameters=1, layers=1, attention_heads=heads, kv_heads=kv_heads, head_dim=1)
     assert kv_heads_of_core(shape, cores) == on_each
 
 

@@ -1,6 +1,5 @@
 """What is refused of hosts, and what is offered in its place."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,27 +15,26 @@ from llm_fleet.catalog.neuron import (
     neuron_releases,
     parts,
 )
-from llm_fleet.inference.ec2_hosts import Ec2Hosts
-from llm_fleet.inference.managed_hosts import ManagedHosts
-from llm_fleet.inference.model import Model
-from llm_fleet.inference.model_server import ModelServer
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.driver import driver_for
-from llm_fleet.rules.inference.host_ami import check_driver_source
-from llm_fleet.rules.inference.host_type import nearest_neuron_type
-from llm_fleet.rules.inference.hosts import check_hosts, check_hosts_with
+from llm_fleet.rules.inference.hosts import (
+    check_driver_source,
+    check_host_type,
+    check_hosts,
+    check_hosts_with,
+    nearest_neuron_type,
+)
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import InternetAccess
+from llm_fleet.spec.model_server import AwsVllmServer, HuggingFaceVllmServer, ModelServer, TgiServer
+from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.service import Capacity, Hosts
+from tests.rules.inference.services import with_
 
-GOOD = Ec2Hosts(instance_type="inf2.xlarge")
-IN_S3 = Model.from_s3("s3://my-models/tanuki-8b")
-
-
-def refused(make: type[Ec2Hosts | ManagedHosts], **values: Any) -> list[tuple[AnyCode, str]]:
-    with pytest.raises(FleetError) as error:
-        make(**values)
-    return [(problem.code, problem.where) for problem in error.value.problems]
+GOOD = Hosts()
+MANAGED = Hosts(capacity=Capacity.MANAGED_INSTANCES)
+IN_S3 = Model(s3_uri="s3://my-models/tanuki-8b")
 
 
 @pytest.mark.parametrize(
@@ -55,9 +53,7 @@ def refused(make: type[Ec2Hosts | ManagedHosts], **values: Any) -> list[tuple[An
     ],
 )
 def test_a_type_that_cannot_serve_names_the_nearest(name: str, code: Code, offered: str):
-    with pytest.raises(FleetError) as error:
-        Ec2Hosts(instance_type=name)
-    (problem,) = error.value.problems
+    (problem,) = check_host_type(name, managed=False)
     assert (problem.code, problem.where) == (code, "instance_type")
     assert f"write {offered!r}" in problem.remedy
     assert nearest_neuron_type(name) == offered
@@ -67,7 +63,7 @@ def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
     newer = Ec2InstanceType.of(
         "inf2.2xlarge", architecture="x86_64", vcpus=8, memory_gib=32, accelerator="neuron", accelerators=1
     )
-    assert Ec2Hosts(instance_type=newer).instance_type == "inf2.2xlarge"
+    assert check_host_type(newer, managed=False) == []
 
 
 @pytest.mark.parametrize(
@@ -80,9 +76,8 @@ def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
         ({"root_volume_gib": 29}, [(Code.HOST_ROOT_VOLUME, "root_volume_gib")]),
         ({"root_volume_gib": 70000}, [(Code.HOST_ROOT_VOLUME, "root_volume_gib")]),
         (
-            {"instance_type": "inf2.2xlarge", "ami": "x", "driver_version": "x", "root_volume_gib": 0},
+            {"ami": "x", "driver_version": "x", "root_volume_gib": 0},
             [
-                (Code.HOST_TYPE, "instance_type"),
                 (Code.HOST_AMI, "ami"),
                 (Code.VERSION_FORM, "driver_version"),
                 (Code.HOST_ROOT_VOLUME, "root_volume_gib"),
@@ -91,24 +86,17 @@ def test_a_type_that_is_newer_than_this_release_is_told_by_its_maker():
     ],
 )
 def test_all_mistakes_are_told_at_once(values: dict[str, Any], problems: list[tuple[AnyCode, str]]):
-    assert refused(Ec2Hosts, **{"instance_type": "inf2.xlarge", **values}) == problems
+    assert [(each.code, each.where) for each in check_hosts(Hosts(**values))] == problems
 
 
 @pytest.mark.parametrize("value", ["${Token[A.1]}", "ami-0123456789abcdef0", "20260820"])
 def test_tokens_ids_and_releases_pass(value: str):
-    assert check_hosts(replace(GOOD, ami=value)) == []
+    assert check_hosts(with_(GOOD, ami=value)) == []
 
 
 def test_managed_instances_are_told_nothing_of_ami_and_driver():
-    class Pinned:
-        capacity = ManagedHosts(instance_type="inf2.xlarge").capacity
-        instance_type = "inf2.xlarge"
-        root_volume_gib = None
-        ami = "20260701"
-        driver_version = "2.28.0.0"
-        install_driver = True
-
-    problems = check_hosts(Pinned())
+    pinned = with_(MANAGED, ami="20260701", driver_version="2.28.0.0", install_driver=True)
+    problems = check_hosts(pinned)
     assert [(problem.code, problem.where) for problem in problems] == [
         (Code.HOST_MANAGED_PIN, "ami"),
         (Code.HOST_MANAGED_PIN, "driver_version"),
@@ -117,34 +105,31 @@ def test_managed_instances_are_told_nothing_of_ami_and_driver():
 
 
 def test_managed_instances_and_mountpoint_exclude_each_other():
-    managed = ManagedHosts(instance_type="inf2.xlarge")
-    (problem,) = check_hosts_with(managed, server=ModelServer.tgi(), model=IN_S3)
+    (problem,) = check_hosts_with(MANAGED, server=TgiServer(), model=IN_S3)
     assert problem.code is Code.HOST_MANAGED_MOUNT
     assert "s3://my-models/tanuki-8b" in problem.message
     assert "'ec2'" in problem.remedy
-    assert check_hosts_with(GOOD, server=ModelServer.tgi(), model=IN_S3) == []
+    assert check_hosts_with(GOOD, server=TgiServer(), model=IN_S3) == []
 
 
 def test_a_root_volume_must_hold_image_system_and_cache():
     least = least_root_gib(30, cache_gib=20)
-    enough = replace(GOOD, root_volume_gib=least)
-    assert check_hosts_with(enough, server=ModelServer.tgi(), model=IN_S3, cache_gib=20) == []
-    (problem,) = check_hosts_with(
-        replace(GOOD, root_volume_gib=least - 1), server=ModelServer.tgi(), model=IN_S3, cache_gib=20
-    )
+    model = with_(IN_S3, cache_gib=20)
+    assert check_hosts_with(with_(GOOD, root_volume_gib=least), server=TgiServer(), model=model) == []
+    (problem,) = check_hosts_with(with_(GOOD, root_volume_gib=least - 1), server=TgiServer(), model=model)
     assert (problem.code, problem.where) == (Code.HOST_ROOT_VOLUME, "root_volume_gib")
     assert f"{default_root_gib(30, cache_gib=20)} GiB" in problem.remedy
 
 
 @pytest.mark.parametrize(
     "server",
-    [ModelServer.tgi(), ModelServer.hugging_face_vllm(), ModelServer.aws_vllm()],
+    [TgiServer(), HuggingFaceVllmServer(), AwsVllmServer()],
     ids=lambda server: server.kind,
 )
 def test_by_default_hosts_have_the_pinned_driver_without_installing_it(server: ModelServer):
     driver = driver_for(server)
     assert ami_releases()[ami_for(driver)] == driver
-    closed = replace(GOOD, install_driver=False)
+    closed = with_(GOOD, install_driver=False)
     assert check_driver_source(closed, driver, internet=InternetAccess.NONE) == []
 
 
@@ -163,13 +148,13 @@ def test_by_default_hosts_have_the_pinned_driver_without_installing_it(server: M
 def test_what_an_ami_is_believed_to_carry_is_compared_with_the_pin(
     hosts: dict[str, Any], internet: InternetAccess | None, code: Code | None
 ):
-    problems = check_driver_source(replace(GOOD, **hosts), "2.28.0.0", internet=internet)
+    problems = check_driver_source(with_(GOOD, **hosts), "2.28.0.0", internet=internet)
     assert [problem.code for problem in problems] == ([code] if code else [])
 
 
 def test_a_driver_in_no_known_release_is_installed_on_the_newest():
     assert ami_for("2.31.7.0") == max(ami_releases())
-    (problem,) = check_driver_source(replace(GOOD, install_driver=False), "2.31.7.0")
+    (problem,) = check_driver_source(with_(GOOD, install_driver=False), "2.31.7.0")
     assert (problem.code, problem.where) == (Code.HOST_AMI_DRIVER, "install_driver")
 
 
@@ -188,33 +173,26 @@ def test_a_release_has_its_own_parameter():
 
 
 @pytest.mark.parametrize(
-    ("values", "code"),
+    "values",
     [
-        ({"instance_type": None}, Code.HOST_TYPE),
-        ({"instance_type": 2}, Code.HOST_TYPE),
-        ({"root_volume_gib": "20"}, Code.HOST_ROOT_VOLUME),
-        ({"root_volume_gib": True}, Code.HOST_ROOT_VOLUME),
-        ({"ami": 3}, Code.HOST_AMI),
-        ({"driver_version": 2.28}, Code.VERSION_FORM),
-        ({"install_driver": "no"}, Code.HOST_AMI_DRIVER),
+        {"root_volume_gib": "20"},
+        {"root_volume_gib": True},
+        {"ami": 3},
+        {"driver_version": 2.28},
+        {"install_driver": "no"},
     ],
 )
-def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(values: dict[str, Any], code: Code):
-    told: dict[str, Any] = {"instance_type": "inf2.xlarge", **values}
-    classes = (Ec2Hosts, ManagedHosts) if values.keys() <= {"instance_type", "root_volume_gib"} else (Ec2Hosts,)
-    for of_class in classes:
-        with pytest.raises(FleetError) as error:
-            of_class(**told)
-        (problem,) = error.value.problems
-        assert (problem.code, problem.path) == (code, tuple(values))
-        assert problem.remedy.startswith("write ")
+def test_a_value_of_the_wrong_type_is_one_problem_and_no_traceback(values: dict[str, Any]):
+    with pytest.raises(FleetError) as error:
+        Hosts(**values)
+    (problem,) = error.value.problems
+    assert (problem.code, problem.path) == (Code.WRONG_TYPE, tuple(values))
+    assert problem.remedy.startswith("write ")
 
 
 def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():
     def remedy(name: str) -> str:
-        with pytest.raises(FleetError) as error:
-            Ec2Hosts(instance_type=name)
-        return error.value.problems[0].remedy
+        return check_host_type(name, managed=False)[0].remedy
 
     assert "Ec2InstanceType.of(…) is for a size of inf2 newer" in remedy("inf2.2xlarge")
     assert "Ec2InstanceType" not in remedy("inf3.xlarge")
@@ -222,6 +200,4 @@ def test_what_python_can_tell_of_a_newer_type_is_said_and_no_more():
     newer = Ec2InstanceType.of(
         "inf3.xlarge", architecture="x86_64", vcpus=4, memory_gib=32, accelerator="neuron", accelerators=1
     )
-    with pytest.raises(FleetError) as error:
-        Ec2Hosts(instance_type=newer)
-    assert [problem.code for problem in error.value.problems] == [Code.HOST_WITHOUT_NEURON]
+    assert [problem.code for problem in check_host_type(newer, managed=False)] == [Code.HOST_WITHOUT_NEURON]

@@ -1,16 +1,12 @@
 """What is told of models that cannot be: where, in the user's words, and what to write instead."""
 
-from dataclasses import replace
-
 import pytest
 
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.model import bucket_and_prefix, check_model
-from llm_fleet.rules.inference.model_mount import check_mount, check_token_key
-from llm_fleet.rules.inference.model_shape import ModelNumbers
-from llm_fleet.rules.inference.terms import ModelSource
-from tests.rules.inference.models import AModel
-from tests.rules.inference.servers import TOKEN
+from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_place
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import Model, ModelSource
+from tests.rules.inference.services import TOKEN, a_model, with_
 
 S3, HUB, IMAGE = ModelSource.S3, ModelSource.HUB, ModelSource.IMAGE
 SECRET = "arn:aws:secretsmanager:us-west-2:111122223333:secret:hub-AbCdEf"
@@ -20,17 +16,17 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/11111111-2222-3333-4444-5555555555
 @pytest.mark.parametrize(
     "model",
     [
-        AModel(),
-        AModel(location="s3://my-models"),
-        AModel(location="s3://my-models/a/b-1.0/"),
-        AModel(location=f"s3://{TOKEN}/tanuki-8b"),
-        AModel(source=HUB, location="weblab-GENIAC/Tanuki-8B-dpo-v1.0", revision="a1b2c3", token_secret_arn=SECRET),
-        AModel(source=HUB, location="gpt2", token_secret_arn=TOKEN, revision=TOKEN),
-        AModel(source=IMAGE, location="/opt/models/tanuki"),
-        AModel(served_name="tanuki-8b:latest"),
+        a_model(),
+        a_model(location="s3://my-models"),
+        a_model(location="s3://my-models/a/b-1.0/"),
+        a_model(location=f"s3://{TOKEN}/tanuki-8b"),
+        a_model(source=HUB, location="weblab-GENIAC/Tanuki-8B-dpo-v1.0", revision="a1b2c3", token_secret_arn=SECRET),
+        a_model(source=HUB, location="gpt2", token_secret_arn=TOKEN, revision=TOKEN),
+        a_model(source=IMAGE, location="/opt/models/tanuki"),
+        a_model(served_name="tanuki-8b:latest"),
     ],
 )
-def test_right_models_pass(model: AModel):
+def test_right_models_pass(model: Model):
     assert check_model(model) == []
 
 
@@ -48,8 +44,8 @@ def test_right_models_pass(model: AModel):
     ],
 )
 def test_a_place_that_is_no_s3_address(location: str, remedy: str):
-    (problem,) = check_model(AModel(location=location))
-    assert (problem.code, problem.path, problem.value) == (Code.MODEL_PLACE, ("location",), location)
+    (problem,) = check_model(a_model(location=location))
+    assert (problem.code, problem.path, problem.value) == (Code.MODEL_PLACE, ("s3_uri",), location)
     assert "no s3:// address" in problem.message
     assert problem.remedy.startswith(remedy)
 
@@ -64,77 +60,82 @@ def test_a_place_that_is_no_s3_address(location: str, remedy: str):
     ],
 )
 def test_an_s3_address_that_s3_or_iam_reads_differently(location: str, message: str):
-    (problem,) = check_model(AModel(location=location))
+    (problem,) = check_model(a_model(location=location))
     assert problem.code is Code.MODEL_PLACE
     assert message in problem.message
 
 
 @pytest.mark.parametrize("location", ["a/b/c", "https://huggingface.co/owner/name", "own er/name", "a/..b", "x/" * 60])
 def test_what_is_no_id_of_the_hub(location: str):
-    (problem,) = check_model(AModel(source=HUB, location=location))
-    assert (problem.code, problem.path) == (Code.MODEL_HUB_ID, ("location",))
+    (problem,) = check_model(a_model(source=HUB, location=location))
+    assert (problem.code, problem.path) == (Code.MODEL_HUB_ID, ("hub_id",))
 
 
 def test_the_address_of_a_page_on_the_hub_is_mended():
-    (problem,) = check_model(AModel(source=HUB, location="https://huggingface.co/owner/name/tree/main"))
+    (problem,) = check_model(a_model(source=HUB, location="https://huggingface.co/owner/name/tree/main"))
     assert problem.remedy == "write 'owner/name'"
 
 
 @pytest.mark.parametrize("location", ["opt/model", "/", "/opt/../model", "s3://my-models/x"])
 def test_what_is_no_path_in_the_image(location: str):
-    assert [problem.code for problem in check_model(AModel(source=IMAGE, location=location))] == [Code.MODEL_IMAGE_PATH]
+    assert [problem.code for problem in check_model(a_model(source=IMAGE, location=location))] == [
+        Code.MODEL_IMAGE_PATH
+    ]
 
 
 def test_a_revision_and_a_token_belong_to_the_hub():
-    found = check_model(AModel(revision="main", token_secret_arn=SECRET))
+    found = check_model(a_model(revision="main", token_secret_arn=SECRET))
     assert [(problem.code, problem.path) for problem in found] == [
         (Code.MODEL_REVISION, ("revision",)),
         (Code.MODEL_TOKEN, ("token_secret_arn",)),
     ]
-    assert [problem.code for problem in check_model(AModel(source=HUB, location="a/b", revision="-x"))] == [
+    assert [problem.code for problem in check_model(a_model(source=HUB, location="a/b", revision="-x"))] == [
         Code.MODEL_REVISION
     ]
 
 
 def test_a_token_in_place_of_its_secret_is_never_repeated():
-    (problem,) = check_model(AModel(source=HUB, location="a/b", token_secret_arn="hf_verysecret"))
+    (problem,) = check_model(a_model(source=HUB, location="a/b", token_secret_arn="hf_verysecret"))
     assert problem.code is Code.MODEL_TOKEN
     assert "hf_verysecret" not in str(problem)
 
 
 @pytest.mark.parametrize("name", ["", "two words", "x" * 129, "-x"])
 def test_a_name_that_clients_cannot_write(name: str):
-    assert [problem.code for problem in check_model(AModel(served_name=name))] == [Code.MODEL_NAME]
+    assert [problem.code for problem in check_model(a_model(served_name=name))] == [Code.MODEL_NAME]
 
 
 def test_a_model_of_unknown_size_is_refused_with_the_ways_to_tell_it():
-    (problem,) = check_model(AModel(location="s3://my-models/ours", shape=None))
+    (problem,) = check_model(a_model(location="s3://my-models/ours", shape=None))
     assert (problem.code, problem.path) == (Code.MODEL_SHAPE_UNKNOWN, ("shape",))
     assert "config.json" in problem.remedy
     assert "numbers" in problem.remedy
 
 
 def test_numbers_that_no_model_has_are_told_below_the_shape():
-    good = ModelNumbers(parameters=8, layers=2, attention_heads=4, kv_heads=2, head_dim=8)
-    (negative,) = check_model(AModel(shape=replace(good, layers=-1)))
+    good = ModelShape(parameters=8, layers=2, attention_heads=4, kv_heads=2, head_dim=8)
+    (negative,) = check_model(a_model(shape=with_(good, layers=-1)))
     assert (negative.code, negative.path) == (Code.MODEL_SHAPE, ("shape", "layers"))
-    (uneven,) = check_model(AModel(shape=replace(good, kv_heads=3)))
+    (uneven,) = check_model(a_model(shape=with_(good, kv_heads=3)))
     assert (uneven.path, uneven.allowed) == (("shape", "kv_heads"), "a divisor of 4")
 
 
 def test_key_and_cache():
-    assert check_mount(S3, key_arn=KEY, cache_gib=0) == check_mount(HUB, key_arn=None, cache_gib=None) == []
-    assert check_mount(S3, key_arn=TOKEN, cache_gib=None) == []
+    for model in (
+        a_model(key_arn=KEY, cache_gib=0),
+        a_model(key_arn=TOKEN),
+        a_model("a/b", source=HUB, token_key_arn=KEY),
+    ):
+        assert check_place(model) == []
     wrong = [
-        *check_mount(S3, key_arn="alias/models", cache_gib=-1),
-        *check_mount(HUB, key_arn=KEY, cache_gib=5),
+        *check_place(a_model(key_arn="alias/models", cache_gib=-1)),
+        *check_place(a_model("a/b", source=HUB, key_arn=KEY, cache_gib=5)),
     ]
     assert [(problem.code, problem.path) for problem in wrong] == [
         (Code.MODEL_KEY, ("key_arn",)),
         (Code.MODEL_CACHE, ("cache_gib",)),
     ] * 2
-    assert check_token_key(HUB, KEY) == check_token_key(S3, None) == []
-    assert [problem.path for problem in check_token_key(S3, KEY)] == [("token_key_arn",)]
+    assert [problem.path for problem in check_place(a_model(token_key_arn=KEY))] == [("token_key_arn",)]
 
 
 def test_bucket_and_prefix():

@@ -7,7 +7,7 @@ import pytest
 from llm_fleet.catalog.data_file import load
 from llm_fleet.catalog.model_shapes import KnownModel, known_model
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.model_shape import known_shape, shape_of_config
+from llm_fleet.spec.model_shape import known_shape, shape_of_config
 
 TANUKI: dict[str, Any] = {
     "model_type": "llama",

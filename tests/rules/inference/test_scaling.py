@@ -4,17 +4,23 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.inference.scaling import Scaling
 from llm_fleet.rules.any_code import AnyCode
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.scaling import maximum_of, minimum_of, queue_target_of, scales
-from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.inference.scaling import check_scaling
+from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.service import ServiceSpec
+from tests.rules.inference.services import service
+
+TARGETS = ("queue_target", "requests_per_minute_target")
+
+
+def told(**numbers: Any) -> ServiceSpec:
+    scaling = {name: numbers.pop(name) for name in TARGETS if name in numbers}
+    return service(scaling=scaling, **numbers)
 
 
 def problems(**numbers: Any) -> list[Problem]:
-    with pytest.raises(FleetError) as refused:
-        Scaling(**numbers)
-    return list(refused.value.problems)
+    return check_scaling(told(**numbers))
 
 
 def codes(**numbers: Any) -> list[tuple[AnyCode, str]]:
@@ -22,8 +28,8 @@ def codes(**numbers: Any) -> list[tuple[AnyCode, str]]:
 
 
 def test_the_default_is_two_tasks_and_no_scaling():
-    default = Scaling()
-    assert (default.desired, minimum_of(default), maximum_of(default), scales(default)) == (2, 2, 2, False)
+    tasks = service().tasks
+    assert (tasks.desired, tasks.minimum, tasks.maximum, tasks.scales) == (2, 2, 2, False)
 
 
 @pytest.mark.parametrize(
@@ -35,12 +41,15 @@ def test_the_default_is_two_tasks_and_no_scaling():
         ({"desired": 4, "maximum": 8}, 4, (4, 8)),
         ({"desired": 4, "minimum": 2, "maximum": 8}, 4, (2, 8)),
         ({"minimum": 3}, 3, (3, 3)),
+        ({"minimum": 1}, 2, (1, 2)),
+        ({"minimum": 1, "maximum": 1}, 1, (1, 1)),
     ],
 )
 def test_what_is_not_told_follows_from_what_is(given: dict[str, int], desired: int, bounds: tuple[int, int]):
-    scaling = Scaling(**given)
-    assert scaling.desired == desired
-    assert (minimum_of(scaling), maximum_of(scaling)) == bounds
+    assert problems(**given) == []
+    tasks = told(**given).tasks
+    assert tasks.desired == desired
+    assert (tasks.minimum, tasks.maximum) == bounds
 
 
 def test_more_desired_than_there_may_be():
@@ -70,12 +79,12 @@ def test_a_number_of_tasks_that_is_none(attribute: str, value: Any):
 @pytest.mark.parametrize("value", [0, -1, 0.0, float("nan"), float("inf"), "3", True])
 @pytest.mark.parametrize("target", ["queue_target", "requests_per_minute_target"])
 def test_a_target_is_a_number_above_zero(target: str, value: Any):
-    assert codes(maximum=4, **{target: value}) == [(Code.SCALING_TARGET, target)]
+    assert codes(maximum=4, **{target: value}) == [(Code.SCALING_TARGET, f"scaling.{target}")]
 
 
 def test_two_targets():
     assert codes(maximum=4, queue_target=2, requests_per_minute_target=60) == [
-        (Code.SCALING_TWO_TARGETS, "requests_per_minute_target")
+        (Code.SCALING_TWO_TARGETS, "scaling.requests_per_minute_target")
     ]
 
 
@@ -96,11 +105,12 @@ def test_everything_is_told_at_once():
 
 
 def test_the_queue_is_one_unless_told():
-    assert queue_target_of(Scaling(maximum=4)) == 1
-    assert queue_target_of(Scaling(maximum=4, queue_target=0.5)) == 0.5
+    assert told(maximum=4).queue_target == 1
+    assert told(maximum=4, queue_target=0.5).queue_target == 0.5
 
 
 def test_tokens_pass():
-    token = -1.8881545897087e289
-    assert Scaling(desired=2, minimum=2, maximum=token, queue_target=token).maximum == token  # pyright: ignore[reportArgumentType]
-    assert Scaling(maximum=token).desired == 2  # pyright: ignore[reportArgumentType]
+    token: Any = -1.8881545897087e289
+    assert problems(desired=2, minimum=2, maximum=token, queue_target=token) == []
+    assert told(maximum=token).tasks.desired == 2
+    assert told(minimum=token).tasks.desired == token

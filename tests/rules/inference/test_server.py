@@ -1,14 +1,17 @@
 """What a model server can be told, and on which instances and where it runs."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from llm_fleet.catalog.model_server import model_servers, server_settings
 from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
+from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
-from llm_fleet.rules.inference.terms import ServerKind
-from tests.rules.inference.servers import OWN_IMAGE, TOKEN, AServer
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.model_server import SERVERS, ModelServer, ServerKind
+from tests.rules.inference.services import OWN_IMAGE, TOKEN, a_server
 
 INF2 = "inf2.xlarge"
 
@@ -16,33 +19,26 @@ INF2 = "inf2.xlarge"
 @pytest.mark.parametrize(
     ("server", "expected"),
     [
-        (AServer(batch_size=0), [("LF700", "batch_size")]),
-        (AServer(batch_size=-1, sequence_length=0), [("LF700", "batch_size"), ("LF700", "sequence_length")]),
-        (AServer(batch_size="4"), [("LF700", "batch_size")]),  # type: ignore[arg-type]
-        (AServer(tensor_parallel=0), [("LF703", "tensor_parallel")]),
-        (AServer(settings={"max_waiting_token": 3}), [("LF701", "max_waiting_token")]),
-        (AServer(settings={"tool_call_parser": "llama3_json"}), [("LF701", "tool_call_parser")]),
-        (AServer(settings={"usage_stats": "of"}), [("LF701", "usage_stats")]),
-        (AServer(settings={"json_output": "yes"}), [("LF701", "json_output")]),
-        (AServer(settings={"max_best_of": True}), [("LF701", "max_best_of")]),
-        (AServer(settings={"max_best_of": 0}), [("LF701", "max_best_of")]),
-        (AServer(settings={"graceful_termination_seconds": 86391}), [("LF701", "graceful_termination_seconds")]),
-        (AServer(settings={"waiting_served_ratio": -0.1}), [("LF701", "waiting_served_ratio")]),
-        (AServer(settings={"max_input_tokens": 4096}), [("LF701", "max_input_tokens")]),
-        (AServer(settings={"max_batch_prefill_tokens": 2047}), [("LF701", "max_batch_prefill_tokens")]),
+        (a_server(batch_size=0), [("LF700", "batch_size")]),
+        (a_server(batch_size=-1, sequence_length=0), [("LF700", "batch_size"), ("LF700", "sequence_length")]),
+        (a_server(batch_size="4"), [("LF700", "batch_size")]),  # type: ignore[arg-type]
+        (a_server(tensor_parallel=0), [("LF703", "tensor_parallel")]),
+        (a_server(settings={"max_best_of": 0}), [("LF701", "max_best_of")]),
+        (a_server(settings={"graceful_termination_seconds": 86391}), [("LF701", "graceful_termination_seconds")]),
+        (a_server(settings={"waiting_served_ratio": -0.1}), [("LF701", "waiting_served_ratio")]),
+        (a_server(settings={"max_input_tokens": 4096}), [("LF701", "max_input_tokens")]),
+        (a_server(settings={"max_batch_prefill_tokens": 2047}), [("LF701", "max_batch_prefill_tokens")]),
         (
-            AServer(settings={"max_input_tokens": 3000, "max_batch_prefill_tokens": 2999}),
+            a_server(settings={"max_input_tokens": 3000, "max_batch_prefill_tokens": 2999}),
             [("LF701", "max_batch_prefill_tokens")],
         ),
-        (AServer(kind=ServerKind.AWS_VLLM, settings={"extra_arguments": "--x"}), [("LF701", "extra_arguments")]),
-        (AServer(kind=ServerKind.AWS_VLLM, settings={"additional_config": "{}"}), [("LF701", "additional_config")]),
-        (AServer(image="tgi"), [("LF704", "image"), ("LF704", "runtime_version")]),
-        (AServer(image=OWN_IMAGE), [("LF704", "runtime_version")]),
-        (AServer(image=OWN_IMAGE, runtime_version="2.33"), [("LF707", "runtime_version")]),
-        (AServer(runtime_version="2.33.10.0"), [("LF704", "runtime_version")]),
+        (a_server(image="tgi"), [("LF704", "image"), ("LF704", "runtime_version")]),
+        (a_server(image=OWN_IMAGE), [("LF704", "runtime_version")]),
+        (a_server(image=OWN_IMAGE, runtime_version="2.33"), [("LF707", "runtime_version")]),
+        (a_server(runtime_version="2.33.10.0"), [("LF704", "runtime_version")]),
     ],
 )
-def test_what_no_server_takes_is_told(server: AServer, expected: list[tuple[str, str]]) -> None:
+def test_what_no_server_takes_is_told(server: ModelServer, expected: list[tuple[str, str]]) -> None:
     problems = check_server(server)
     assert [(problem.code.value, problem.where) for problem in problems] == expected
     assert all(problem.remedy for problem in problems)
@@ -51,18 +47,18 @@ def test_what_no_server_takes_is_told(server: AServer, expected: list[tuple[str,
 @pytest.mark.parametrize(
     "server",
     [
-        AServer(),
-        AServer(batch_size=1, sequence_length=2, settings={"max_input_tokens": 1}),
-        AServer(settings={"max_input_tokens": 4095, "max_batch_prefill_tokens": 4095, "waiting_served_ratio": 0.5}),
-        AServer(settings={"graceful_termination_seconds": 86390, "json_output": False, "usage_stats": "no-stack"}),
-        AServer(settings={"max_best_of": None}),
-        AServer(image=OWN_IMAGE, runtime_version="2.33.10.0"),
-        AServer(image=f"{OWN_IMAGE}@sha256:{'0' * 64}", runtime_version=TOKEN),
-        AServer(image=TOKEN, runtime_version="2.33.10.0", tensor_parallel=-1.8881545897087e289),  # type: ignore[arg-type]
-        AServer(kind=ServerKind.AWS_VLLM, settings={"extra_arguments": ["--x"], "additional_config": {"a": 1}}),
+        a_server(),
+        a_server(batch_size=1, sequence_length=2, settings={"max_input_tokens": 1}),
+        a_server(settings={"max_input_tokens": 4095, "max_batch_prefill_tokens": 4095, "waiting_served_ratio": 0.5}),
+        a_server(settings={"graceful_termination_seconds": 86390, "json_output": False, "usage_stats": "no-stack"}),
+        a_server(settings={"max_best_of": None}),
+        a_server(image=OWN_IMAGE, runtime_version="2.33.10.0"),
+        a_server(image=f"{OWN_IMAGE}@sha256:{'0' * 64}", runtime_version=TOKEN),
+        a_server(image=TOKEN, runtime_version="2.33.10.0", tensor_parallel=-1.8881545897087e289),  # type: ignore[arg-type]
+        a_server(kind=ServerKind.AWS_VLLM, settings={"extra_arguments": ["--x"], "additional_config": {"a": 1}}),
     ],
 )
-def test_legal_servers_and_tokens_pass(server: AServer) -> None:
+def test_legal_servers_and_tokens_pass(server: ModelServer) -> None:
     assert check_server(server) == []
 
 
@@ -82,7 +78,7 @@ def test_legal_servers_and_tokens_pass(server: AServer) -> None:
 def test_a_variable_that_no_server_is_given(
     kind: ServerKind, name: str, value: Any, expected: str, remedy: str
 ) -> None:
-    (problem,) = check_server(AServer(kind=kind, environment={name: value}))
+    (problem,) = check_server(a_server(kind=kind, environment={name: value}))
     assert (problem.code.value, problem.path) == (expected, ("environment", name))
     assert remedy in problem.remedy
     assert expected == "LF708" or problem.value is None, "a secret is not repeated"
@@ -90,7 +86,7 @@ def test_a_variable_that_no_server_is_given(
 
 def test_variables_that_pass() -> None:
     good = {"NEURON_RT_LOG_LEVEL": "INFO", "WANDB_API_KEY": TOKEN, "MAX_TOKENS": "4", "HF_HUB_ETAG_TIMEOUT": "30"}
-    assert check_server(AServer(environment=good)) == []
+    assert check_server(a_server(environment=good)) == []
 
 
 @pytest.mark.parametrize(
@@ -104,40 +100,54 @@ def test_variables_that_pass() -> None:
     ],
 )
 def test_a_capability_that_no_server_is_given(name: Any, remedy: str) -> None:
-    (problem,) = check_server(AServer(capabilities=("SYS_NICE", name)))
+    (problem,) = check_server(a_server(capabilities=("SYS_NICE", name)))
     assert (problem.code.value, problem.path) == ("LF766", ("capabilities", 1))
     assert remedy in problem.remedy
     assert "IPC_LOCK, " in str(problem.allowed)
 
 
 def test_capabilities_are_a_list_in_which_each_is_once() -> None:
-    (twice,) = check_server(AServer(capabilities=("IPC_LOCK", "IPC_LOCK")))
+    (twice,) = check_server(a_server(capabilities=("IPC_LOCK", "IPC_LOCK")))
     assert (twice.code.value, twice.path, twice.remedy) == ("LF766", ("capabilities", 1), "write it once")
-    (text,) = check_server(AServer(capabilities="IPC_LOCK"))
-    assert (text.code.value, text.path) == ("LF766", ("capabilities",))
-    assert check_server(AServer(capabilities=["SYS_ADMIN", "IPC_LOCK", TOKEN])) == []
+    assert check_server(a_server(capabilities=["SYS_ADMIN", "IPC_LOCK", TOKEN])) == []
 
 
-def test_a_misspelt_setting_is_mended_and_one_of_another_server_named() -> None:
-    assert check_server(AServer(settings={"max_waiting_token": 3}))[0].remedy == "write 'max_waiting_tokens'"
-    assert "hugging-face-vllm and aws-vllm" in check_server(AServer(settings={"tool_call_parser": "x"}))[0].remedy
+@pytest.mark.parametrize(
+    ("kind", "told", "code"),
+    [
+        (ServerKind.TGI, {"max_waiting_token": 3}, Code.UNKNOWN_KEY),
+        (ServerKind.TGI, {"tool_call_parser": "llama3_json"}, Code.UNKNOWN_KEY),
+        (ServerKind.TGI, {"usage_stats": "of"}, Code.NOT_A_CHOICE),
+        (ServerKind.TGI, {"json_output": "yes"}, Code.WRONG_TYPE),
+        (ServerKind.TGI, {"max_best_of": True}, Code.WRONG_TYPE),
+        (ServerKind.TGI, {"capabilities": "IPC_LOCK"}, Code.WRONG_TYPE),
+        (ServerKind.AWS_VLLM, {"extra_arguments": "--x"}, Code.WRONG_TYPE),
+        (ServerKind.AWS_VLLM, {"additional_config": "{}"}, Code.WRONG_TYPE),
+    ],
+)
+def test_a_setting_that_the_server_does_not_have_or_of_another_type(
+    kind: ServerKind, told: dict[str, Any], code: Code
+) -> None:
+    with pytest.raises(FleetError) as refused:
+        SERVERS[kind](**told)
+    assert [(problem.code, problem.path) for problem in refused.value.problems] == [(code, tuple(told))]
 
 
 @pytest.mark.parametrize(
     ("server", "instance", "expected", "remedy"),
     [
-        (AServer(tensor_parallel=3), INF2, "LF703", "write 2"),
-        (AServer(tensor_parallel=3), "inf2.48xlarge", "LF703", "write 4"),
-        (AServer(tensor_parallel=8), INF2, "LF703", "or take inf2.24xlarge"),
-        (AServer(tensor_parallel=24), "inf2.24xlarge", "LF703", "or take inf2.48xlarge"),
-        (AServer(tensor_parallel=12), "trn1.32xlarge", "LF703", "write 16"),
-        (AServer(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "take an instance of trn2"),
-        (AServer(), "trn2.48xlarge", "LF702", "the server 'aws-vllm' or 'aws-vllm-neuron'"),
-        (AServer(kind=ServerKind.HUGGING_FACE_VLLM), "trn2.3xlarge", "LF702", "inf2 or trn1"),
+        (a_server(tensor_parallel=3), INF2, "LF703", "write 2"),
+        (a_server(tensor_parallel=3), "inf2.48xlarge", "LF703", "write 4"),
+        (a_server(tensor_parallel=8), INF2, "LF703", "or take inf2.24xlarge"),
+        (a_server(tensor_parallel=24), "inf2.24xlarge", "LF703", "or take inf2.48xlarge"),
+        (a_server(tensor_parallel=12), "trn1.32xlarge", "LF703", "write 16"),
+        (a_server(kind=ServerKind.AWS_VLLM_NEURON), INF2, "LF702", "take an instance of trn2"),
+        (a_server(), "trn2.48xlarge", "LF702", "the server 'aws-vllm' or 'aws-vllm-neuron'"),
+        (a_server(kind=ServerKind.HUGGING_FACE_VLLM), "trn2.3xlarge", "LF702", "inf2 or trn1"),
     ],
 )
 def test_a_server_on_instances_that_it_does_not_run_on(
-    server: AServer, instance: str, expected: str, remedy: str
+    server: ModelServer, instance: str, expected: str, remedy: str
 ) -> None:
     (problem,) = check_server_on(server, instance, "us-west-2")
     assert problem.code.value == expected
@@ -147,27 +157,27 @@ def test_a_server_on_instances_that_it_does_not_run_on(
 @pytest.mark.parametrize(
     ("server", "instance"),
     [
-        (AServer(), INF2),
-        (AServer(tensor_parallel=1), INF2),
-        (AServer(tensor_parallel=24), "inf2.48xlarge"),
-        (AServer(kind=ServerKind.AWS_VLLM_NEURON, tensor_parallel=64), "trn2.48xlarge"),
-        (AServer(tensor_parallel=3), TOKEN),
-        (AServer(tensor_parallel=3), "inf2.2xlarge"),  # told by the rules of hosts
-        (AServer(tensor_parallel=0), INF2),  # told without the instance
+        (a_server(), INF2),
+        (a_server(tensor_parallel=1), INF2),
+        (a_server(tensor_parallel=24), "inf2.48xlarge"),
+        (a_server(kind=ServerKind.AWS_VLLM_NEURON, tensor_parallel=64), "trn2.48xlarge"),
+        (a_server(tensor_parallel=3), TOKEN),
+        (a_server(tensor_parallel=3), "inf2.2xlarge"),  # told by the rules of hosts
+        (a_server(tensor_parallel=0), INF2),  # told without the instance
     ],
 )
-def test_a_server_on_its_instances(server: AServer, instance: str) -> None:
+def test_a_server_on_its_instances(server: ModelServer, instance: str) -> None:
     assert check_server_on(server, instance, "us-west-2") == []
 
 
 def test_an_image_that_the_region_does_not_have() -> None:
-    server = AServer(kind=ServerKind.HUGGING_FACE_VLLM)
+    server = a_server(kind=ServerKind.HUGGING_FACE_VLLM)
     (problem,) = check_server_on(server, INF2, "eu-west-2")
     assert problem.code.value == "LF705"
     assert "eu-west-1" in problem.allowed
     for region in ("eu-west-1", TOKEN, None, "no-such-region"):
         assert check_server_on(server, INF2, region) == []
-    own = AServer(kind=ServerKind.HUGGING_FACE_VLLM, image=OWN_IMAGE, runtime_version="2.28.23.0")
+    own = a_server(kind=ServerKind.HUGGING_FACE_VLLM, image=OWN_IMAGE, runtime_version="2.28.23.0")
     assert check_server_on(own, INF2, "eu-west-2") == []
 
 
@@ -175,8 +185,8 @@ def test_a_server_takes_all_cores_unless_told() -> None:
     instance = neuron_instance("inf2.24xlarge")
     assert instance is not None
     assert (instance.cores, instance.hbm_gib, instance.device_paths[-1]) == (12, 192, "/dev/neuron5")
-    assert cores_of(AServer(), instance) == 12
-    assert cores_of(AServer(tensor_parallel=8), instance) == 8
+    assert cores_of(a_server(), instance) == 12
+    assert cores_of(a_server(tensor_parallel=8), instance) == 8
 
 
 @pytest.mark.parametrize("name", neuron_instance_names())
@@ -200,7 +210,7 @@ def test_each_neuron_instance_can_be_used_whole(name: str) -> None:
 )
 def test_what_the_service_tells_its_server_is_not_told_otherwise(words: list[str]) -> None:
     for kind in (ServerKind.AWS_VLLM, ServerKind.HUGGING_FACE_VLLM):
-        (problem,) = check_server(AServer(kind=kind, settings={"extra_arguments": words}))
+        (problem,) = check_server(a_server(kind=kind, settings={"extra_arguments": words}))
         assert (problem.code.value, problem.path) == ("LF701", ("extra_arguments",))
         assert "sk-123" not in str(problem), "what is a secret is not repeated"
         assert "hf_1" not in str(problem)
@@ -214,8 +224,21 @@ def test_each_kind_is_in_the_catalog_with_its_settings() -> None:
             assert (setting.type == "choice") == bool(setting.choices), setting
 
 
+@pytest.mark.parametrize("kind", ServerKind)
+def test_the_catalog_says_how_each_setting_reaches_its_server(kind: ServerKind) -> None:
+    own = set(SERVERS[kind].model_fields) - set(ModelServer.model_fields) - {"kind"}
+    assert own == set(server_settings(kind))
+
+
 @pytest.mark.parametrize("value", [[], {}, object()])
 def test_no_value_of_any_setting_falls_over(value: Any) -> None:
     for kind in ServerKind:
         for name in server_settings(kind):
-            check_server(AServer(kind=kind, settings={name: value}))
+            with pytest.raises(FleetError) if _wrong(kind, name, value) else nullcontext():
+                SERVERS[kind](**{name: value})
+
+
+def _wrong(kind: ServerKind, name: str, value: Any) -> bool:
+    """Return whether the setting takes no such value: a list and a mapping may be empty."""
+    taken = {"list": list, "json": dict}.get(server_settings(kind)[name].type, ())
+    return not isinstance(value, taken)

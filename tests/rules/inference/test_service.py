@@ -1,13 +1,12 @@
 """What a service has besides its parts: name, log, grace period."""
 
-from typing import Any
-
 import pytest
 
 from llm_fleet.catalog.neuron import neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import load_seconds, neuron_health_memory_mib, task_cpu_units, task_memory_mib
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.service import check_grace, check_log_days, check_service_name
+from llm_fleet.rules.inference.service import check_service, check_service_name
+from tests.rules.inference.services import REGION, service
 
 
 @pytest.mark.parametrize("name", ["chat", "a", "Fleet-chat", "x" * 63, "my-ecs", "${Token[TOKEN.1]}"])
@@ -28,14 +27,14 @@ def test_a_forbidden_beginning_is_told_by_itself():
 
 
 def test_log_days():
-    assert check_log_days(30) == []
-    (problem,) = check_log_days(31)
-    assert problem.remedy == "write 30"
+    (problem,) = check_service(service(log_retention_days=31), region=REGION)
+    assert (problem.code, problem.remedy) == (Code.SERVICE_LOG_DAYS, "write 30")
 
 
 @pytest.mark.parametrize(("seconds", "good"), [(None, True), (1, True), (7200, True), (0, False), (2**31, False)])
 def test_grace(seconds: int | None, good: bool):
-    assert (check_grace(seconds) == []) is good
+    found = check_service(service(health_check_grace_seconds=seconds), region=REGION)
+    assert [problem.code for problem in found] == ([] if good else [Code.SERVICE_GRACE])
 
 
 @pytest.mark.parametrize("name", neuron_instance_names())
@@ -55,15 +54,3 @@ def test_what_is_not_compiled_loads_for_hours_and_what_is_larger_longer():
     assert small % 60 == 0
     assert small < load_seconds(weights_gib=130, source="s3", compiled=True)
     assert load_seconds(weights_gib=15, source="hub", compiled=False) > small + 3600
-
-
-@pytest.mark.parametrize("wrong", ["x", 30.5, True, None])
-def test_values_of_wrong_types(wrong: Any):
-    assert [problem.code for problem in check_log_days(wrong)] == [Code.SERVICE_LOG_DAYS]
-    assert [problem.code for problem in check_grace(wrong)] == ([] if wrong is None else [Code.SERVICE_GRACE])
-
-
-def test_a_name_is_a_text():
-    nothing: Any = None
-    (problem,) = check_service_name(nothing)
-    assert (problem.code, problem.path) == (Code.SERVICE_NAME, ("name",))

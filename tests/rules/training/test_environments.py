@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from llm_fleet.lifecycle.training_runtime import TrainingEnvironment, TrainingRuntime
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.check_environment import check_training
 from llm_fleet.rules.training.environment import EnvironmentUse
 from llm_fleet.rules.training.packages import plan
+from llm_fleet.spec.model_server import ServerKind
 from tests.rules.training.runtimes import CPU, GPU, NXD, TRN1, TRN2, found, group, place
 
 Env = TrainingEnvironment

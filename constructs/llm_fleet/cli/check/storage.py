@@ -45,7 +45,7 @@ def questions_of_buckets(fleet: Fleet, *, region: str) -> Iterator[Question]:
     """Ask for each bucket once."""
     made = {bucket.bucket_name for bucket in fleet.storage.buckets.values()}
     seen: set[str] = set()
-    for bucket in named_buckets(fleet):
+    for bucket in bucket_places(fleet):
         if bucket.name not in seen and bucket.name not in made:
             seen.add(bucket.name)
             yield Question(topic=Topic.STORAGE, what=f"bucket {bucket.name}", answer=_buckets_asking(bucket, region))
@@ -59,7 +59,7 @@ def questions_of_buckets(fleet: Fleet, *, region: str) -> Iterator[Question]:
             )
 
 
-def named_buckets(fleet: Fleet) -> Iterator[NamedBucket]:
+def bucket_places(fleet: Fleet) -> Iterator[NamedBucket]:
     """Return the buckets that must be there before the deployment."""
     yield from _of_storage(fleet)
     yield from _of_clusters(fleet)

@@ -193,7 +193,7 @@ def _in_words(run: TrainingRun) -> str:
 
 def _fit(run: TrainingRun) -> list[str]:
     """Return how a run is spread, what a process of it takes, as estimated, and what else is to be known of it."""
-    from llm_fleet.rules.inference.memory import in_gib
+    from llm_fleet.rules.inference.fit import in_gib
     from llm_fleet.rules.training.run_spread import breakdown, spread
     from llm_fleet.rules.training.smp_run import smp_remarks_of
 

@@ -47,7 +47,7 @@ def _check(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
 def _own(job: JobConfig, fleet: Fleet) -> Iterator[Problem]:
     """Return what is wrong with the keys that only a fleet file has."""
     yield from check_served(job, fleet)
-    yield from check_shape_source(job)
+    yield from check_shape_source(shape=job.own_shape, config=job.config, unread=job.unread)
 
 
 def _region(view: RunLike, fleet: Fleet) -> list[Problem]:

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from llm_fleet.config.services.values import NeuronInstanceName
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.values import NeuronInstanceName
 
 
 class JobExportConfig(FleetModel):

@@ -9,12 +9,12 @@ from pydantic import Field, PrivateAttr
 from llm_fleet.config.jobs.checkpoint import CheckpointConfig
 from llm_fleet.config.jobs.data import DataConfig
 from llm_fleet.config.jobs.export import JobExportConfig
-from llm_fleet.config.jobs.shape import TrainedShapeConfig
 from llm_fleet.named_files.named_file import read_trained_shape
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, TrainedShapeLike
-from llm_fleet.rules.training.run_sources import TrainedNumbers, known_trained_shape
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision
+from llm_fleet.rules.training.run_sources import known_trained_shape
 from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.model_shape import TrainedShape
 from llm_fleet.spec.smp import SmpConfiguration
 
 
@@ -77,7 +77,7 @@ class JobConfig(NamedModel):
     backend: Backend | None = None
     """What spreads it: `neuron`, `nemo-megatron`, `fsdp`, `smp` or `cpu`. Default: `neuron` on Trainium, `fsdp` on
     GPUs, else `cpu`."""
-    own_shape: TrainedShapeConfig | None = Field(default=None, alias="shape")
+    own_shape: TrainedShape | None = Field(default=None, alias="shape")
     """How large the model is. Default: what is known of a model of that name."""
     config: str | None = None
     """Its `config.json` on this machine, from where this file lies, in place of `shape`. Default: none."""
@@ -124,7 +124,7 @@ class JobConfig(NamedModel):
     smp: SmpConfiguration | None = Field(default=None, examples=["{}"])
     """With `backend: smp`: what the library is told. Default: the library's own values."""
 
-    _numbers: TrainedNumbers | None = PrivateAttr(default=None)
+    _numbers: TrainedShape | None = PrivateAttr(default=None)
     _unread: tuple[Problem, ...] = PrivateAttr(default=())
 
     def stand_in(self, directory: Path) -> None:
@@ -139,6 +139,6 @@ class JobConfig(NamedModel):
         return self._unread
 
     @property
-    def shape(self) -> TrainedShapeLike | None:
+    def shape(self) -> TrainedShape | None:
         """As written, else what `config` tells, else what is known by its name."""
         return self.own_shape or self._numbers or known_trained_shape(self.model)

@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from llm_fleet.catalog.model_server import default_batch_size, default_sequence_length
 from llm_fleet.config.fleet import Fleet
 from llm_fleet.config.jobs.export import JobExportConfig
 from llm_fleet.config.jobs.job import JobConfig
-from llm_fleet.config.services.own_bucket import own_bucket
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.protocols import ShapeLike
-from llm_fleet.rules.inference.terms import ModelSource, ServerKind
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import ModelSource
 
 _SIZES = ("server", "instance_type", "tensor_parallel", "batch_size", "sequence_length")
 _SHAPE = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim")
@@ -61,7 +62,7 @@ def place_of(service: ServiceConfig, fleet: Fleet) -> str | None:
         return None
     if model.bucket is None:
         return model.location
-    found = own_bucket(model, fleet)
+    found = model.own_bucket(fleet.storage)
     name = None if found is None else fleet.storage.buckets[found[0]].bucket_name
     return None if name is None else f"s3://{name}/{model.prefix or ''}".rstrip("/")
 
@@ -94,8 +95,8 @@ def _as_told(export: JobExportConfig, to: str) -> Served:
         server=export.server or ServerKind.TGI,
         instance_type=export.instance_type or "inf2.xlarge",
         tensor_parallel=export.tensor_parallel,
-        batch_size=4 if export.batch_size is None else export.batch_size,
-        sequence_length=4096 if export.sequence_length is None else export.sequence_length,
+        batch_size=default_batch_size() if export.batch_size is None else export.batch_size,
+        sequence_length=default_sequence_length() if export.sequence_length is None else export.sequence_length,
         environment=export.environment,
     )
 
@@ -126,7 +127,7 @@ def _service(service: ServiceConfig, job: JobConfig, fleet: Fleet) -> Iterator[P
             f"give it one: `{model.bucket}: {{name: …}}` under `storage.buckets`",
             service.name,
         )
-    mine, theirs = job.shape, model.shape
+    mine, theirs = job.shape, model.size
     if mine is not None and theirs is not None and not _same(mine, theirs):
         yield _wrong(
             f"the service {service.name} is made for another model: one of {theirs.parameters:,} parameters, "
@@ -137,7 +138,7 @@ def _service(service: ServiceConfig, job: JobConfig, fleet: Fleet) -> Iterator[P
         )
 
 
-def _same(mine: ShapeLike, theirs: ShapeLike) -> bool:
+def _same(mine: ModelShape, theirs: ModelShape) -> bool:
     return all(getattr(mine, name) == getattr(theirs, name) for name in _SHAPE)
 
 

@@ -5,34 +5,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_fleet.config.network import NetworkConfig
-from llm_fleet.config.services.alarms import AlarmsConfig
-from llm_fleet.config.services.front import FrontConfig
-from llm_fleet.config.services.hosts import HostsConfig
-from llm_fleet.config.services.jwt import JwtConfig
-from llm_fleet.config.services.model import ServedModelConfig
-from llm_fleet.config.services.scaling import ScalingConfig
-from llm_fleet.config.services.server import ServerConfig
-from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.front import Front, Jwt
 from llm_fleet.spec.model import FleetModel
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.served_model import Model
+from llm_fleet.spec.service import Alarms, Hosts, Scaling, ServiceSpec
 
 _MODELS: tuple[type[FleetModel], ...] = (
     NetworkConfig,
-    AlarmsConfig,
-    ServiceConfig,
-    ServedModelConfig,
-    ServerConfig,
-    HostsConfig,
-    ScalingConfig,
-    FrontConfig,
-    JwtConfig,
+    Alarms,
+    ServiceSpec,
+    Model,
+    ModelServer,
+    Hosts,
+    Scaling,
+    Front,
+    Jwt,
 )
 _MADE = (
-    (re.compile(r"ModelShape\.from_config\('([^']*)'\)"), r"`config: \1`"),
-    (re.compile(r"ModelShape\(…\)"), "`shape: {parameters: 8 B, …}`"),
-    (re.compile(r"Model\.from_hub\('([^']*)'\)"), r"`hub: \1`"),
-    (re.compile(r"Model\.in_image\('([^']*)'\)"), r"`image: \1`"),
-    (re.compile(r"Model\.from_s3\('([^']*)'\)"), r"`s3: \1`"),
+    (re.compile(r"\b(\w+)='([^']*)'"), r"`\1: \2`"),
     (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
     (re.compile(r"\b(\w+)=False\b"), r"`\1: false`"),
     (re.compile(r"\b(\w+)=True\b"), r"`\1: true`"),

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from llm_fleet.config.training.environment import EnvironmentConfig
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.environment import EnvironmentKind
+from llm_fleet.spec.model_server import ServerKind
 
 
 class ServerEnvironmentConfig(EnvironmentConfig):

@@ -7,8 +7,8 @@ from typing import Any
 from llm_fleet.config.training.compile_cache import CompileCacheConfig
 from llm_fleet.config.training.environment import EnvironmentConfig
 from llm_fleet.config.training.training import TrainingConfig
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.environment import EnvironmentKind, EnvironmentUse
+from llm_fleet.spec.model_server import ServerKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,22 +1,23 @@
-"""The edge between the Neuron driver of the host and the Neuron runtime in the image."""
+"""The edge between the Neuron driver of the host and the Neuron runtime in the image, and versions of both as text."""
+
+import re
 
 from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.neuron import DRIVER, RUNTIME, NeuronEdge, compatibility, neuron_releases, parts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.protocols import ServerLike
-from llm_fleet.rules.inference.version import check_version
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ModelServer
 
 _NAMES = {DRIVER: "driver", RUNTIME: "runtime"}
 
 
-def runtime_of(server: ServerLike) -> str:
+def runtime_of(server: ModelServer) -> str:
     """Return the version of `aws-neuronx-runtime-lib` in the server's image: as told, else the catalog's."""
     return server.runtime_version or model_servers()[server.kind].runtime
 
 
-def driver_for(server: ServerLike) -> str:
+def driver_for(server: ModelServer) -> str:
     """Return the newest driver that goes with the server's image: what its hosts are pinned to.
 
     With a runtime that is a token, or no version, it is the driver for the catalog's image: the rules tell the rest.
@@ -27,7 +28,7 @@ def driver_for(server: ServerLike) -> str:
     return max(_fitting(runtime), key=parts)
 
 
-def check_driver(server: ServerLike, driver_version: str | None) -> list[Problem]:
+def check_driver(server: ModelServer, driver_version: str | None) -> list[Problem]:
     """Return why the host's driver `driver_version` and the server's image refuse each other."""
     if driver_version is None or is_unresolved(driver_version):
         return []
@@ -54,7 +55,7 @@ def check_driver(server: ServerLike, driver_version: str | None) -> list[Problem
     ]
 
 
-def _image(server: ServerLike) -> str:
+def _image(server: ModelServer) -> str:
     return server.image if server.image is not None else f"the image of {server.kind}"
 
 
@@ -87,3 +88,21 @@ def _broken(*, driver: str, runtime: str) -> NeuronEdge | None:
         if have[edge.package] >= parts(edge.from_version) and have[edge.other] < parts(edge.at_least):
             return edge
     return None
+
+
+_FORM = re.compile(r"\d+(\.\d+){3}")
+
+
+def check_version(version: str, *path: str) -> list[Problem]:
+    """Check that `version` is a full version of a Neuron package, e.g. `2.28.0.0`."""
+    if _FORM.fullmatch(version):
+        return []
+    return [
+        Problem(
+            code=Code.VERSION_FORM,
+            message="this is no version of a Neuron package",
+            remedy="write all four numbers, e.g. '2.28.0.0'",
+            path=path,
+            value=version,
+        )
+    ]

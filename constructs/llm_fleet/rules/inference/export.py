@@ -2,52 +2,132 @@
 
 from collections.abc import Iterator
 
-from llm_fleet.catalog.model_server import export_disk_copies, fargate_facts, model_exports, model_servers
+from llm_fleet.catalog.model_server import export_disk_copies, fargate_facts, model_exports, model_servers, tools_image
 from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.memory import GIB, export_bytes, in_gib, weight_bytes
-from llm_fleet.rules.inference.model import bucket_and_prefix
-from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.fit import GIB, check_fit, export_bytes, in_gib, weight_bytes
+from llm_fleet.rules.inference.hosts import check_host_type, check_hosts
+from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_place
+from llm_fleet.rules.inference.server import check_server, check_server_on, cores_of
+from llm_fleet.rules.inference.service import check_pulled_image
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import Model, ModelSource
+from llm_fleet.spec.service import ExportSpec, Hosts, ServiceSpec
 
 
-def check_export(source: ModelLike, model: ModelLike, server: ServerLike, *, fargate: bool) -> list[Problem]:
-    """Return what keeps `server`'s image from exporting the checkpoint `source` as `model`.
+def check_service_export(
+    service: ServiceSpec, export: ExportSpec, *, region: str | None, internet: InternetAccess | None
+) -> list[Problem]:
+    """Return what is wrong with the export of `service`, by its attribute names and, below `export`, those of `export`.
 
-    `fargate`: whether that is to be on a host without Neuron devices.
+    Ask only of a server and a model that are right. `internet`: of the network that it runs in; `None` where that is
+    not known.
     """
+    tools = export.tools_image or tools_image()
+    problems = [
+        *(problem.under("export", "source") for problem in check_model(export.source)),
+        *check_export(export, service.model, service.server),
+        *(problem.under("export") for problem in check_export_network(export.source, internet)),
+        *check_pulled_image(tools, "export", "tools_image", region=region, internet=internet),
+    ]
+    return problems or _check_host(service, export)
+
+
+def check_export_of(
+    service: ServiceSpec, export: ExportSpec, *, region: str | None, internet: InternetAccess | None
+) -> list[Problem]:
+    """Return what is wrong with an export where no one has asked about its service, or its hosts.
+
+    It is judged by what the export needs of the service: server, model and instance type.
+    """
+    server, model, hosts = service.server, service.model, export.hosts
+    of_type = check_host_type(service.instance_type, managed=False)
+    own = [] if export.instance_type is None else check_host_type(export.instance_type, managed=False)
+    of_model = [problem.under("model") for problem in (check_place(model) or check_model(model))]
+    of_server = [
+        problem.under("server")
+        for problem in (*check_server(server), *check_server_on(server, service.instance_type, region))
+    ]
+    problems = [
+        *of_type,
+        *of_server,
+        *of_model,
+        *(problem.under("export") for problem in own),
+        *(problem.under("export", "hosts") for problem in check_hosts(hosts)),
+        *(problem.under("export", "source") for problem in check_place(export.source)),
+        *check_pulled_image(server.image, "server", "image", region=region, internet=internet),
+        *_two_places(export),
+    ]
+    if not (of_server or of_type or of_model):
+        problems += check_fit(server, model, service.instance_type)
+    return problems or check_service_export(service, export, region=region, internet=internet)
+
+
+def _two_places(export: ExportSpec) -> Iterator[Problem]:
+    if export.fargate and (export.instance_type is not None or export.hosts != Hosts()):
+        yield Problem(
+            code=Code.MODEL_EXPORT,
+            message="both hosts of your own and Fargate",
+            remedy="leave one of them out",
+            path=("export", "fargate"),
+            value=True,
+        )
+
+
+def export_host(service: ServiceSpec, export: ExportSpec) -> str:
+    """Return the instance type that it is exported on: as told, else the smallest that can."""
+    serving = neuron_instance(service.instance_type)
+    if export.instance_type is not None or serving is None:
+        return export.instance_type or service.instance_type
+    model, server = service.model, service.server
+    cores = cores_of(server, serving)
+    return export_instance(model, server=server, cores=cores, family=serving.family) or service.instance_type
+
+
+def check_export(export: ExportSpec, model: Model, server: ModelServer) -> list[Problem]:
+    """Return what keeps `server`'s image from exporting the checkpoint of `export` as `model`."""
+    source, fargate = export.source, export.fargate
     return [
-        *(problem.under("source") for problem in _source(source)),
+        *(problem.under("export", "source") for problem in _source(source)),
         *(problem.under("model") for problem in _target(source, model)),
         *(problem.under("server") for problem in _server(server, fargate=fargate)),
-        *(_fargate_room(model.shape, server) if fargate and model.shape is not None else ()),
+        *(_fargate_room(model.size, server) if fargate and model.size is not None else ()),
     ]
 
 
-def check_export_host(model: ModelLike, instance_type: str, *, server: ServerLike, cores: int) -> list[Problem]:
+def _check_host(service: ServiceSpec, export: ExportSpec) -> list[Problem]:
+    serving = neuron_instance(service.instance_type)
+    if export.fargate or serving is None:
+        return []
+    cores = cores_of(service.server, serving)
+    return check_export_host(service.model, export_host(service, export), server=service.server, cores=cores)
+
+
+def check_export_host(model: Model, instance_type: str, *, server: ModelServer, cores: int) -> list[Problem]:
     """Return a problem when a host of `instance_type` has too little memory, or too few cores, for the export."""
     instance = None if is_unresolved(instance_type) else neuron_instance(instance_type)
-    if instance is None or model.shape is None or _holds(model.shape, instance, cores):
+    if instance is None or model.size is None or _holds(model.size, instance, cores):
         return []
     smallest = export_instance(model, server=server, cores=cores, family=instance.family)
     return [
         Problem(
             code=Code.MODEL_EXPORT_MEMORY,
-            message=f"exporting the model takes {in_gib(export_bytes(model.shape))} of host memory and {cores} "
+            message=f"exporting the model takes {in_gib(export_bytes(model.size))} of host memory and {cores} "
             f"NeuronCores, and {instance.name} has {task_memory_mib(instance) / 1024:.1f} GiB for a task and "
             f"{instance.cores}",
             remedy=f"take {smallest}, the smallest that does" if smallest else "export it on a host of your own",
-            path=("hosts", "instance_type"),
+            path=("export", "instance_type"),
             value=instance.name,
         )
     ]
 
 
-def check_export_network(source: ModelLike, internet: InternetAccess | None) -> list[Problem]:
+def check_export_network(source: Model, internet: InternetAccess | None) -> list[Problem]:
     """Return a problem when a checkpoint on the Hub cannot be fetched; `internet` is `None` where nobody told."""
     if internet != InternetAccess.NONE or source.source is not ModelSource.HUB:
         return []
@@ -56,17 +136,17 @@ def check_export_network(source: ModelLike, internet: InternetAccess | None) -> 
             code=Code.CLOSED_NETWORK,
             message="the checkpoint is fetched from the Hub, and this network has no way there",
             remedy="copy it into a bucket and name it as s3://…, or give the network a NAT gateway",
-            path=("source", "location"),
-            value=source.location,
+            path=("source", *source.place),
+            value=source.place_value,
         )
     ]
 
 
-def export_instance(model: ModelLike, *, server: ServerLike, cores: int, family: str) -> str | None:
+def export_instance(model: Model, *, server: ModelServer, cores: int, family: str) -> str | None:
     """Return the smallest instance type that can export `model` over `cores` cores, of `family` where it has one."""
     families = model_servers()[server.kind].families
     known = (neuron_instance(name) for name in neuron_instance_names())
-    shape = model.shape
+    shape = model.size
     fitting = [
         each
         for each in known
@@ -76,17 +156,17 @@ def export_instance(model: ModelLike, *, server: ServerLike, cores: int, family:
     return min(alike, key=lambda each: (each.hbm_gib, each.host_memory_gib)).name if alike else None
 
 
-def export_disk_gib(shape: ShapeLike) -> int:
+def export_disk_gib(shape: ModelShape) -> int:
     """Return the GiB of disk that the export takes beside the image."""
     return -(-weight_bytes(shape) * export_disk_copies() // GIB) + 1
 
 
-def _holds(shape: ShapeLike, instance: NeuronInstance, cores: int) -> bool:
+def _holds(shape: ModelShape, instance: NeuronInstance, cores: int) -> bool:
     return export_bytes(shape) <= task_memory_mib(instance) * 1024**2 and cores <= instance.cores
 
 
-def _source(source: ModelLike) -> Iterator[Problem]:
-    if source.compiled:
+def _source(source: Model) -> Iterator[Problem]:
+    if source.is_compiled:
         yield _problem(
             "the checkpoint is said to be exported already", "say that it is not: compiled=False", "compiled", True
         )
@@ -94,28 +174,22 @@ def _source(source: ModelLike) -> Iterator[Problem]:
         yield _problem("a checkpoint in the image cannot be exported", "take it from S3 or the Hub", "source", "image")
 
 
-def _target(source: ModelLike, model: ModelLike) -> Iterator[Problem]:
+def _target(source: Model, model: Model) -> Iterator[Problem]:
     if model.source is not ModelSource.S3:
-        yield _problem(
-            "an exported model can only be written to S3", "write s3://bucket/prefix", "location", model.location
-        )
+        yield _at_place(model, "an exported model can only be written to S3", "write s3://bucket/prefix")
         return
-    if not model.compiled:
+    if not model.is_compiled:
         yield _problem("what is exported is compiled", "leave `compiled` out", "compiled", False)
     if is_unresolved(model.location) or is_unresolved(source.location) or source.source is not ModelSource.S3:
         return
     (bucket, prefix), (from_bucket, from_prefix) = bucket_and_prefix(model.location), bucket_and_prefix(source.location)
     inside = f"{prefix}/".startswith(f"{from_prefix}/") or f"{from_prefix}/".startswith(f"{prefix}/")
     if bucket == from_bucket and (inside or not prefix or not from_prefix):
-        yield _problem(
-            f"the exported model would lie within the checkpoint {source.location}, or around it",
-            "write another prefix beside it",
-            "location",
-            model.location,
-        )
+        message = f"the exported model would lie within the checkpoint {source.location}, or around it"
+        yield _at_place(model, message, "write another prefix beside it")
 
 
-def _server(server: ServerLike, *, fargate: bool) -> Iterator[Problem]:
+def _server(server: ModelServer, *, fargate: bool) -> Iterator[Problem]:
     facts = model_exports().get(server.kind)
     if facts is None:
         yield _problem(
@@ -134,7 +208,7 @@ def _server(server: ServerLike, *, fargate: bool) -> Iterator[Problem]:
         )
 
 
-def _fargate_room(shape: ShapeLike, server: ServerLike) -> Iterator[Problem]:
+def _fargate_room(shape: ModelShape, server: ModelServer) -> Iterator[Problem]:
     facts, need = fargate_facts(), export_bytes(shape)
     storage = export_disk_gib(shape) + model_servers()[server.kind].image_gib
     if need > facts.memory_max_gib * GIB or storage > facts.storage_max_gib:
@@ -143,9 +217,13 @@ def _fargate_room(shape: ShapeLike, server: ServerLike) -> Iterator[Problem]:
             message=f"exporting the model takes {in_gib(need)} of memory and {storage} GiB of disk, and a task of "
             f"Fargate has {facts.memory_max_gib} GiB and {facts.storage_max_gib} GiB at most",
             remedy="leave `fargate` out: it is then exported on a Neuron host that is large enough",
-            path=("fargate",),
+            path=("export", "fargate"),
             value=True,
         )
+
+
+def _at_place(model: Model, message: str, remedy: str) -> Problem:
+    return Problem(code=Code.MODEL_EXPORT, message=message, remedy=remedy, path=model.place, value=model.place_value)
 
 
 def _problem(message: str, remedy: str, path: str, value: object) -> Problem:

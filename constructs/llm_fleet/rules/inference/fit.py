@@ -1,5 +1,6 @@
-"""Whether a model fits an instance, with the numbers, and the smallest size that it fits."""
+"""How much memory a model takes, whether it fits an instance, with the numbers, and the smallest size that it fits."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,17 +9,91 @@ from llm_fleet.catalog.model_shapes import model_memory
 from llm_fleet.catalog.neuron import NeuronInstance, neuron_instance, neuron_instance_names
 from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.memory import CoreMemory, core_memory, host_bytes, in_gib, weight_bytes
-from llm_fleet.rules.inference.protocols import ModelLike, ServerLike, ShapeLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import Model, ModelSource
+
+GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreMemory:
+    """What a model takes of each of the cores that it is spread over."""
+
+    cores: int
+    """Over how many."""
+    weights: float
+    """Bytes of weights a core."""
+    cache: float
+    """Bytes of keys and values a core."""
+    usable: float
+    """Bytes that weights and cache may fill."""
+    whole: float
+    """Bytes of the core's memory."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether weights and cache find room."""
+        return self.weights + self.cache <= self.usable
+
+
+def core_memory(
+    shape: ModelShape, instance: NeuronInstance, *, cores: int, batch_size: int, sequence_length: int
+) -> CoreMemory:
+    """Return what the model takes of each of `cores` cores, compiled for `batch_size` and `sequence_length`."""
+    whole = instance.hbm_gib_per_device * GIB / instance.cores_per_device
+    token = 2 * shape.layers * kv_heads_of_core(shape, cores) * shape.head_dim * shape.bytes_per_parameter
+    return CoreMemory(
+        cores=cores,
+        weights=weight_bytes(shape) / cores,
+        cache=float(token * batch_size * sequence_length),
+        usable=whole * model_memory().usable_share,
+        whole=whole,
+    )
+
+
+def kv_heads_of_core(shape: ModelShape, cores: int) -> int:
+    """Return how many heads of keys and values a core holds: they are copied where they cannot be shared out.
+
+    Source: optimum-neuron's `get_shardable_head_counts`: one head a core where the cores are a multiple of the heads,
+    else a head for each head of queries.
+    """
+    heads, kv_heads = shape.attention_heads, shape.kv_heads
+    if kv_heads % cores == 0:
+        return kv_heads // cores
+    if heads != kv_heads and cores % kv_heads == 0:
+        return 1
+    return -(-heads // cores)
+
+
+def weight_bytes(shape: ModelShape) -> int:
+    """Return the bytes of all weights."""
+    return shape.parameters * shape.bytes_per_parameter
+
+
+def host_bytes(shape: ModelShape, *, compiled: bool) -> float:
+    """Return the host memory that loading takes: a model that is not exported is gathered there whole."""
+    return model_memory().server_gib * GIB + (0 if compiled else weight_bytes(shape))
+
+
+def export_bytes(shape: ModelShape) -> float:
+    """Return the host memory that exporting the model takes."""
+    facts = model_memory()
+    return facts.export_gib * GIB + facts.export_copies * weight_bytes(shape)
+
+
+def in_gib(count: float) -> str:
+    """Write bytes for a reader, e.g. `12.6 GiB`."""
+    return f"{count / GIB:.1f} GiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
     """What is to be fitted."""
 
-    shape: ShapeLike
+    shape: ModelShape
     compiled: bool
     tensor_parallel: int | None
     batch_size: int
@@ -35,7 +110,7 @@ class _Question:
         )
 
 
-def check_fit(server: ServerLike, model: ModelLike, instance_type: str) -> list[Problem]:
+def check_fit(server: ModelServer, model: Model, instance_type: str) -> list[Problem]:
     """Return a problem when `model` fits neither cores nor host of `instance_type`, as `server` would hold it.
 
     Passes over what is not known yet, and over what other rules refuse: instances without Neuron devices, tensor
@@ -51,7 +126,7 @@ def check_fit(server: ServerLike, model: ModelLike, instance_type: str) -> list[
     return [*_cores(question, server, instance, cores), *_host(question, server, instance)]
 
 
-def smallest_fit(server: ServerLike, model: ModelLike) -> tuple[str, int] | None:
+def smallest_fit(server: ModelServer, model: Model) -> tuple[str, int] | None:
     """Return the smallest instance type of the server's families that the model fits, and over how many cores.
 
     Of two with the same device memory, the one with less host memory is smaller. `None` when it fits none.
@@ -60,8 +135,8 @@ def smallest_fit(server: ServerLike, model: ModelLike) -> tuple[str, int] | None
     return None if question is None else _smallest(question, _families(server))
 
 
-def _question(server: ServerLike, model: ModelLike) -> _Question | None:
-    shape = model.shape
+def _question(server: ModelServer, model: Model) -> _Question | None:
+    shape = model.size
     if shape is None:
         return None
     numbers = [shape.parameters, shape.layers, shape.attention_heads, shape.kv_heads, shape.head_dim]
@@ -71,14 +146,14 @@ def _question(server: ServerLike, model: ModelLike) -> _Question | None:
         return None
     return _Question(
         shape=shape,
-        compiled=model.compiled,
+        compiled=model.is_compiled,
         tensor_parallel=server.tensor_parallel,
         batch_size=server.batch_size,
         sequence_length=server.sequence_length,
     )
 
 
-def _cores(question: _Question, server: ServerLike, instance: NeuronInstance, cores: int) -> Iterator[Problem]:
+def _cores(question: _Question, server: ModelServer, instance: NeuronInstance, cores: int) -> Iterator[Problem]:
     memory = question.on(instance, cores)
     if memory.fits:
         return
@@ -97,7 +172,7 @@ def _cores(question: _Question, server: ServerLike, instance: NeuronInstance, co
     )
 
 
-def _remedies(question: _Question, server: ServerLike, instance: NeuronInstance, cores: int) -> Iterator[str]:
+def _remedies(question: _Question, server: ModelServer, instance: NeuronInstance, cores: int) -> Iterator[str]:
     larger = _larger(question, server, instance)
     yield larger or f"take another server or a smaller model: it fits no instance of {', '.join(_families(server))}"
     batch = _largest_batch(question, instance, cores)
@@ -105,7 +180,7 @@ def _remedies(question: _Question, server: ServerLike, instance: NeuronInstance,
         yield f"batch_size={batch} on this one"
 
 
-def _larger(question: _Question, server: ServerLike, instance: NeuronInstance) -> str | None:
+def _larger(question: _Question, server: ModelServer, instance: NeuronInstance) -> str | None:
     """Return the remedy that names the smallest size that it fits, and that of the same family where it differs."""
     smallest = _smallest(question, _families(server))
     if smallest is None:
@@ -126,7 +201,7 @@ def _largest_batch(question: _Question, instance: NeuronInstance, cores: int) ->
     return int(room // one.cache) if room > 0 else 0
 
 
-def _host(question: _Question, server: ServerLike, instance: NeuronInstance) -> Iterator[Problem]:
+def _host(question: _Question, server: ModelServer, instance: NeuronInstance) -> Iterator[Problem]:
     if _host_fits(question, instance):
         return
     need = host_bytes(question.shape, compiled=question.compiled)
@@ -172,5 +247,14 @@ def _cores_that_fit(question: _Question, instance: NeuronInstance) -> int | None
     return next((cores for cores in [*asked, *reversed(allowed)] if question.on(instance, cores).fits), None)
 
 
-def _families(server: ServerLike) -> tuple[str, ...]:
+def _families(server: ModelServer) -> tuple[str, ...]:
     return model_servers()[server.kind.value].families
+
+
+def cache_gib(model: Model) -> int | None:
+    """Return how much of `model` a host keeps on its disk: as told, else all of it, which is 0 where its size is not
+    known; `None` of one that is not in S3.
+    """
+    if model.source is not ModelSource.S3 or model.cache_gib is not None:
+        return model.cache_gib if model.source is ModelSource.S3 else None
+    return 0 if model.size is None else math.ceil(weight_bytes(model.size) / GIB * model_memory().cache_margin)

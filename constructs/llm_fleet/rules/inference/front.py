@@ -1,22 +1,22 @@
-"""What stands between clients and model servers: encryption, who may reach it, who may ask.
+"""What stands between clients and model servers: encryption, who may reach it, who may ask, and where it can stand.
 
-Tokens have their rules in `jwt`.
+Sources of what a load balancer checks of tokens: JwtValidationActionConfig and JwtValidationActionAdditionalClaim of
+botocore's elbv2; https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-verify-jwt.html
 """
 
 import re
 from collections.abc import Sequence
 from ipaddress import IPv4Network
+from urllib.parse import urlsplit
 
 from llm_fleet.catalog.service import front_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.forms import check_attributes, check_form, passing_over, wrong_names
-from llm_fleet.rules.inference.jwt import check_jwt
-from llm_fleet.rules.inference.part_forms import FRONT, RANGE
-from llm_fleet.rules.inference.protocols import FrontLike
-from llm_fleet.rules.inference.terms import Authentication
+from llm_fleet.rules.network_load_balancers import check_load_balancer_place
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.tokens import is_list_token, is_unresolved
+from llm_fleet.spec.front import Authentication, ClaimFormat, Front, Jwt, JwtClaim
 
 EVERYBODY = "0.0.0.0/0"
 """Every IPv4 address."""
@@ -24,22 +24,16 @@ _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})+", re.IGNORECASE)
 
 
-def check_front(front: FrontLike, *, region: str | None = None) -> list[Problem]:
+def check_front(front: Front, *, region: str | None = None) -> list[Problem]:
     """Return all that is wrong with a front; `region`: where it stands, `None` or a token when nobody told."""
     home = None if region is None or is_unresolved(region) else region
     facts = front_facts()
-    of_forms = check_attributes(front, FRONT)
-    wrong = wrong_names(of_forms)
-    front = passing_over(front, wrong)
-    # Whether a token or a key is asked for, and whose, are not to be told of what was not understood.
-    asked = [] if wrong & {"authentication", "jwt"} else check_jwt(front)
     return [
-        *of_forms,
         *_check_protocol(front),
         *_check_certificate(front.certificate_arn, home),
         *_check_clients(front),
-        *asked,
-        *([] if "authentication" in wrong else _check_api_key(front, home)),
+        *check_jwt(front),
+        *_check_api_key(front, home),
         *check_number(
             front.longest_answer_seconds,
             facts.longest_answer_seconds,
@@ -58,7 +52,7 @@ def check_front(front: FrontLike, *, region: str | None = None) -> list[Problem]
     ]
 
 
-def _check_protocol(front: FrontLike) -> list[Problem]:
+def _check_protocol(front: Front) -> list[Problem]:
     if front.certificate_arn is not None and front.plain_http is True:
         return [
             Problem(
@@ -114,10 +108,8 @@ def _check_certificate(arn: str | None, region: str | None) -> list[Problem]:
     ]
 
 
-def _check_clients(front: FrontLike) -> list[Problem]:
+def _check_clients(front: Front) -> list[Problem]:
     cidrs = front.allowed_cidrs
-    if isinstance(cidrs, str):
-        return []  # It was no list, and that is told.
     if is_list_token(cidrs):
         return [_unknown_ranges()]
     problems = [problem for index, cidr in enumerate(cidrs) for problem in _check_cidr(index, cidr, cidrs[:index])]
@@ -158,9 +150,8 @@ def _unknown_ranges() -> Problem:
 
 def _check_cidr(index: int, cidr: str, before: Sequence[str]) -> list[Problem]:
     path = ("allowed_cidrs", index)
-    of_form = check_form(cidr, RANGE, *path)
-    if of_form or is_unresolved(cidr):
-        return of_form
+    if is_unresolved(cidr):
+        return []
     if cidr in before:
         return [
             Problem(
@@ -191,7 +182,7 @@ def _check_cidr(index: int, cidr: str, before: Sequence[str]) -> list[Problem]:
     ]
 
 
-def _check_api_key(front: FrontLike, region: str | None) -> list[Problem]:
+def _check_api_key(front: Front, region: str | None) -> list[Problem]:
     arn = front.api_key_secret_arn
     if arn is None:
         return []
@@ -237,5 +228,173 @@ def _check_domain_name(name: str | None) -> list[Problem]:
             message="this is no domain name",
             allowed="a name as it stands in the certificate, e.g. chat.example.com, without https:// and path",
             remedy=f"write {bare!r}" if _DOMAIN.fullmatch(bare) else "write the name that clients use",
+        )
+    ]
+
+
+def check_front_place(
+    front: Front,
+    *,
+    zones: Sequence[str],
+    target_zones: Sequence[str],
+    vpc_cidrs: Sequence[str],
+    internet: InternetAccess | None,
+) -> list[Problem]:
+    """Return why `front` cannot stand in a network; paths begin with `front` or `network`.
+
+    - `zones`: where the network has subnets for it; `target_zones`: where hosts stand.
+    - `vpc_cidrs`: the VPC's blocks, empty where nobody told.
+    - `internet`: the network's; `None` of one that exists already.
+    """
+    problems = check_load_balancer_place(
+        zones, target_zones=target_zones, public=front.public is True, new_network=internet is not None
+    )
+    if front.public is not True and not front.allowed_cidrs and not vpc_cidrs:
+        problems.append(
+            Problem(
+                code=Code.FRONT_CLIENTS,
+                path=("front", "allowed_cidrs"),
+                message="a private front is open to the VPC's own addresses unless told otherwise, and nobody told "
+                "which those are",
+                allowed="ranges of IPv4 addresses",
+                remedy="list the ranges of your clients, or tell the network its `vpc_cidrs`",
+            )
+        )
+    return problems
+
+
+def check_jwt(front: Front) -> list[Problem]:
+    """Return what is wrong with the tokens that `front` asks for; paths begin with the front's attributes."""
+    asked = front.authentication is Authentication.JWT
+    problems: list[Problem] = []
+    if asked and front.certificate_arn is None:
+        problems.append(
+            Problem(
+                code=Code.FRONT_JWT_HTTPS,
+                path=("certificate_arn",),
+                message="a load balancer checks tokens on HTTPS only, and there is no certificate",
+                allowed="the ARN of a certificate in ACM",
+                remedy="name a certificate of the front's region, or ask for an API key",
+            )
+        )
+    if asked and front.jwt is None:
+        problems.append(
+            Problem(
+                code=Code.FRONT_JWT,
+                path=("jwt",),
+                message="tokens are asked for, and nobody told whose",
+                allowed="an issuer, and where its keys are",
+                remedy="name the issuer and its JWKS endpoint",
+            )
+        )
+    if front.jwt is None:
+        return problems
+    if not asked:
+        problems.append(
+            Problem(
+                code=Code.FRONT_JWT,
+                path=("jwt",),
+                value=front.jwt.issuer,
+                message=f"an issuer of tokens is named, and nothing asks for one: authentication is "
+                f"{front.authentication.value}",
+                remedy=f"remove it, or write authentication: {Authentication.JWT.value}",
+            )
+        )
+    return problems + [problem.under("jwt") for problem in check_jwt_fields(front.jwt)]
+
+
+def check_jwt_fields(jwt: Jwt) -> list[Problem]:
+    """Return what is wrong with an issuer by itself."""
+    problems = _check_url("issuer", jwt.issuer, "the issuer")
+    problems += _check_url("jwks_endpoint", jwt.jwks_endpoint, "the JWKS endpoint")
+    most = front_facts().jwt_claims
+    if len(jwt.claims) > most:
+        problems.append(
+            Problem(
+                code=Code.FRONT_JWT_CLAIM,
+                path=("claims",),
+                value=len(jwt.claims),
+                message=f"a load balancer checks up to {most} claims beside its own",
+                allowed=f"0 to {most}",
+                remedy="keep those that tell your clients from others: audience, scope, client",
+            )
+        )
+    for index, claim in enumerate(jwt.claims):
+        problems += [problem.under("claims", index) for problem in _check_claim(claim)]
+    return problems
+
+
+def _check_url(attribute: str, url: str, what: str) -> list[Problem]:
+    if is_unresolved(url):
+        return []
+    most = front_facts().jwt_text_characters
+    if _is_https(url) and len(url) <= most:
+        return []
+    secure = f"https://{url.partition('://')[2]}"
+    return [
+        Problem(
+            code=Code.FRONT_JWT_URL,
+            path=(attribute,),
+            value=url,
+            message=f"{what} is longer than {most} characters" if len(url) > most else f"{what} is no https URL",
+            allowed=f"https://…, up to {most} characters",
+            remedy=f"write {secure!r}, if the issuer serves that"
+            if url.startswith("http://")
+            else "write the whole URL",
+        )
+    ]
+
+
+def _is_https(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # Brackets that hold no IPv6 address.
+        return False
+    return parts.scheme == "https" and bool(parts.hostname)
+
+
+def _check_claim(claim: JwtClaim) -> list[Problem]:
+    facts = front_facts()
+    own = ", ".join(facts.jwt_own_claims)
+    if claim.name in facts.jwt_own_claims or not claim.name:
+        return [
+            Problem(
+                code=Code.FRONT_JWT_CLAIM,
+                path=("name",),
+                value=claim.name,
+                message=f"{claim.name} is checked always" if claim.name else "a claim without a name",
+                allowed=f"another claim than {own}",
+                remedy="remove it" if claim.name else "write its name, e.g. aud",
+            )
+        ]
+    if not claim.values or len(claim.values) > facts.jwt_claim_values:
+        return [
+            Problem(
+                code=Code.FRONT_JWT_CLAIM,
+                path=("values",),
+                value=len(claim.values),
+                message=f"claim {claim.name} has {len(claim.values)} values",
+                allowed=f"1 to {facts.jwt_claim_values}",
+                remedy="write what the claim must be or hold",
+            )
+        ]
+    return [problem for index, value in enumerate(claim.values) for problem in _check_value(claim, index, value)]
+
+
+def _check_value(claim: JwtClaim, index: int, value: str) -> list[Problem]:
+    most = front_facts().jwt_text_characters
+    blank = claim.format is ClaimFormat.SPACE_SEPARATED and " " in value
+    if is_unresolved(value) or (0 < len(value) <= most and not blank):
+        return []
+    return [
+        Problem(
+            code=Code.FRONT_JWT_CLAIM,
+            path=("values", index),
+            value=value,
+            message=f"a value of claim {claim.name} has a blank in it, and the claim is a text of words"
+            if blank
+            else f"a value of claim {claim.name} has {len(value)} characters",
+            allowed=f"1 to {most} characters" + (" without blanks" if blank else ""),
+            remedy="write each word as a value of its own" if blank else "write the value as tokens have it",
         )
     ]

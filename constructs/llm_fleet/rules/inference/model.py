@@ -1,20 +1,27 @@
-"""Where the model is, and what goes with which place."""
+"""Where the model is, and what goes with which place; what a server asks of it."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
-from llm_fleet.catalog.neuron import host_facts
+from llm_fleet.catalog.limit import Limit
+from llm_fleet.catalog.model_server import model_servers
+from llm_fleet.catalog.neuron import NeuronInstance, host_facts
+from llm_fleet.catalog.service import task_memory_mib
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.model_shape import check_shape
-from llm_fleet.rules.inference.protocols import ModelLike
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.fit import host_bytes
+from llm_fleet.rules.inference.server import cores_of
 from llm_fleet.rules.key_prefix import check_key_prefix
+from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ModelServer, ServerKind
+from llm_fleet.spec.model_shape import ModelShape
+from llm_fleet.spec.served_model import S3_SCHEME, Model, ModelSource
 
-S3_SCHEME = "s3://"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _HUB_ID_LENGTH = 96
 _PATH = re.compile(r"(/[\w.-]+)+/?")
@@ -25,19 +32,43 @@ _OBJECT_URL = re.compile(r"https?://(?:s3[.-][\w.-]+/(?P<path>.+)|(?P<host>[^/]+
 _ARN = re.compile(r"arn:aws[\w-]*:s3:::(?P<path>.+)")
 
 
-def check_model(model: ModelLike) -> list[Problem]:
-    """Return what is wrong with `model` by itself, at paths such as `("location",)`."""
+def check_place(model: Model) -> list[Problem]:
+    """Return what is wrong with the keys that say where `model` is, and with those that only one place has.
+
+    Nothing else of the model is to be judged then.
+    """
+    places = ("s3_uri", "bucket", "hub_id", "image_path")
+    written = [attribute for attribute in places if getattr(model, attribute) is not None]
+    if not written:
+        return [
+            Problem(
+                code=Code.MISSING_KEY,
+                message="nobody told where the model is",
+                allowed=f"one of {', '.join(places)}",
+                remedy="add it, e.g. s3_uri='s3://my-models/tanuki-8b'",
+            )
+        ]
+    return [
+        *(_second_place(model, attribute, written[0], places) for attribute in written[1:]),
+        *_prefix(model),
+        *_mounted(model),
+    ]
+
+
+def check_model(model: Model) -> list[Problem]:
+    """Return what is wrong with `model` by itself, at paths such as `("s3_uri",)`; ask `check_place` first."""
     place = {ModelSource.S3: _in_s3, ModelSource.HUB: _on_hub, ModelSource.IMAGE: _in_image}[model.source]
     # Of an address in S3 the bucket alone may be unknown: that of a bucket of the same app.
     unknown = model.source is not ModelSource.S3 and is_unresolved(model.location)
-    of_place = [] if unknown else list(place(model.location))
+    found = () if unknown else place(model.location)
+    of_place = [replace(problem, path=model.place, value=model.place_value) for problem in found]
     return [
         *of_place,
         *_revision(model),
         *_token(model),
         *_served_name(model),
         # The size is known by the end of the address: of a wrong one nobody asks for it.
-        *([] if of_place and model.shape is None else _shape(model)),
+        *([] if of_place and model.size is None else _shape(model)),
     ]
 
 
@@ -55,8 +86,6 @@ def _in_s3(location: str) -> Iterator[Problem]:
             code=Code.MODEL_PLACE,
             message="the model's place in S3 is no s3:// address",
             remedy=_instead(location),
-            path=("location",),
-            value=location,
             allowed="s3://bucket/prefix",
         )
         return
@@ -67,8 +96,6 @@ def _in_s3(location: str) -> Iterator[Problem]:
             code=Code.MODEL_PLACE,
             message=problem.message,
             remedy="write s3://bucket/prefix, the folder that holds the model's config.json",
-            path=("location",),
-            value=location,
             allowed=problem.allowed,
         )
     yield from _long(location, prefix)
@@ -83,8 +110,6 @@ def _long(location: str, prefix: str) -> Iterator[Problem]:
         message=f"the prefix takes {size} bytes of the user data that tells hosts of it, of which EC2 takes "
         f"{room.user_data_bytes} in all",
         remedy="put the model under a shorter prefix",
-        path=("location",),
-        value=location,
         allowed=f"up to {room.model_prefix_bytes} bytes of prefix, in UTF-8 and as JSON writes it",
     )
 
@@ -114,8 +139,6 @@ def _on_hub(location: str) -> Iterator[Problem]:
         code=Code.MODEL_HUB_ID,
         message="no id of a model on the Hugging Face Hub",
         remedy=f"write {meant!r}" if told else "write owner/name, as the model's page on huggingface.co shows it",
-        path=("location",),
-        value=location,
         allowed="owner/name",
     )
 
@@ -127,12 +150,10 @@ def _in_image(location: str) -> Iterator[Problem]:
         code=Code.MODEL_IMAGE_PATH,
         message="no absolute path of a folder in the image",
         remedy="write the folder that holds the model's config.json, e.g. /opt/model",
-        path=("location",),
-        value=location,
     )
 
 
-def _revision(model: ModelLike) -> Iterator[Problem]:
+def _revision(model: Model) -> Iterator[Problem]:
     revision = model.revision
     if revision is None or is_unresolved(revision):
         return
@@ -154,7 +175,7 @@ def _revision(model: ModelLike) -> Iterator[Problem]:
         )
 
 
-def _token(model: ModelLike) -> Iterator[Problem]:
+def _token(model: Model) -> Iterator[Problem]:
     arn = model.token_secret_arn
     if arn is None or is_unresolved(arn):
         return
@@ -176,7 +197,7 @@ def _token(model: ModelLike) -> Iterator[Problem]:
         )
 
 
-def _served_name(model: ModelLike) -> Iterator[Problem]:
+def _served_name(model: Model) -> Iterator[Problem]:
     name = model.served_name
     if name is None or is_unresolved(name) or _NAME.fullmatch(name):
         return
@@ -190,9 +211,9 @@ def _served_name(model: ModelLike) -> Iterator[Problem]:
     )
 
 
-def _shape(model: ModelLike) -> Iterator[Problem]:
-    if model.shape is not None:
-        yield from (problem.under("shape") for problem in check_shape(model.shape))
+def _shape(model: Model) -> Iterator[Problem]:
+    if model.size is not None:
+        yield from (problem.under("shape") for problem in check_shape(model.size))
         return
     yield Problem(
         code=Code.MODEL_SHAPE_UNKNOWN,
@@ -201,4 +222,168 @@ def _shape(model: ModelLike) -> Iterator[Problem]:
         path=("shape",),
         value=model.location,
         allowed="a folder or id that ends in the name of a known model needs no shape, e.g. s3://bucket/tanuki-8b",
+    )
+
+
+_KEY = re.compile(r"arn:aws[\w-]*:kms:[\w-]+:\d{12}:key/[\w-]+")
+
+
+def _second_place(model: Model, attribute: str, first: str, places: tuple[str, ...]) -> Problem:
+    return Problem(
+        code=Code.CONTRADICTION,
+        message=f"the model is in one place, and `{first}` names another",
+        allowed=f"one of {', '.join(places)}",
+        remedy="keep one of them",
+        path=(attribute,),
+        value=getattr(model, attribute),
+    )
+
+
+def _prefix(model: Model) -> Iterator[Problem]:
+    if model.prefix is not None and model.bucket is None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="`prefix` is a folder of `bucket`, which is not told",
+            remedy="write the folder at the end of `s3_uri`, or name the `bucket`",
+            path=("prefix",),
+            value=model.prefix,
+        )
+
+
+def _mounted(model: Model) -> list[Problem]:
+    """Return what is wrong with the keys of bucket and token, and with the cache on hosts."""
+    source = model.source
+    return [
+        *check_key(model.key_arn, "key_arn", used=source is ModelSource.S3, owner="a bucket"),
+        *_cache(source, model.cache_gib),
+        *check_key(
+            model.token_key_arn,
+            "token_key_arn",
+            used=source is ModelSource.HUB,
+            owner="the secret of the Hub's token",
+        ),
+    ]
+
+
+def check_key(arn: str | None, path: str, *, used: bool, owner: str) -> list[Problem]:
+    """Return a problem at `path` when `arn` is no key's, or `owner`, whose key it would be, is not there (`used`)."""
+    if arn is None or is_unresolved(arn) or (used and _KEY.fullmatch(arn)):
+        return []
+    return [
+        Problem(
+            code=Code.MODEL_KEY,
+            message="this is no ARN of a KMS key" if used else f"only {owner} has a key",
+            remedy="write the key's own ARN; policies do not know aliases" if used else f"leave `{path}` out",
+            path=(path,),
+            value=arn,
+            allowed="arn:aws:kms:<region>:<account>:key/<id>" if used else "",
+        )
+    ]
+
+
+def _cache(source: ModelSource, size: int | None) -> Iterator[Problem]:
+    if size is None or is_unresolved(size):
+        return
+    if source is not ModelSource.S3:
+        yield Problem(
+            code=Code.MODEL_CACHE,
+            message="only a model in S3 is cached on its hosts",
+            remedy="leave `cache_gib` out",
+            path=("cache_gib",),
+            value=size,
+        )
+        return
+    remedy = "write 0 for no cache, or leave it out for one of the model's size"
+    yield from check_number(size, Limit(minimum=0), Code.MODEL_CACHE, "cache_gib", what="the cache", remedy=remedy)
+
+
+def check_compiled(server: ModelServer, model: Model) -> list[Problem]:
+    """Return a problem when `model` is a plain checkpoint and `server` compiles none; paths are those of the model.
+
+    TGI looks for compiled code in the Hub's public cache and ends when there is none (`fetch_model` in
+    text-generation-inference's backends/neuron/server/text_generation_server/model.py), and so does Hugging Face's vLLM
+    unless it is told otherwise (optimum-neuron's vllm/model_loader.py). Of a model that is not on the Hub there is
+    none. For one on the Hub nobody can tell at synth; AWS's images compile what they do not find.
+    """
+    if model.is_compiled or model.source is ModelSource.HUB or not _needs_the_cache(server):
+        return []
+    vllm = server.kind is ServerKind.HUGGING_FACE_VLLM
+    allow = ", or let the server compile it at each start: allow_non_cached_model=True" if vllm else ""
+    return [
+        Problem(
+            code=Code.MODEL_NOT_COMPILED,
+            message=f"{server.kind} compiles no model, and this one is not exported for Neuron",
+            remedy=f"export it first with ModelExport, and leave `compiled` out{allow}",
+            path=("compiled",),
+            value=False,
+        )
+    ]
+
+
+def _needs_the_cache(server: ModelServer) -> bool:
+    if server.kind is ServerKind.HUGGING_FACE_VLLM:
+        return not server.settings.get("allow_non_cached_model")
+    return server.kind is ServerKind.TGI
+
+
+_OPTIMUM = (ServerKind.TGI, ServerKind.HUGGING_FACE_VLLM)
+"""Servers that load what optimum-neuron exports."""
+_CAST_TYPE = "bf16"
+"""What models are published in."""
+
+
+def asked_of_model(server: ModelServer, model: Model, instance: NeuronInstance) -> Mapping[str, Any]:
+    """Return what `server` on `instance` asks of `model`, as `findings` of the model's check takes it.
+
+    The compiler of another image than the catalog's is not known, and so not compared.
+    """
+    return {
+        "compiled": model.is_compiled,
+        "target": instance.target,
+        "tensor_parallel": cores_of(server, instance),
+        "batch_size": server.batch_size,
+        "sequence_length": server.sequence_length,
+        "compiler": model_servers()[server.kind].compiler if server.image is None else None,
+        "layout": "optimum" if server.kind in _OPTIMUM else "other",
+        "dtype": cast_type(server) if server.kind is ServerKind.TGI else None,
+        "shards_needed": _shards_needed(model.size, instance),
+    }
+
+
+def cast_type(server: ModelServer) -> str:
+    """Return what TGI casts weights to: `bf16` unless it is told otherwise."""
+    return str(server.settings.get("cast_type") or _CAST_TYPE)
+
+
+def _shards_needed(shape: ModelShape | None, instance: NeuronInstance) -> bool:
+    """Return whether the whole checkpoint, which optimum-neuron gathers where there are no shards, is too much."""
+    return shape is not None and host_bytes(shape, compiled=False) > task_memory_mib(instance) * 1024**2
+
+
+_NUMBERS = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim", "bytes_per_parameter")
+
+
+def check_shape(shape: ModelShape) -> list[Problem]:
+    """Return a problem for each number that no model has."""
+    problems = [
+        problem
+        for name in _NUMBERS
+        for problem in check_number(
+            getattr(shape, name), Limit(minimum=1), Code.MODEL_SHAPE, name, what=name.replace("_", " ")
+        )
+    ]
+    return problems or list(_heads(shape))
+
+
+def _heads(shape: ModelShape) -> Iterator[Problem]:
+    heads, kv_heads = shape.attention_heads, shape.kv_heads
+    if is_unresolved(heads) or is_unresolved(kv_heads) or heads % kv_heads == 0:
+        return
+    yield Problem(
+        code=Code.MODEL_SHAPE,
+        message=f"{heads} heads of queries cannot share {kv_heads} heads of keys and values evenly",
+        remedy="write num_attention_heads and num_key_value_heads of the model's config.json",
+        path=("kv_heads",),
+        value=kv_heads,
+        allowed=f"a divisor of {heads}",
     )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from llm_fleet.catalog.service import front_facts
-from llm_fleet.rules.inference.terms import Authentication, ServerKind
+from llm_fleet.spec.front import Authentication
+from llm_fleet.spec.model_server import ServerKind
 
 API_PATHS = "/v1/*"
 """OpenAI's interface, as Elastic Load Balancing writes a path pattern."""

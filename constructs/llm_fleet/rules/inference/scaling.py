@@ -6,55 +6,26 @@ from collections.abc import Callable
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.service import scaling_facts
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.protocols import ScalingLike
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.service import Scaling, ServiceSpec
 
 _TARGETS = ("queue_target", "requests_per_minute_target")
 
 
-def check_scaling(scaling: ScalingLike) -> list[Problem]:
-    """Return what is wrong with the numbers of tasks and with the targets, by the attributes of `ScalingLike`."""
-    counts = _check_counts(scaling)
-    return [
-        *(counts or _check_bounds(scaling)),
-        *(problem for target in _TARGETS for problem in _check_target(scaling, target)),
-        *_check_one_target(scaling),
-        *([] if counts else _check_target_is_followed(scaling)),
+def check_scaling(service: ServiceSpec) -> list[Problem]:
+    """Return what is wrong with the numbers of tasks and with the targets, by the attributes of `service`."""
+    counts = _check_counts(service)
+    targets = [
+        *(problem for target in _TARGETS for problem in _check_target(service.scaling, target)),
+        *_check_one_target(service.scaling),
+        *([] if counts else _check_target_is_followed(service)),
     ]
+    return [*(counts or _check_bounds(service)), *(problem.under("scaling") for problem in targets)]
 
 
-def default_desired(minimum: int | None, maximum: int | None) -> int:
-    """Return how many tasks there are when nobody told, between bounds that were told."""
-    if minimum is not None:
-        return minimum
-    default = scaling_facts().desired
-    known = type(maximum) is int and not is_unresolved(maximum)
-    return max(1, min(default, maximum)) if known and maximum is not None else default
-
-
-def minimum_of(scaling: ScalingLike) -> int:
-    """Return how many tasks there are at least."""
-    return scaling.desired if scaling.minimum is None else scaling.minimum
-
-
-def maximum_of(scaling: ScalingLike) -> int:
-    """Return how many tasks there are at most."""
-    return scaling.desired if scaling.maximum is None else scaling.maximum
-
-
-def scales(scaling: ScalingLike) -> bool:
-    """Return whether the number of tasks changes by itself."""
-    return minimum_of(scaling) != maximum_of(scaling)
-
-
-def queue_target_of(scaling: ScalingLike) -> float:
-    """Return how many requests may wait in a task on average."""
-    return scaling_facts().queue_target if scaling.queue_target is None else scaling.queue_target
-
-
-def _check_counts(scaling: ScalingLike) -> list[Problem]:
+def _check_counts(service: ServiceSpec) -> list[Problem]:
     """A service without a task could not scale either: there would be nobody to tell of a queue."""
     limit = Limit(minimum=1, maximum=scaling_facts().max_tasks)
     return [
@@ -64,22 +35,20 @@ def _check_counts(scaling: ScalingLike) -> list[Problem]:
             ("minimum", "the least number of tasks"),
             ("maximum", "the greatest number of tasks"),
         )
-        for problem in check_number(getattr(scaling, attribute), limit, Code.SCALING_COUNT, attribute, what=what)
+        for problem in check_number(getattr(service, attribute), limit, Code.SCALING_COUNT, attribute, what=what)
     ]
 
 
-def _check_bounds(scaling: ScalingLike) -> list[Problem]:
-    least, most = scaling.minimum, scaling.maximum
+def _check_bounds(service: ServiceSpec) -> list[Problem]:
+    desired, least, most = service.desired, service.minimum, service.maximum
     if _above(least, most):
         return [_out_of_bounds("minimum", least, f"the minimum is above the maximum, {most}", f"1 to {most}")]
-    if _above(scaling.desired, most):
-        fault = f"{scaling.desired} tasks are desired, and there may be {most} at most"
-        return [_out_of_bounds("desired", scaling.desired, fault, f"up to {most}", f"write maximum {scaling.desired}")]
-    if _above(least, scaling.desired):
-        fault = f"{scaling.desired} tasks are desired, and there must be {least} at least"
-        return [
-            _out_of_bounds("desired", scaling.desired, fault, f"{least} or more", f"write minimum {scaling.desired}")
-        ]
+    if _above(desired, most):
+        fault = f"{desired} tasks are desired, and there may be {most} at most"
+        return [_out_of_bounds("desired", desired, fault, f"up to {most}", f"write maximum {desired}")]
+    if _above(least, desired):
+        fault = f"{desired} tasks are desired, and there must be {least} at least"
+        return [_out_of_bounds("desired", desired, fault, f"{least} or more", f"write minimum {desired}")]
     return []
 
 
@@ -101,7 +70,7 @@ def _out_of_bounds(attribute: str, value: int | None, fault: str, allowed: str, 
     )
 
 
-def _check_target(scaling: ScalingLike, attribute: str) -> list[Problem]:
+def _check_target(scaling: Scaling, attribute: str) -> list[Problem]:
     value = getattr(scaling, attribute)
     if value is None or is_unresolved(value):
         return []
@@ -136,7 +105,7 @@ _REMEDY: dict[str, Callable[[], str]] = {
 }
 
 
-def _check_one_target(scaling: ScalingLike) -> list[Problem]:
+def _check_one_target(scaling: Scaling) -> list[Problem]:
     if scaling.queue_target is None or scaling.requests_per_minute_target is None:
         return []
     return [
@@ -150,18 +119,19 @@ def _check_one_target(scaling: ScalingLike) -> list[Problem]:
     ]
 
 
-def _check_target_is_followed(scaling: ScalingLike) -> list[Problem]:
+def _check_target_is_followed(service: ServiceSpec) -> list[Problem]:
     """A target that is given and never followed would be believed in."""
-    told = [target for target in _TARGETS if getattr(scaling, target) is not None]
-    if not told or is_unresolved(maximum_of(scaling)) or is_unresolved(minimum_of(scaling)) or scales(scaling):
+    told = [target for target in _TARGETS if getattr(service.scaling, target) is not None]
+    tasks = service.tasks
+    if not told or is_unresolved(tasks.maximum) or is_unresolved(tasks.minimum) or tasks.scales:
         return []
     return [
         Problem(
             code=Code.SCALING_FIXED,
             path=(target,),
-            value=getattr(scaling, target),
-            message=f"the number of tasks is always {maximum_of(scaling)}, so no target is followed",
-            remedy=f"write a `maximum` above {minimum_of(scaling)}, or leave the target out",
+            value=getattr(service.scaling, target),
+            message=f"the number of tasks is always {tasks.maximum}, so no target is followed",
+            remedy=f"write a `maximum` above {tasks.minimum}, or leave the target out",
         )
         for target in told
     ]

@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from llm_fleet.catalog.endpoint import EndpointInstance, endpoint_settings
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.catalog.service import load_seconds
-from llm_fleet.rules.inference.memory import GIB
-from llm_fleet.rules.sagemaker.endpoint_image import (
-    image_kind,
-)
-from llm_fleet.rules.sagemaker.endpoint_model import (
-    weights_bytes,
-)
+from llm_fleet.rules.inference.fit import GIB
+from llm_fleet.rules.sagemaker.endpoint_image import image_kind
+from llm_fleet.rules.sagemaker.endpoint_model import weights_bytes
 from llm_fleet.spec.endpoint import EndpointImageKind, EndpointModelSource, EndpointSpec
 
 MODEL_FOLDER = "/opt/ml/model"

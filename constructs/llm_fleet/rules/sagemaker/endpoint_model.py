@@ -15,8 +15,7 @@ from llm_fleet.catalog.endpoint import (
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.rules.buckets import check_bucket_name
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.memory import GIB, in_gib
-from llm_fleet.rules.inference.model_shape import known_shape
+from llm_fleet.rules.inference.fit import GIB, in_gib
 from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.sagemaker.codes import SageMakerCode
@@ -31,6 +30,7 @@ from llm_fleet.spec.endpoint import (
     EndpointModelSource,
     NeuronSettings,
 )
+from llm_fleet.spec.model_shape import known_shape
 
 PLACES = ("hub_id", "s3_uri", "tarball_uri")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")

@@ -1,8 +1,7 @@
 """All rules of a training run, in the order in which one needs the other."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_server import model_exports, model_servers
@@ -11,9 +10,7 @@ from llm_fleet.catalog.training_environments import backends, default_backend
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.forms import check_attributes, passing_over, wrong_names
-from llm_fleet.rules.inference.protocols import ShapeLike
 from llm_fleet.rules.inference.server import check_server_on
-from llm_fleet.rules.inference.terms import ModelSource, ServerKind
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
@@ -40,6 +37,8 @@ from llm_fleet.rules.training.run_forms import (
 from llm_fleet.rules.training.run_plan import Accelerator, accelerator_of, planned
 from llm_fleet.rules.training.run_sources import check_buckets, check_folder, check_room, check_size, check_sources
 from llm_fleet.rules.training.run_spread import check_spread
+from llm_fleet.spec.model_server import SERVERS
+from llm_fleet.spec.served_model import Model
 
 
 def check_place(run: RunLike) -> list[Problem]:
@@ -128,34 +127,6 @@ def _backend(run: RunLike, accelerator: Accelerator) -> Iterator[Problem]:
 _IN_PYTHON = "; in Python TrainingEnvironment.server"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Server:
-    """The server of an export (`ServerLike`)."""
-
-    kind: ServerKind
-    tensor_parallel: int | None
-    batch_size: int
-    sequence_length: int
-    image: str | None = None
-    runtime_version: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    capabilities: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Served:
-    """The trained model as it is served (`ModelLike`)."""
-
-    location: str
-    shape: ShapeLike | None
-    source: ModelSource = ModelSource.S3
-    revision: str | None = None
-    token_secret_arn: str | None = None
-    compiled: bool = True
-    served_name: str | None = None
-
-
 def check_export(run: RunLike) -> list[Problem]:
     """Return why nothing could serve what `run` exports: server, instance type and sizes are judged as a service's.
 
@@ -167,8 +138,7 @@ def check_export(run: RunLike) -> list[Problem]:
     sizes = [*_sizes(export)]
     if sizes:
         return [problem.under("export") for problem in sizes]
-    server = _Server(
-        kind=export.server,
+    server = SERVERS[export.server].model_construct(
         tensor_parallel=export.tensor_parallel,
         batch_size=export.batch_size,
         sequence_length=export.sequence_length,
@@ -176,7 +146,7 @@ def check_export(run: RunLike) -> list[Problem]:
     if neuron_instance(export.instance_type) is None:
         return [_no_neuron(export)]
     found = check_server_on(server, export.instance_type, None)
-    found = found or check_fit(server, _Served(location=export.to, shape=run.shape), export.instance_type)
+    found = found or check_fit(server, Model.model_construct(s3_uri=export.to, shape=run.shape), export.instance_type)
     return [_of_export(problem) for problem in found] or [*_environment(export, run.partition)]
 
 

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import Form, check_attributes, check_form, wrong_names
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.model_server import ServerKind
 
 
 class EnvironmentKind(StrEnum):

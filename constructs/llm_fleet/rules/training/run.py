@@ -13,12 +13,12 @@ from typing import Any, Protocol, cast
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.protocols import ShapeLike
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.names import check_hyphenated_name
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.model_server import ServerKind
+from llm_fleet.spec.model_shape import TrainedShape
 from llm_fleet.spec.smp import SmpConfiguration
 
 
@@ -90,30 +90,6 @@ class TrainingPartition:
     """Names of buckets that its nodes may read; `None` where nobody told."""
     writes: tuple[str, ...] | None = None
     """Names of buckets that its nodes may read and write; `None` where nobody told."""
-
-
-class TrainedShapeLike(ShapeLike, Protocol):
-    """How large a model is that is trained (`TrainedShape`)."""
-
-    @property
-    def hidden(self) -> int:
-        """Numbers of a token between layers."""
-        ...
-
-    @property
-    def intermediate(self) -> int:
-        """Inner width of the feed-forward block."""
-        ...
-
-    @property
-    def vocabulary(self) -> int:
-        """How many tokens there are."""
-        ...
-
-    @property
-    def max_sequence(self) -> int | None:
-        """The longest sequence that it was made for; `None` where nobody told."""
-        ...
 
 
 class DataLike(Protocol):
@@ -217,7 +193,7 @@ class RunLike(Protocol):
         ...
 
     @property
-    def shape(self) -> TrainedShapeLike | None:
+    def shape(self) -> TrainedShape | None:
         """How large the model is; `None` when nobody told and its name tells nothing."""
         ...
 

@@ -7,11 +7,11 @@ from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.training_environments import most_nodes, most_processes
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.inference.forms import Form, check_attributes, wrong_names
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, TrainingPartition
+from llm_fleet.spec.model_server import ServerKind
 
 
 def _text(code: Code, example: str, *, optional: bool = True) -> Form:

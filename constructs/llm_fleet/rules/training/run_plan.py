@@ -20,8 +20,9 @@ from llm_fleet.catalog.training_environments import (
     default_sequence_length,
     default_warmup_steps,
 )
-from llm_fleet.rules.inference.memory import GIB
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, RunLike, TrainedShapeLike
+from llm_fleet.rules.inference.fit import GIB
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, Precision, RunLike
+from llm_fleet.spec.model_shape import TrainedShape
 
 _ML = "ml."
 _MIB = 1024**2
@@ -208,7 +209,7 @@ def _near_default(smallest: int) -> int:
     return max(1, round(default_global_batch() / smallest)) * smallest
 
 
-def _sequence_length(shape: TrainedShapeLike | None) -> int:
+def _sequence_length(shape: TrainedShape | None) -> int:
     longest = None if shape is None else shape.max_sequence
     return min(default_sequence_length(), longest or default_sequence_length())
 
@@ -217,7 +218,7 @@ def _checkpointing(backend: Backend) -> ActivationCheckpointing:
     return ActivationCheckpointing.NONE if backend is Backend.CPU else ActivationCheckpointing.FULL
 
 
-def possible_tensor_parallel(plan: RunPlan, shape: TrainedShapeLike | None) -> tuple[int, ...]:
+def possible_tensor_parallel(plan: RunPlan, shape: TrainedShape | None) -> tuple[int, ...]:
     """Return the tensor parallel degrees that nodes and model of `plan` can have, ascending."""
     return tuple(degree for degree in degrees_of_cores(plan) if shape is None or not undivided(shape, degree))
 
@@ -230,7 +231,7 @@ def degrees_of_cores(plan: RunPlan) -> tuple[int, ...]:
     return tuple(divisors(plan.accelerator.processes if within else plan.world))
 
 
-def undivided(shape: TrainedShapeLike, degree: int) -> list[tuple[str, int]]:
+def undivided(shape: TrainedShape, degree: int) -> list[tuple[str, int]]:
     """Return what of the model `degree` does not divide, in words, with how many there are.
 
     Heads of keys and values may be fewer than processes: then each is copied, as often as the degree has them.
@@ -293,7 +294,7 @@ class MemoryEstimate:
         return self.total <= self.usable
 
 
-def estimate(plan: RunPlan, shape: TrainedShapeLike | None) -> MemoryEstimate | None:
+def estimate(plan: RunPlan, shape: TrainedShape | None) -> MemoryEstimate | None:
     """Return what the fullest process of `plan` keeps of a model of `shape`.
 
     `None` where nobody told how large the model is, or the catalog does not know the accelerator's memory.
@@ -328,24 +329,24 @@ def _shards_all(plan: RunPlan) -> bool:
     return plan.backend in (Backend.FSDP, Backend.SMP)
 
 
-def _layer_parameters(shape: TrainedShapeLike) -> float:
+def _layer_parameters(shape: TrainedShape) -> float:
     return (shape.parameters - _embeddings(shape)) / shape.layers
 
 
-def _embeddings(shape: TrainedShapeLike) -> int:
+def _embeddings(shape: TrainedShape) -> int:
     """Return the weights of embedding and head, which count once where they are tied."""
     once = shape.vocabulary * shape.hidden
     return min(2 * once, _tied(shape, once))
 
 
-def _tied(shape: TrainedShapeLike, once: int) -> int:
+def _tied(shape: TrainedShape, once: int) -> int:
     """A model whose layers, counted from its widths, leave room for one table only has one."""
     attention = 2 * shape.hidden * shape.head_dim * (shape.attention_heads + shape.kv_heads)
     layers = shape.layers * (attention + 3 * shape.hidden * shape.intermediate)
     return once if shape.parameters - layers < 1.5 * once else 2 * once
 
 
-def _parameters(plan: RunPlan, shape: TrainedShapeLike) -> float:
+def _parameters(plan: RunPlan, shape: TrainedShape) -> float:
     """Return the weights of the fullest process: of a pipeline, its first or last stage, which has one table more."""
     tables = _embeddings(shape)
     if plan.pipeline_parallel > 1:
@@ -354,13 +355,13 @@ def _parameters(plan: RunPlan, shape: TrainedShapeLike) -> float:
     return (layers * _layer_parameters(shape) + tables) / plan.tensor_parallel
 
 
-def _gathered(plan: RunPlan, shape: TrainedShapeLike) -> float:
+def _gathered(plan: RunPlan, shape: TrainedShape) -> float:
     """Return the weights that are whole at once: some layers, or the largest table."""
     layers = training_memory().gathered_layers * _layer_parameters(shape)
     return max(layers, shape.vocabulary * shape.hidden) / plan.tensor_parallel
 
 
-def _activations(plan: RunPlan, shape: TrainedShapeLike) -> float:
+def _activations(plan: RunPlan, shape: TrainedShape) -> float:
     facts = training_memory().activation
     tokens = plan.micro_batch * plan.sequence_length / plan.context_parallel
     kept = facts.input * shape.hidden * tokens / _sequence_split(plan)
@@ -374,7 +375,7 @@ def _activations(plan: RunPlan, shape: TrainedShapeLike) -> float:
     return shape.layers * layer * _WIDTHS[plan.precision]
 
 
-def _layer_activations(plan: RunPlan, shape: TrainedShapeLike, tokens: float, *, scores: bool) -> float:
+def _layer_activations(plan: RunPlan, shape: TrainedShape, tokens: float, *, scores: bool) -> float:
     facts = training_memory().activation
     wide = (facts.layer * shape.hidden / _sequence_split(plan)) * tokens
     inner = facts.inner_gated * shape.intermediate * tokens / plan.tensor_parallel
@@ -391,7 +392,7 @@ def _keeps_scores(plan: RunPlan) -> bool:
     return backends()[plan.backend].keeps_scores
 
 
-def _logits(plan: RunPlan, shape: TrainedShapeLike) -> float:
+def _logits(plan: RunPlan, shape: TrainedShape) -> float:
     tokens = plan.micro_batch * plan.sequence_length / plan.context_parallel
     return training_memory().logits_bytes * tokens * shape.vocabulary / plan.tensor_parallel
 

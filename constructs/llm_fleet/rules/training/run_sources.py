@@ -1,40 +1,23 @@
 """What a run reads and writes: model, data, checkpoints."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from llm_fleet.catalog.limit import Limit
 from llm_fleet.catalog.model_shapes import is_gated, known_model, max_sequence, trained_model_types, training_memory
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.memory import GIB, in_gib
-from llm_fleet.rules.inference.model import bucket_and_prefix, check_model
-from llm_fleet.rules.inference.model_shape import ModelNumbers, check_shape, shape_of_config
-from llm_fleet.rules.inference.protocols import ShapeLike
-from llm_fleet.rules.inference.terms import ModelSource
+from llm_fleet.rules.inference.fit import GIB, in_gib
+from llm_fleet.rules.inference.model import bucket_and_prefix, check_model, check_shape
 from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.training.run import RunLike, TrainedShapeLike
+from llm_fleet.rules.training.run import RunLike
 from llm_fleet.rules.training.run_plan import RunPlan, default_folder
+from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
+from llm_fleet.spec.served_model import Model, ModelSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedNumbers:
-    """A model's size in plain numbers (`TrainedShapeLike`)."""
-
-    parameters: int
-    layers: int
-    attention_heads: int
-    kv_heads: int
-    head_dim: int
-    hidden: int
-    intermediate: int
-    vocabulary: int
-    max_sequence: int | None = None
-    bytes_per_parameter: int = 2
-
-
-def known_trained_shape(location: str) -> TrainedNumbers | None:
+def known_trained_shape(location: str) -> TrainedShape | None:
     """Return the size of the model whose name ends `location`; `None` for a name that tells nothing.
 
     `location` is `meta-llama/Llama-2-7b-hf`, `s3://bucket/models/tanuki-8b` or a path.
@@ -47,15 +30,15 @@ def known_trained_shape(location: str) -> TrainedNumbers | None:
     return found
 
 
-def trained_shape_of_config(config: Mapping[str, Any]) -> tuple[TrainedNumbers | None, list[Problem]]:
+def trained_shape_of_config(config: Mapping[str, Any]) -> tuple[TrainedShape | None, list[Problem]]:
     """Return the size that a `config.json` tells, or what is wrong with it. GPT-J, of other words, is not trained."""
     numbers, problems = shape_of_config(config)
     if numbers is None:
         return None, problems
     if config["model_type"] not in trained_model_types():
         return None, [_not_trained(config["model_type"])]
-    kept = {name: getattr(numbers, name) for name in ModelNumbers.__slots__}
-    return TrainedNumbers(
+    kept = {name: getattr(numbers, name) for name in ModelShape.model_fields}
+    return TrainedShape.model_construct(
         **kept,
         hidden=config["hidden_size"],
         intermediate=config["intermediate_size"],
@@ -81,25 +64,8 @@ def _not_trained(kind: str) -> Problem:
 
 
 _S3 = "s3://"
-_NUMBERS = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim")
 _WIDTHS = ("hidden", "intermediate", "vocabulary", "max_sequence")
 _PLACES = "an id of the Hub (owner/name), s3://bucket/prefix, or a folder on shared storage"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """A place as `check_model` asks of it (`ModelLike`)."""
-
-    location: str
-    revision: str | None = None
-    token_secret_arn: str | None = None
-    compiled: bool = False
-    shape: ShapeLike | None = None
-    served_name: str | None = None
-
-    @property
-    def source(self) -> ModelSource:
-        return source_of(self.location)
 
 
 def source_of(location: str) -> ModelSource:
@@ -135,31 +101,22 @@ def check_size(run: RunLike) -> list[Problem]:
                 value=run.model,
             )
         ]
-    missing = list(_missing(shape))
-    return [problem.under("shape") for problem in missing or (*check_shape(shape), *_widths(shape))]
+    return [problem.under("shape") for problem in (*check_shape(shape), *_widths(shape))]
 
 
-def _missing(shape: TrainedShapeLike) -> Iterator[Problem]:
-    for name in (*_NUMBERS, *_WIDTHS[:-1]):
-        if getattr(shape, name) is None:
-            yield Problem(
-                code=Code.MODEL_SHAPE,
-                message=f"nobody told the {name.replace('_', ' ')}",
-                remedy="write that of its config.json",
-                path=(name,),
-                allowed="1 or more",
-            )
-
-
-def _widths(shape: TrainedShapeLike) -> Iterator[Problem]:
+def _widths(shape: TrainedShape) -> Iterator[Problem]:
     for name in _WIDTHS:
         what = name.replace("_", " ")
         yield from check_number(getattr(shape, name), Limit(minimum=1), Code.MODEL_SHAPE, name, what=what)
 
 
 def _place(location: str, *path: str, revision: str | None = None) -> Iterator[Problem]:
-    for problem in check_model(_Source(location=location, revision=revision)):
-        if problem.path == ("location",):
+    source = source_of(location)
+    place = {ModelSource.S3: "s3_uri", ModelSource.HUB: "hub_id", ModelSource.IMAGE: "image_path"}[source]
+    told: dict[str, Any] = {place: location, "revision": revision, "compiled": False}
+    model = Model.model_construct(**told)
+    for problem in check_model(model):
+        if problem.path == model.place:
             yield replace(problem, code=Code.JOB_PLACE, path=path, allowed=_PLACES)
         elif problem.path == ("revision",):
             yield problem

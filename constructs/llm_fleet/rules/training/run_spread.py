@@ -7,9 +7,9 @@ from typing import Any
 
 from llm_fleet.catalog.training_environments import backends
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.memory import in_gib
+from llm_fleet.rules.inference.fit import in_gib
 from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, RunLike, TrainedShapeLike, changed
+from llm_fleet.rules.training.run import ActivationCheckpointing, Backend, RunLike, changed
 from llm_fleet.rules.training.run_plan import (
     MemoryEstimate,
     RunPlan,
@@ -26,6 +26,7 @@ from llm_fleet.rules.training.run_plan import (
     undivided,
 )
 from llm_fleet.rules.training.smp_run import in_words_of_smp, path_in_smp, smp_problems, with_degrees_of_smp
+from llm_fleet.spec.model_shape import TrainedShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +150,7 @@ def _model(run: RunLike, plan: RunPlan) -> Iterator[Fault]:
         )
 
 
-def _across_tensors(plan: RunPlan, shape: TrainedShapeLike) -> Iterator[Fault]:
+def _across_tensors(plan: RunPlan, shape: TrainedShape) -> Iterator[Fault]:
     found = undivided(shape, plan.tensor_parallel)
     if found:
         what = " and ".join(f"{count} {words}" for words, count in found)

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from llm_fleet.jobs.training_run import ServedExport, TrainedShape
+from llm_fleet.jobs.training_run import ServedExport
+from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.model_shape import TrainedShape
 from tests.rules.training.run.runs import partition, problems, values
 from tests.rules.training.run.test_spread import SMALL
 
@@ -72,9 +74,9 @@ def test_a_server_that_there_is_none_of(server: Any):
 
 def test_a_size_that_nobody_told():
     told: dict[str, Any] = {**SMALL, "parameters": None}
-    shape = TrainedShape(**told)
-    (problem,) = problems(model="/fsx/x", shape=shape)
-    assert (problem.code, problem.where) == ("LF717", "shape.parameters")
+    with pytest.raises(FleetError) as refused:
+        TrainedShape(**told)
+    assert [(each.code, each.where) for each in refused.value.problems] == [("LF113", "parameters")]
 
 
 def test_a_large_partition_is_searched_quickly():

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from llm_fleet.jobs.training_run import Checkpoint, ServedExport, TrainedShape, TrainingData
-from llm_fleet.rules.inference.terms import ServerKind
 from llm_fleet.rules.training.run import Backend
+from llm_fleet.spec.model_server import ServerKind
 from tests.rules.training.run.runs import partition, problems, run
 from tests.rules.training.run.test_spread import SMALL
 

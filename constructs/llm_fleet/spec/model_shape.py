@@ -1,55 +1,67 @@
 """How large a model is: from numbers, or from the config.json that Hugging Face's transformers write beside it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
-from llm_fleet.catalog.limit import Limit
+from pydantic import Field
+
 from llm_fleet.catalog.model_shapes import known_model
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.inference.protocols import ShapeLike
-from llm_fleet.rules.number import check_number
 from llm_fleet.rules.problem import Problem
-from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.spec import Spec
+from llm_fleet.spec.values import ParameterCount
 
-_NUMBERS = ("parameters", "layers", "attention_heads", "kv_heads", "head_dim", "bytes_per_parameter")
 _GATED = frozenset(
     {"granite", "llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "smollm3"},
 )
 """Decoders of three matrices a feed-forward block, by `model_type`: their weights can be counted alike."""
-_BYTES = 2
-"""The Neuron servers hold weights in bf16 or fp16, whatever the checkpoint has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelNumbers:
-    """A model's size in plain numbers."""
+class ModelShape(Spec):
+    """How large a model is; all of it stands in the model's `config.json`, but for `parameters`."""
 
-    parameters: int
-    layers: int
-    attention_heads: int
-    kv_heads: int
-    head_dim: int
-    bytes_per_parameter: int = _BYTES
+    parameters: Annotated[ParameterCount, Field(examples=["8 B"])]
+    """How many weights it has, e.g. `7.5 B` or `560 M`."""
+    layers: Annotated[int, Field(examples=[32])]
+    """Decoder layers: `num_hidden_layers`."""
+    attention_heads: Annotated[int, Field(alias="heads", examples=[32])]
+    """Heads of queries in a layer: `num_attention_heads`."""
+    kv_heads: Annotated[int, Field(examples=[8])]
+    """Heads of keys and values in a layer: `num_key_value_heads`, or as many as `heads` where it has none."""
+    head_dim: Annotated[int, Field(examples=[128])]
+    """Numbers in a head: `head_dim`, or `hidden_size` divided by `heads`."""
+    bytes_per_parameter: Annotated[int, Field(alias="bytes")] = 2
+    """Bytes of a weight. Default: 2, for bf16 and fp16, which the Neuron servers make of any checkpoint."""
+
+
+class TrainedShape(ModelShape):
+    """How large a model is that is trained; all of it stands in its `config.json`, but for `parameters`."""
+
+    other_words: ClassVar[Mapping[str, str]] = {
+        "hidden_size": "write `hidden`",
+        "intermediate_size": "write `intermediate`",
+        "vocab_size": "write `vocabulary`",
+        "num_hidden_layers": "write `layers`",
+        "num_attention_heads": "write `heads`",
+        "num_key_value_heads": "write `kv_heads`",
+        "max_position_embeddings": "write `max_sequence`",
+    }
+
+    hidden: Annotated[int, Field(examples=[4096])]
+    """Numbers of a token between layers: `hidden_size`."""
+    intermediate: Annotated[int, Field(examples=[14336])]
+    """Inner width of the gated feed-forward block: `intermediate_size`."""
+    vocabulary: Annotated[int, Field(examples=[128256])]
+    """How many tokens there are: `vocab_size`."""
+    max_sequence: int | None = None
+    """The longest sequence that it was made for: `max_position_embeddings`. Default: not checked."""
 
 
 class _Untold(Exception):
     """The file does not tell; the text is the problem's message."""
 
 
-def check_shape(shape: ShapeLike) -> list[Problem]:
-    """Return a problem for each number that no model has."""
-    problems = [
-        problem
-        for name in _NUMBERS
-        for problem in check_number(
-            getattr(shape, name), Limit(minimum=1), Code.MODEL_SHAPE, name, what=name.replace("_", " ")
-        )
-    ]
-    return problems or list(_heads(shape))
-
-
-def known_shape(location: str) -> ModelNumbers | None:
+def known_shape(location: str) -> ModelShape | None:
     """Return the size of the model whose name ends `location`; `None` for a name that tells nothing.
 
     `location` is `s3://bucket/models/tanuki-8b`, `meta-llama/Llama-2-7b-hf` or a path.
@@ -58,7 +70,7 @@ def known_shape(location: str) -> ModelNumbers | None:
     return None if model is None else shape_of_config(model.config)[0]
 
 
-def shape_of_config(config: Mapping[str, Any]) -> tuple[ModelNumbers | None, list[Problem]]:
+def shape_of_config(config: Mapping[str, Any]) -> tuple[ModelShape | None, list[Problem]]:
     """Return the size that a `config.json` tells, or what is wrong with it."""
     try:
         numbers = _gptj(config) if config.get("model_type") == "gptj" else _gated(config)
@@ -73,21 +85,7 @@ def shape_of_config(config: Mapping[str, Any]) -> tuple[ModelNumbers | None, lis
     return numbers, []
 
 
-def _heads(shape: ShapeLike) -> Iterator[Problem]:
-    heads, kv_heads = shape.attention_heads, shape.kv_heads
-    if is_unresolved(heads) or is_unresolved(kv_heads) or heads % kv_heads == 0:
-        return
-    yield Problem(
-        code=Code.MODEL_SHAPE,
-        message=f"{heads} heads of queries cannot share {kv_heads} heads of keys and values evenly",
-        remedy="write num_attention_heads and num_key_value_heads of the model's config.json",
-        path=("kv_heads",),
-        value=kv_heads,
-        allowed=f"a divisor of {heads}",
-    )
-
-
-def _gated(config: Mapping[str, Any]) -> ModelNumbers:
+def _gated(config: Mapping[str, Any]) -> ModelShape:
     """Count a decoder of Llama's kind: attention, a gated feed-forward block or several, two norms a layer."""
     kind = config.get("model_type")
     if kind not in _GATED:
@@ -106,7 +104,7 @@ def _gated(config: Mapping[str, Any]) -> ModelNumbers:
     if kind == "qwen3":
         attention += 2 * head_dim
     feed_forward = experts * 3 * hidden * inner + (hidden * experts if experts > 1 else 0)
-    return ModelNumbers(
+    return ModelShape(
         parameters=_embeddings(config, hidden) + layers * (attention + feed_forward + 2 * hidden) + hidden,
         layers=layers,
         attention_heads=heads,
@@ -115,13 +113,13 @@ def _gated(config: Mapping[str, Any]) -> ModelNumbers:
     )
 
 
-def _gptj(config: Mapping[str, Any]) -> ModelNumbers:
+def _gptj(config: Mapping[str, Any]) -> ModelShape:
     """Count GPT-J: one norm a layer, a feed-forward block of two matrices with biases, a biased head."""
     hidden, layers, heads = _int(config, "n_embd"), _int(config, "n_layer"), _int(config, "n_head")
     inner = _int(config, "n_inner", otherwise=4 * hidden)
     layer = 4 * hidden * hidden + 2 * hidden * inner + inner + hidden + 2 * hidden
     head_bias = _int(config, "vocab_size")
-    return ModelNumbers(
+    return ModelShape(
         parameters=_embeddings(config, hidden) + layers * layer + 2 * hidden + head_bias,
         layers=layers,
         attention_heads=heads,
