@@ -162,7 +162,7 @@ def test_several_compute_resources_stay_apart(tmp_path: Path) -> None:
     more = [*queue["ComputeResources"], {"Name": "b", "InstanceType": "trn1n.32xlarge", "MaxCount": "2"}]
     result = imported(tmp_path, with_("Scheduling/SlurmQueues[]/ComputeResources", more))
     resources = cluster_of(result).queues["trn1"].compute_resources
-    assert [(each.name, each.instance_types, each.max_count) for each in resources] == [
+    assert [(each.name, tuple(each.types), each.max_count) for each in resources] == [
         ("trn1", ("trn1.32xlarge",), 4),
         ("b", ("trn1n.32xlarge",), 2),
     ]
