@@ -6,7 +6,7 @@ from typing import Any
 
 from llm_fleet.rules.problem import FleetError, Problem
 from llm_fleet.rules.sagemaker.training_job import check_training_job
-from llm_fleet.sagemaker.training_job.job_place import JobPlace
+from llm_fleet.sagemaker.training_job.render_request import JobPlace
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric

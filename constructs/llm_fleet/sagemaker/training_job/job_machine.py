@@ -12,8 +12,8 @@ from constructs import Construct
 
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.iam.statements import Place
+from llm_fleet.sagemaker.training_job.job_permissions import ServiceRole
 from llm_fleet.sagemaker.training_job.machine_permissions import MachineFeatures, machine_permissions
-from llm_fleet.sagemaker.training_job.service_role import ServiceRole
 
 _Machine = stepfunctions.CfnStateMachine
 _LOG_PREFIX = "/aws/vendedlogs/states"

@@ -6,7 +6,7 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from llm_fleet.iam.statements import Permission
-from llm_fleet.sagemaker.training_job.service_role import ServiceRole
+from llm_fleet.sagemaker.training_job.job_permissions import ServiceRole
 from llm_fleet.spec.training_job import JobSchedule
 
 _RETRIES, _OLDEST_SECONDS = 3, 3600

@@ -19,20 +19,16 @@ from llm_fleet.rules.problem import raise_problems
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.sagemaker.training_job.follows_jobs import FollowsJobs
 from llm_fleet.sagemaker.training_job.job_commands import list_command, shell_command, start_command, stop_command
-from llm_fleet.sagemaker.training_job.job_grants import JobGrants
 from llm_fleet.sagemaker.training_job.job_machine import JobMachine
-from llm_fleet.sagemaker.training_job.job_permissions import job_permissions
-from llm_fleet.sagemaker.training_job.job_place import JobPlace
+from llm_fleet.sagemaker.training_job.job_permissions import JobGrants, ServiceRole, WarmPoolCap, job_permissions
 from llm_fleet.sagemaker.training_job.job_sight import JobSight, execution_metric
 from llm_fleet.sagemaker.training_job.job_surroundings import address_claims, job_features
 from llm_fleet.sagemaker.training_job.machine_of_job import machine_plan
 from llm_fleet.sagemaker.training_job.machine_permissions import MachineFeatures
 from llm_fleet.sagemaker.training_job.render_machine import render_machine
-from llm_fleet.sagemaker.training_job.render_request import render_request
+from llm_fleet.sagemaker.training_job.render_request import JobPlace, render_request
 from llm_fleet.sagemaker.training_job.scheduled_start import ScheduledStart
-from llm_fleet.sagemaker.training_job.service_role import ServiceRole
 from llm_fleet.sagemaker.training_job.source_archive import SourceArchive
-from llm_fleet.sagemaker.training_job.warm_pool_cap import WarmPoolCap
 from llm_fleet.spec.buckets import BucketSpec
 from llm_fleet.spec.training_job import CapacityRetries, TrainingJobSpec
 from llm_fleet.spec.watch import JobWatch
