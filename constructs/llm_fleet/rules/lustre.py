@@ -2,6 +2,7 @@
 
 from llm_fleet.catalog.lustre import LustreVariant, lustre_limits, lustre_variants
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.file_systems import (
     check_backups,
     check_choice,
@@ -21,6 +22,7 @@ def check_lustre(spec: LustreSpec) -> list[Problem]:
     """Return everything that FSx would refuse of `spec`, by the attribute names of `LustreSpec`."""
     limits, backups = lustre_limits(), spec.backups or LustreBackups()
     free = [
+        *check_fields(spec),
         *check_compression(spec.compression, limits.compressions),
         *check_daily_time(backups.start_time, "backups", "start_time"),
         *check_weekly_time(spec.maintenance_start_time, "maintenance_start_time"),

@@ -11,7 +11,7 @@ from llm_fleet.catalog.lustre import LustreVariant, lustre_limits, lustre_varian
 from llm_fleet.rules.tokens import is_unresolved
 from llm_fleet.spec.open_zfs import Backups
 from llm_fleet.spec.references import SECURITY_GROUP, Bucket, Key, LogGroup, OwnSecurityGroup
-from llm_fleet.spec.spec import PYTHON_ONLY, Spec
+from llm_fleet.spec.spec import PYTHON_ONLY, InRequest, Spec
 from llm_fleet.spec.values import (
     Gibibytes,
     LustreGibibytes,
@@ -122,7 +122,9 @@ class LustreSpec(Spec):
         **dict.fromkeys(("own_key", "kms_key_arn", "kms_key_id"), "write `key`"),
     }
 
-    deployment_type: Annotated[LustreDeploymentType, Field(alias="deployment")] = LustreDeploymentType.PERSISTENT_2
+    deployment_type: Annotated[LustreDeploymentType, Field(alias="deployment"), InRequest("deployment_type")] = (
+        LustreDeploymentType.PERSISTENT_2
+    )
     """Deployment type. Default: `PERSISTENT_2`, the only one with EFA."""
     storage_type: Annotated[LustreStorageType, Field(alias="storage")] = LustreStorageType.SSD
     """Storage type. Default: `SSD`."""
@@ -136,7 +138,9 @@ class LustreSpec(Spec):
     efa_enabled: Annotated[bool | None, Field(alias="efa")] = None
     """Whether nodes reach it over EFA, which is for good: write it before a deployed one grows. Default: yes where
     deployment type, size and throughput allow it."""
-    compression: Annotated[str, Field(json_schema_extra={"enum": ["LZ4", "NONE"]})] = "LZ4"
+    compression: Annotated[
+        str, Field(json_schema_extra={"enum": ["LZ4", "NONE"]}), InRequest("data_compression_type")
+    ] = "LZ4"
     """`LZ4` or `NONE`. Default: `LZ4`."""
     version: str = DEFAULT_VERSION
     """Lustre version, in quotes. Default: `"2.15"`, that of the client on the nodes."""
@@ -151,7 +155,9 @@ class LustreSpec(Spec):
     """Size of that cache, where you set it."""
     backups: LustreBackups | None = None
     """Daily backups. Default: kept for 7 days where the deployment type has backups."""
-    maintenance_start_time: Annotated[str | None, Field(alias="maintenance")] = None
+    maintenance_start_time: Annotated[
+        str | None, Field(alias="maintenance"), InRequest("weekly_maintenance_start_time")
+    ] = None
     """Weekly maintenance, as `d:HH:MM` in UTC, where 1 is Monday. Default: FSx picks a time."""
     encryption_key: Annotated[Key | None, Field(alias="key")] = None
     """The KMS key that encrypts it, by its ARN. Default: a key of the fleet's own, where the type takes one; in Python

@@ -16,6 +16,7 @@ from llm_fleet.rules.file_systems import MADE_UP, check_log_group_name
 from llm_fleet.rules.problem import Problem
 from llm_fleet.spec.lustre import DataRepository, LustreBackups, LustreSpec
 from llm_fleet.spec.references import LogGroup
+from llm_fleet.spec.spec import in_request
 
 _SERVICE_ROLE = "aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_fs-*"
 """The role that FSx makes for each linked file system; its last part, the file system's id, is known only then."""
@@ -34,10 +35,9 @@ def lustre_configuration(
     days = spec.effective_backup_retention_days
     backups = variant is not None and variant.backups
     return fsx.CfnFileSystem.LustreConfigurationProperty(
-        deployment_type=spec.deployment_type,
+        **in_request(spec),
         per_unit_storage_throughput=spec.effective_throughput,
         throughput_capacity=spec.effective_throughput_capacity,
-        data_compression_type=spec.compression,
         drive_cache_type=(spec.drive_cache or "READ") if variant and variant.drive_cache else None,
         data_read_cache_configuration=_read_cache(spec),
         metadata_configuration=_metadata(spec),
@@ -45,7 +45,6 @@ def lustre_configuration(
         automatic_backup_retention_days=days if backups else None,
         daily_automatic_backup_start_time=asked.start_time if days else None,
         copy_tags_to_backups=(asked.copy_tags or None) if backups else None,
-        weekly_maintenance_start_time=spec.maintenance_start_time,
         log_configuration=log,
     )
 
