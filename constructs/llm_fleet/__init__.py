@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from llm_fleet.lifecycle.node_setup import NeuronHost as NeuronHost
     from llm_fleet.lifecycle.node_setup import OwnStep as OwnStep
     from llm_fleet.lifecycle.node_setup import S3Mount as S3Mount
-    from llm_fleet.lifecycle.people import ClusterUser as ClusterUser
     from llm_fleet.lifecycle.people import Directory as Directory
-    from llm_fleet.lifecycle.people import SlurmAccount as SlurmAccount
     from llm_fleet.lifecycle.training_runtime import CompileCache as CompileCache
     from llm_fleet.lifecycle.training_runtime import TrainingEnvironment as TrainingEnvironment
     from llm_fleet.lifecycle.training_runtime import TrainingRuntime as TrainingRuntime
@@ -137,6 +135,8 @@ if TYPE_CHECKING:
     from llm_fleet.spec.parallelcluster_queue import ComputeResource as ComputeResource
     from llm_fleet.spec.parallelcluster_queue import PlacementGroup as PlacementGroup
     from llm_fleet.spec.parallelcluster_queue import Queue as Queue
+    from llm_fleet.spec.people import ClusterUser as ClusterUser
+    from llm_fleet.spec.people import SlurmAccount as SlurmAccount
     from llm_fleet.spec.served_model import Model as Model
     from llm_fleet.spec.service import Alarms as Alarms
     from llm_fleet.spec.service import Capacity as Capacity
@@ -200,7 +200,8 @@ _HOMES = {
     "lifecycle.lifecycle_bundle": ("LifecycleBucket", "LifecycleBundle"),
     "lifecycle.node_manifest": ("NodeManifest",),
     "lifecycle.node_setup": ("NeuronHost", "OwnStep", "S3Mount"),
-    "lifecycle.people": ("ClusterUser", "Directory", "SlurmAccount"),
+    "lifecycle.people": ("Directory",),
+    "spec.people": ("ClusterUser", "SlurmAccount"),
     "lifecycle.training_runtime": ("CompileCache", "TrainingEnvironment", "TrainingRuntime"),
     "monitoring.chat_channel": ("SlackChannel", "TeamsChannel"),
     "monitoring.cluster_monitoring": ("ClusterMonitoring",),

@@ -17,8 +17,8 @@ from llm_fleet_stacks.accounting import hyperpod_accounting
 from llm_fleet_stacks.existing_network import network_for
 from llm_fleet_stacks.fleet_stack import FleetStack
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, lifecycle_scripts_from
-from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from, user_from
-from llm_fleet_stacks.people import directory_from, slurm_account_from
+from llm_fleet_stacks.node_setup import downloads_from, neuron_from, s3_mounts_from
+from llm_fleet_stacks.people import directory_from
 from llm_fleet_stacks.removal import REMOVAL
 from llm_fleet_stacks.storage_stack import StorageStack
 from llm_fleet_stacks.training import training_from
@@ -78,8 +78,8 @@ class HyperPodStack(FleetStack):
             accounting_database=hyperpod_accounting(
                 self, config.accounting_database, database=database, group=storage.shared_security_group
             ),
-            users=[user_from(user) for user in config.people.values()],
-            slurm_accounts=[slurm_account_from(account) for account in config.slurm_accounts.values()],
+            users=tuple(config.people.values()),
+            slurm_accounts=tuple(config.slurm_accounts.values()),
             directory=directory_from(self, config.asked_directory),
             s3_mounts=s3_mounts_from(self, config.s3_mounts, own=storage.buckets),
             neuron=neuron_from(config.neuron),

@@ -8,24 +8,9 @@ from constructs import Construct
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.s3_mount import S3MountConfig
-from llm_fleet.config.user import UserConfig
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, S3Mount
-from llm_fleet.lifecycle.people import ClusterUser
 from llm_fleet_stacks.lifecycle_scripts import buckets_from, existing_bucket
-
-
-def user_from(config: UserConfig) -> ClusterUser:
-    """Return the user that `config` describes."""
-    return ClusterUser(
-        name=config.name,
-        uid=config.uid,
-        gid=config.gid,
-        sudo=config.sudo,
-        ssh_public_keys=config.ssh_public_keys,
-        slurm_account=config.slurm_account,
-        home=config.home,
-    )
 
 
 def s3_mounts_from(

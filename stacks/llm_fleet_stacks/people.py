@@ -1,28 +1,11 @@
-"""Accounts and directories of the fleet file, as values of the construct."""
+"""A directory of the fleet file, as a value of the construct."""
 
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from llm_fleet.config.people.directory import DirectoryConfig
-from llm_fleet.config.people.slurm_account import SlurmAccountConfig
-from llm_fleet.lifecycle.people import Directory, SlurmAccount
-
-
-def slurm_account_from(config: SlurmAccountConfig) -> SlurmAccount:
-    """Return the account that `config` describes."""
-    return SlurmAccount(
-        name=config.name,
-        parent=config.parent,
-        fairshare=config.fairshare,
-        grp_jobs=config.grp_jobs,
-        grp_submit_jobs=config.grp_submit_jobs,
-        grp_tres=config.grp_tres,
-        max_jobs=config.max_jobs,
-        max_submit_jobs=config.max_submit_jobs,
-        max_tres_per_job=config.max_tres_per_job,
-        max_wall_minutes=config.max_wall_minutes,
-    )
+from llm_fleet.lifecycle.people import Directory
 
 
 def directory_from(scope: Construct, config: DirectoryConfig | None) -> Directory | None:

@@ -22,10 +22,10 @@ from cdk_nag import AwsSolutionsChecks, NIST80053R5Checks
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeGroup, NodeManifest, NodeMount
 from llm_fleet.lifecycle.node_setup import OwnStep
-from llm_fleet.lifecycle.people import ClusterUser
 from llm_fleet.lifecycle.script_folder import checksums, default_folder, read_scripts, sha256
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.spec.people import ClusterUser
 
 
 def _manifest(dns_name: str = "fs-1.example", cluster: str | None = "train", **group: Any) -> NodeManifest:

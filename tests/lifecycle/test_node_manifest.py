@@ -22,9 +22,9 @@ from llm_fleet.lifecycle.node_manifest import (
     render_instance_type,
 )
 from llm_fleet.lifecycle.node_setup import NeuronHost, OwnStep, S3Mount
-from llm_fleet.lifecycle.people import ClusterUser
 from llm_fleet.rules.problem import FleetError
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
+from llm_fleet.spec.people import ClusterUser
 from llm_fleet_node.failures import Failure
 from llm_fleet_node.manifest import check
 from llm_fleet_node.schema import KEYWORDS

@@ -19,8 +19,8 @@ from llm_fleet.config.sagemaker.training_job import TrainingJobConfig
 from llm_fleet.config.sagemaker.watch import WatchConfig
 from llm_fleet.config.services.service import ServiceConfig
 from llm_fleet.config.storage import StorageConfig
-from llm_fleet.config.user import UserConfig
 from llm_fleet.spec.model import FleetModel, name_entries
+from llm_fleet.spec.people import ClusterUser
 
 NO_NETWORK = "none"
 """What a user writes for no network; `build` reads it as nothing."""
@@ -42,7 +42,7 @@ class Fleet(FleetModel):
     services need one."""
     storage: StorageConfig = StorageConfig()
     """File systems and buckets, which outlive the clusters. Default: none."""
-    users: Mapping[str, UserConfig] = {}
+    users: Mapping[str, ClusterUser] = {}
     """People of every cluster by login name, so that they are written once. Default: none; each cluster has its own."""
     directory: DirectoryConfig | None = None
     """An LDAP directory that every cluster's nodes know further people from. Default: none."""
@@ -72,7 +72,6 @@ class Fleet(FleetModel):
 
     @model_validator(mode="after")
     def _tell_entries(self) -> Self:
-        name_entries(self.users)
         name_entries(self.clusters)
         for cluster in self.clusters.values():
             cluster.join(self.users, self.directory)

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr
 
 from llm_fleet.config.choices import Removal
 from llm_fleet.config.downloads import DownloadsConfig
 from llm_fleet.config.neuron import NeuronConfig
 from llm_fleet.config.people.directory import DirectoryConfig
-from llm_fleet.config.people.slurm_account import SlurmAccountConfig
 from llm_fleet.config.s3_mount import S3MountConfig
 from llm_fleet.config.training.short_form import or_environment
 from llm_fleet.config.training.training import TrainingConfig
-from llm_fleet.config.user import UserConfig
 from llm_fleet.rules.terms import NodeReports
-from llm_fleet.spec.model import NamedModel, name_entries
+from llm_fleet.spec.model import NamedModel
+from llm_fleet.spec.people import ClusterUser, SlurmAccount
 
 
 class NodeSetupModel(NamedModel):
@@ -24,9 +23,9 @@ class NodeSetupModel(NamedModel):
 
     own_name: str | None = Field(default=None, alias="name")
     """The cluster's name. Default: its key in this file."""
-    users: Mapping[str, UserConfig] = {}
+    users: Mapping[str, ClusterUser] = {}
     """People by login name, with the same ids on every node. Default: the image's own user."""
-    slurm_accounts: Mapping[str, SlurmAccountConfig] = Field(default={}, examples=["{research: {max_jobs: 8}}"])
+    slurm_accounts: Mapping[str, SlurmAccount] = Field(default={}, examples=["{research: {max_jobs: 8}}"])
     """The tree of Slurm's accounts with its limits, by name. Default: those that users name, without limits."""
     directory: DirectoryConfig | None = None
     """An LDAP directory that nodes know further people from. Default: the fleet's."""
@@ -61,21 +60,15 @@ class NodeSetupModel(NamedModel):
     kind: Literal["hyperpod", "parallelcluster"]
     """What runs the cluster. Each kind has its own word."""
 
-    _fleet_users: Mapping[str, UserConfig] = PrivateAttr(default={})
+    _fleet_users: Mapping[str, ClusterUser] = PrivateAttr(default={})
     _fleet_directory: DirectoryConfig | None = PrivateAttr(default=None)
 
-    @model_validator(mode="after")
-    def _tell_users(self) -> Self:
-        name_entries(self.users)
-        name_entries(self.slurm_accounts)
-        return self
-
-    def join(self, users: Mapping[str, UserConfig], directory: DirectoryConfig | None) -> None:
+    def join(self, users: Mapping[str, ClusterUser], directory: DirectoryConfig | None) -> None:
         """Take in the people of the whole fleet; for the fleet, once it is read."""
         self._fleet_users, self._fleet_directory = users, directory
 
     @property
-    def people(self) -> Mapping[str, UserConfig]:
+    def people(self) -> Mapping[str, ClusterUser]:
         """Everybody whom nodes make: the fleet's users and its own, who say more of the former where both have them."""
         return {**self._fleet_users, **self.users}
 

@@ -11,7 +11,7 @@ from constructs import Construct, IConstruct
 
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics
 from llm_fleet.lifecycle.downloads import Downloads
-from llm_fleet.lifecycle.people import ClusterUser, Directory, SlurmAccount
+from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.named_files.named_file import locked_files, own_scripts
 from llm_fleet.rules.codes import Code
@@ -24,6 +24,7 @@ from llm_fleet.rules.people.kinds import check_account_kinds, check_directory_ki
 from llm_fleet.rules.problem import PathPart, Problem, raise_problems
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.training.environment import check_is_runtime
+from llm_fleet.spec.people import ClusterUser, SlurmAccount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
-"""People on nodes: users, Slurm accounts, a directory; and how nodes read of them."""
+"""How nodes read of people: Slurm's accounts, and a directory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,67 +9,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.named_files.named_file import read_regular_file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterUser:
-    """A POSIX user with the same ids on every node, and its Slurm account.
-
-    Nothing is checked here: the cluster checks all its users together. Files belong to ids, not to names: never change
-    the ids of a user, and never give them to another one. Nodes make and change users; they remove none.
-    """
-
-    name: str
-    """Login name: 1 to 32 lower-case letters, digits, hyphens and underscores."""
-    uid: int
-    """User id, 1001 or more."""
-    gid: int | None = None
-    """Id of the user's primary group. Default: that of the user id, a group of the user's own."""
-    sudo: bool = False
-    """Whether the user may become root by `sudo` without a password."""
-    ssh_public_keys: Sequence[str] = ()
-    """Lines of `authorized_keys`. Default: none; people come by Session Manager and `sudo -iu <name>`."""
-    slurm_account: str | None = None
-    """The Slurm account that the user's jobs are booked to. Default: none of the user's own."""
-    home: str | None = None
-    """Absolute path of the home. Default: a folder of the user's name where the cluster has its homes.
-
-    That is the file system mounted at /home, else `<mount>/home` on OpenZFS, else on Lustre, else each node's /home.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlurmAccount:
-    """An account that jobs are booked to, with its place in the tree and its limits (an association of sacctmgr).
-
-    Nothing is checked here: the cluster checks all its accounts together. What is left out is no limit, and the
-    controller takes such a limit back where there is one; accounts, users and limits that are not of this list are
-    left as people made them. Limits bind every user of the cluster: whoever has no account can then submit no job.
-    """
-
-    name: str
-    """Lower-case letters, digits, dots, hyphens and underscores."""
-    parent: str | None = None
-    """The account above it, whose limits hold for it, too. Default: Slurm's own `root`."""
-    fairshare: int | None = None
-    """Shares beside those of its neighbours (`Fairshare`). Default: 1, Slurm's own."""
-    grp_jobs: int | None = None
-    """Jobs of the whole account that run at one time (`GrpJobs`). Default: no limit."""
-    grp_submit_jobs: int | None = None
-    """Jobs of the whole account that run or wait at one time (`GrpSubmitJobs`). Default: no limit."""
-    grp_tres: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What its running jobs have together at most (`GrpTRES`), e.g. `{"node": 16, "gres/gpu": 128}`. Default: no limit.
-
-    Nodes, `cpu`, `billing`; `mem` in MiB."""
-    max_jobs: int | None = None
-    """Jobs of each user that run at one time (`MaxJobs`). Default: no limit."""
-    max_submit_jobs: int | None = None
-    """Jobs of each user that run or wait at one time (`MaxSubmitJobs`). Default: no limit."""
-    max_tres_per_job: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What one job has at most (`MaxTRESPerJob`), as in `grp_tres`. Default: no limit."""
-    max_wall_minutes: int | None = None
-    """Minutes that a job may run (`MaxWallDurationPerJob`). Default: no limit but the partition's."""
-
+from llm_fleet.spec.people import SlurmAccount
 
 _IDS = slurm_limit_facts()
 

@@ -16,10 +16,10 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct, IConstruct
 
 from llm_fleet.acknowledge import acknowledge, acknowledge_wildcards
-from llm_fleet.lifecycle.people import ClusterUser
 from llm_fleet.lifecycle.script_folder import ScriptFile, write_zip
 from llm_fleet.rules.people.fleet_users import check_ids_elsewhere
 from llm_fleet.rules.problem import Problem, raise_problems
+from llm_fleet.spec.people import ClusterUser
 
 _MARK = "Users of "
 _CONTEXT = "llm-fleet:users"

@@ -18,7 +18,7 @@ from llm_fleet.lifecycle.node_setup import (
     check_people_of,
     given_for_nodes,
 )
-from llm_fleet.lifecycle.people import Directory, SlurmAccount, counted_resources, sssd_options
+from llm_fleet.lifecycle.people import Directory, counted_resources, sssd_options
 from llm_fleet.lifecycle.training_runtime import files_of
 from llm_fleet.network.network import Network
 from llm_fleet.parallelcluster.cluster_storage import (
@@ -47,6 +47,7 @@ from llm_fleet.rules.training.environment_place import SharedFolder, TrainingGro
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.people import SlurmAccount
 from llm_fleet.storage.file_systems import MountableLustre
 
 _SECTION = "DirectoryService"

@@ -15,7 +15,7 @@ from llm_fleet.catalog.parallelcluster import Os, ParallelClusterVersion
 from llm_fleet.lifecycle.cluster_metrics import ClusterMetrics, MetricsLog
 from llm_fleet.lifecycle.downloads import Downloads
 from llm_fleet.lifecycle.node_setup import NeuronHost, NodeSetup, S3Mount, count_efa_clients, known_users
-from llm_fleet.lifecycle.people import ClusterUser, Directory, SlurmAccount
+from llm_fleet.lifecycle.people import Directory
 from llm_fleet.lifecycle.python_function import claim_ids
 from llm_fleet.lifecycle.training_runtime import TrainingRuntime
 from llm_fleet.network.network import Network
@@ -37,6 +37,7 @@ from llm_fleet.rules.terms import ImmutableChanges
 from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import Queue
+from llm_fleet.spec.people import ClusterUser, SlurmAccount
 from llm_fleet.storage.file_systems import MountableLustre, MountableOpenZfs
 
 

@@ -7,10 +7,11 @@ from typing import Literal, Protocol
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.nearest import did_you_mean
 from llm_fleet.rules.node_setup import NodeSettings, check_node_settings
-from llm_fleet.rules.node_users import OwnStepLike, S3MountLike, UserLike
+from llm_fleet.rules.node_users import OwnStepLike, S3MountLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.terms import LifecycleHook, NodePlatform, NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser
 
 
 class ManifestGroupLike(Protocol):
@@ -94,7 +95,7 @@ class ManifestLike(Protocol):
         ...
 
     @property
-    def users(self) -> Sequence[UserLike]:
+    def users(self) -> Sequence[ClusterUser]:
         """Users of the nodes."""
         ...
 

@@ -10,12 +10,13 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.group_storage import check_mount_path
 from llm_fleet.rules.key_prefix import check_key_prefix
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.node_users import OwnStepLike, S3MountLike, UserLike, check_not_bare, check_users
+from llm_fleet.rules.node_users import OwnStepLike, S3MountLike, check_not_bare, check_users
 from llm_fleet.rules.own_steps import check_own_steps, check_roles_have_steps, check_skipped_steps
 from llm_fleet.rules.people.homes import check_homes
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import NodeType, ParallelClusterHook
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser
 
 
 def check_neuron_release(name: str, families: Collection[str]) -> list[Problem]:
@@ -160,7 +161,7 @@ NodeOfGroup = tuple[str, NodeType, str]
 class NodeSettings:
     """What nodes are told, and what of their cluster it must go with."""
 
-    users: Sequence[UserLike]
+    users: Sequence[ClusterUser]
     s3_mounts: Sequence[S3MountLike]
     neuron_release: str | None
     skip_steps: Sequence[str]

@@ -14,6 +14,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser
 
 
 def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) -> list[Problem]:
@@ -30,40 +31,6 @@ def check_not_bare(values: Sequence[str] | None, code: Code, *path: PathPart) ->
             value=values if len(values) <= 20 else f"{values[:20]}…",
         )
     ]
-
-
-class UserLike(Protocol):
-    """A user with the same ids on every node."""
-
-    @property
-    def name(self) -> str:
-        """Login name."""
-        ...
-
-    @property
-    def uid(self) -> int:
-        """User id."""
-        ...
-
-    @property
-    def gid(self) -> int | None:
-        """Id of the user's own group; `None` for the user id."""
-        ...
-
-    @property
-    def ssh_public_keys(self) -> Sequence[str]:
-        """Lines of `authorized_keys`."""
-        ...
-
-    @property
-    def slurm_account(self) -> str | None:
-        """Slurm account; `None` for none."""
-        ...
-
-    @property
-    def home(self) -> str | None:
-        """Absolute path of the home; `None` for wherever the cluster's homes are."""
-        ...
 
 
 class S3MountLike(Protocol):
@@ -164,7 +131,7 @@ def _data_fault(kind: str, data: str) -> str | None:
     return None
 
 
-def check_users(users: Sequence[UserLike]) -> list[Problem]:
+def check_users(users: Sequence[ClusterUser]) -> list[Problem]:
     """Return what is wrong with `users`, each under its index."""
     return [
         *(problem.under(index) for index, user in enumerate(users) for problem in check_user(user)),
@@ -172,7 +139,7 @@ def check_users(users: Sequence[UserLike]) -> list[Problem]:
     ]
 
 
-def check_user(user: UserLike) -> list[Problem]:
+def check_user(user: ClusterUser) -> list[Problem]:
     """Return what is wrong with `user` by itself."""
     ids = [("uid", user.uid), *([("gid", user.gid)] if user.gid is not None else [])]
     return [
@@ -263,7 +230,7 @@ def _mended_account(account: str) -> str:
     return kept.strip("-")[:63] or "research"
 
 
-def _twice(users: Sequence[UserLike]) -> Iterator[Problem]:
+def _twice(users: Sequence[ClusterUser]) -> Iterator[Problem]:
     names: dict[str, int] = {}
     ids: dict[int, str] = {}
     for index, user in enumerate(users):

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.directory import check_directory, check_sssd_packages
-from llm_fleet.rules.people.protocols import DirectoryLike, SlurmAccountLike
+from llm_fleet.rules.people.protocols import DirectoryLike
 from llm_fleet.rules.people.slurm_accounts import check_slurm_accounts
 from llm_fleet.rules.problem import Problem
+from llm_fleet.spec.people import ClusterUser, SlurmAccount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSettings:
     """What a cluster is told of people, and what of the cluster it must go with."""
 
-    users: Sequence[UserLike]
-    slurm_accounts: Sequence[SlurmAccountLike]
+    users: Sequence[ClusterUser]
+    slurm_accounts: Sequence[SlurmAccount]
     directory: DirectoryLike | None
     has_accounting: bool
     """Whether Slurm keeps records."""

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.people.protocols import DirectoryLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser
 
 _URI = re.compile(r"(ldaps?)://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?")
 _DOMAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+")
@@ -30,7 +30,9 @@ _FORMS = {
 }
 
 
-def check_directory(directory: DirectoryLike, users: Sequence[UserLike], *, on_parallelcluster: bool) -> list[Problem]:
+def check_directory(
+    directory: DirectoryLike, users: Sequence[ClusterUser], *, on_parallelcluster: bool
+) -> list[Problem]:
     """Return what is wrong with `directory`, by its attributes; `users` are those that nodes make themselves."""
     return [
         *_uris(directory),
@@ -149,7 +151,7 @@ def _certificate_fault(text: str | None, on_parallelcluster: bool) -> tuple[str,
     return "", ""
 
 
-def _ids(directory: DirectoryLike, users: Sequence[UserLike]) -> Iterator[Problem]:
+def _ids(directory: DirectoryLike, users: Sequence[ClusterUser]) -> Iterator[Problem]:
     first, last = directory.first_id, directory.last_id
     if is_unresolved((first, last)):
         return
@@ -170,6 +172,6 @@ def _ids(directory: DirectoryLike, users: Sequence[UserLike]) -> Iterator[Proble
         )
 
 
-def _meets(user: UserLike, first: int, last: int) -> bool:
+def _meets(user: ClusterUser, first: int, last: int) -> bool:
     group = user.uid if user.gid is None else user.gid
     return first <= user.uid <= last or (not is_unresolved(group) and first <= group <= last)

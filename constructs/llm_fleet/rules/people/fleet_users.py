@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Known:
     """The place in words, e.g. `the fleet` or `cluster train`."""
     path: tuple[PathPart, ...]
     """The same place for a `Problem`."""
-    user: UserLike
+    user: ClusterUser
 
     @property
     def ids(self) -> tuple[int, int]:
@@ -36,7 +36,7 @@ def check_one_id_each(known: Sequence[Known], *, shares_files: bool) -> list[Pro
 
 
 def check_ids_elsewhere(
-    users: Sequence[UserLike], elsewhere: Mapping[str, Sequence[UserLike]], *, shares_files: bool
+    users: Sequence[ClusterUser], elsewhere: Mapping[str, Sequence[ClusterUser]], *, shares_files: bool
 ) -> list[Problem]:
     """Return which of `users` contradict the users of other clusters, by the names of those; paths as `(index, …)`."""
     others = [

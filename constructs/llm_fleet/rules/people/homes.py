@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from llm_fleet.catalog.nodes import node_user_facts
-from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.codes import PeopleCode
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser
 
 
-def check_homes(users: Sequence[UserLike], *, shared_paths: Sequence[str], home_is_shared: bool) -> list[Problem]:
+def check_homes(users: Sequence[ClusterUser], *, shared_paths: Sequence[str], home_is_shared: bool) -> list[Problem]:
     """Return what is wrong with the homes of `users`, each under its index.
 
     `shared_paths`: where nodes mount shared file systems. `home_is_shared`: the platform shares /home by itself.
@@ -24,7 +24,7 @@ def check_homes(users: Sequence[UserLike], *, shared_paths: Sequence[str], home_
     ]
 
 
-def _fault(user: UserLike) -> str:
+def _fault(user: ClusterUser) -> str:
     # Not every user has a type checker.
     path = user.home if isinstance(user.home, str) else ""
     parts = path.split("/")[1:]
@@ -39,7 +39,7 @@ def _fault(user: UserLike) -> str:
     return ""
 
 
-def _path(index: int, user: UserLike, fault: str) -> Problem:
+def _path(index: int, user: ClusterUser, fault: str) -> Problem:
     return Problem(
         code=PeopleCode.HOME_PATH,
         message=f"nobody can have a home there: {fault}",
@@ -49,7 +49,7 @@ def _path(index: int, user: UserLike, fault: str) -> Problem:
     )
 
 
-def _local(index: int, user: UserLike, shared: Sequence[str]) -> Iterator[Problem]:
+def _local(index: int, user: ClusterUser, shared: Sequence[str]) -> Iterator[Problem]:
     known = [path.rstrip("/") for path in shared if not is_unresolved(path)]
     if not known or len(known) < len(shared) or any(f"{user.home}/".startswith(f"{path}/") for path in known):
         return
@@ -63,7 +63,7 @@ def _local(index: int, user: UserLike, shared: Sequence[str]) -> Iterator[Proble
     )
 
 
-def _twice(told: Sequence[tuple[int, UserLike]]) -> Iterator[Problem]:
+def _twice(told: Sequence[tuple[int, ClusterUser]]) -> Iterator[Problem]:
     owners: dict[str, str] = {}
     for index, user in told:
         owner = owners.setdefault(str(user.home), user.name)

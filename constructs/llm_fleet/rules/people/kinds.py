@@ -41,7 +41,6 @@ def _or_nothing(kind: Kind) -> Kind:
 _TEXT = Kind(fits=_of(str), remedy="write text")
 _FLAG = Kind(fits=_of(bool), remedy="write True or False")
 _TEXTS = Kind(fits=_texts, remedy="write a list of texts")
-_ACCOUNT = {"name": _TEXT, "parent": _or_nothing(_TEXT)}
 _DIRECTORY = {
     **dict.fromkeys(("domain", "base_dn", "bind_dn"), _TEXT),
     **dict.fromkeys(("uris", "sudo_groups"), _TEXTS),
@@ -82,17 +81,10 @@ def check_account_kinds(accounts: object, kind: type) -> list[Problem]:
     if not isinstance(accounts, list | tuple):
         return [_wrong(PeopleCode.ACCOUNT_NAME, accounts, f"write a list of {kind.__name__}(…)", "slurm_accounts")]
     return [
-        problem.under(index).under("slurm_accounts")
+        _wrong(PeopleCode.ACCOUNT_NAME, account, f"write {kind.__name__}(name=…)").under("slurm_accounts", index)
         for index, account in enumerate(cast("list[object]", accounts))
-        for problem in _account(account, kind)
+        if not isinstance(account, kind)
     ]
-
-
-def _account(account: object, kind: type) -> Iterator[Problem]:
-    if isinstance(account, kind):
-        yield from _values(PeopleCode.ACCOUNT_NAME, _ACCOUNT, lambda name: getattr(account, name))
-    else:
-        yield _wrong(PeopleCode.ACCOUNT_NAME, account, f"write {kind.__name__}(name=…)")
 
 
 def check_directory_kinds(directory: object, kind: type) -> list[Problem]:

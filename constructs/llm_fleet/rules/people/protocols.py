@@ -1,61 +1,7 @@
-"""What the rules ask of people's accounts and directories: read-only attributes, all plain values."""
+"""What the rules ask of a directory: read-only attributes, all plain values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
-
-
-class SlurmAccountLike(Protocol):
-    """An account of Slurm with its limits; `None` for no limit."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def parent(self) -> str | None:
-        """The account above it; `None` for Slurm's own `root`."""
-        ...
-
-    @property
-    def fairshare(self) -> int | None:
-        """Its shares beside those of its neighbours."""
-        ...
-
-    @property
-    def grp_jobs(self) -> int | None:
-        """Running jobs of the whole account."""
-        ...
-
-    @property
-    def grp_submit_jobs(self) -> int | None:
-        """Running and waiting jobs of the whole account."""
-        ...
-
-    @property
-    def max_jobs(self) -> int | None:
-        """Running jobs of each user."""
-        ...
-
-    @property
-    def max_submit_jobs(self) -> int | None:
-        """Running and waiting jobs of each user."""
-        ...
-
-    @property
-    def max_wall_minutes(self) -> int | None:
-        """How long a job may run."""
-        ...
-
-    @property
-    def grp_tres(self) -> Mapping[str, int]:
-        """What all running jobs of the account may have together."""
-        ...
-
-    @property
-    def max_tres_per_job(self) -> Mapping[str, int]:
-        """What one job may have."""
-        ...
 
 
 class DirectoryLike(Protocol):

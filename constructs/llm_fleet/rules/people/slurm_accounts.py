@@ -6,18 +6,17 @@ from typing import cast
 from llm_fleet.catalog.nodes import node_user_facts
 from llm_fleet.catalog.slurm import slurm_limit_facts
 from llm_fleet.rules.nearest import did_you_mean
-from llm_fleet.rules.node_users import UserLike
 from llm_fleet.rules.people.codes import PeopleCode
-from llm_fleet.rules.people.protocols import SlurmAccountLike
 from llm_fleet.rules.problem import Problem
 from llm_fleet.rules.tokens import is_unresolved
+from llm_fleet.spec.people import ClusterUser, SlurmAccount
 
 _COUNTS = ("fairshare", "grp_jobs", "grp_submit_jobs", "max_jobs", "max_submit_jobs", "max_wall_minutes")
 _RESOURCES = ("grp_tres", "max_tres_per_job")
 
 
 def check_slurm_accounts(
-    accounts: Sequence[SlurmAccountLike], users: Sequence[UserLike], *, has_accounting: bool
+    accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser], *, has_accounting: bool
 ) -> list[Problem]:
     """Return what is wrong with `accounts`, under `slurm_accounts` and their index, and with who has which of them.
 
@@ -43,7 +42,7 @@ def _no_accounting(has_accounting: bool) -> Iterator[Problem]:
         )
 
 
-def _check_account(account: SlurmAccountLike) -> Iterator[Problem]:
+def _check_account(account: SlurmAccount) -> Iterator[Problem]:
     if not is_unresolved(account.name) and not node_user_facts().account_form.fullmatch(str(account.name)):
         yield Problem(
             code=PeopleCode.ACCOUNT_NAME,
@@ -109,7 +108,7 @@ def _resources(attribute: str, given: object) -> Iterator[Problem]:
             yield from (problem.under(attribute) for problem in found)
 
 
-def _tree(accounts: Sequence[SlurmAccountLike]) -> Iterator[Problem]:
+def _tree(accounts: Sequence[SlurmAccount]) -> Iterator[Problem]:
     parents = {account.name: account.parent for account in accounts}
     names: set[str] = set()
     for index, account in enumerate(accounts):
@@ -141,7 +140,7 @@ def _of_tree(message: str, remedy: str, index: int, attribute: str, value: str) 
     return Problem(code=PeopleCode.ACCOUNT_PARENT, message=message, remedy=remedy, path=path, value=value)
 
 
-def _members(accounts: Sequence[SlurmAccountLike], users: Sequence[UserLike]) -> Iterator[Problem]:
+def _members(accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser]) -> Iterator[Problem]:
     names = [account.name for account in accounts]
     for index, user in enumerate(users):
         if user.slurm_account is None:
