@@ -50,6 +50,7 @@ SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")
 CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/sagemaker/*/*.py",
     "constructs/llm_fleet/hyperpod/*.py",
+    "constructs/llm_fleet/lifecycle/*.py",
     "constructs/llm_fleet/storage/*.py",
     "constructs/llm_fleet/parallelcluster/*.py",
     "constructs/llm_fleet/inference/*.py",
