@@ -13,7 +13,6 @@ from llm_fleet.inference.model_mount import model_path
 from llm_fleet.inference.server_process import ServerProcess, server_process
 from llm_fleet.network.network import Network
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.inference.fit import GIB, weight_bytes
 from llm_fleet.rules.inference.forms import Form
 from llm_fleet.rules.inference.front import check_front_place
@@ -57,7 +56,6 @@ class ServicePlan:
         )
         of_service = [
             *check_service_name(self.name),
-            *check_fields(spec),
             *check_service(spec.narrowed(ServiceSpec, name=None), region=self.region, internet=internet),
         ]
         told = {problem.path for problem in of_service}

@@ -8,6 +8,7 @@ from llm_fleet.catalog.model_server import model_servers
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.catalog.service import task_limits
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.fields import check_fields
 from llm_fleet.rules.inference.driver import check_driver, driver_for
 from llm_fleet.rules.inference.fit import check_fit
 from llm_fleet.rules.inference.front import check_front
@@ -38,6 +39,7 @@ def check_service(service: ServiceSpec, *, region: str | None, internet: Interne
     on_instance = _under("server", check_server_on(server, service.instance_type, region))
     of_model = _under("model", [*check_model(model), *check_compiled(server, model)])
     problems = [
+        *check_fields(service),
         *([] if service.name is None else check_service_name(service.name)),
         *of_server,
         *on_instance,
