@@ -64,7 +64,7 @@ def _look(fleet: Fleet) -> str:
     if any(cluster.kind == "hyperpod" for cluster in fleet.clusters.values()):
         return "sagemaker list-clusters"
     for service in fleet.services.values():
-        name = service.name_in(fleet)
+        name = service.name_in(fleet.name)
         return f"ecs describe-services --cluster {name} --services {name}"
     return "cloudformation describe-stacks --output table"
 
