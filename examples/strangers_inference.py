@@ -22,19 +22,15 @@ class ProductStack(cdk.Stack):
 
         # --- the fifteen lines ---
         network = FleetNetwork(self, "Network", availability_zone_ids=["usw2-az1", "usw2-az4"])
-        chat = InferenceService(
-            self,
-            "Chat",
-            ServiceSpec(
-                name="chat",
-                model=Model(s3_uri="s3://my-models/tanuki-8b"),
-                server=TgiServer(batch_size=4, sequence_length=4096),
-                instance_type="inf2.xlarge",
-                desired=2,
-                front=Front(certificate_arn=CERTIFICATE, domain_name="chat.example.com"),
-            ),
-            network=network,
+        spec = ServiceSpec(
+            name="chat",
+            model=Model(s3_uri="s3://my-models/tanuki-8b"),
+            server=TgiServer(batch_size=4, sequence_length=4096),
+            instance_type="inf2.xlarge",
+            desired=2,
+            front=Front(certificate_arn=CERTIFICATE, domain_name="chat.example.com"),
         )
+        chat = InferenceService(self, "Chat", spec, network=network)
         chat.grants.read_api_key(application)
         chat.grants.describe(application)
         chat.add_outputs()
