@@ -16,7 +16,7 @@ from tools.synth_environment import ROOT, use_project_node
 MOST_MODULES = 400
 """Of llm-fleet in a synth of the README's example, which imports 368; 1,004 before kinds were imported by name."""
 MOST_RATIO = 4.5
-"""Of its processor seconds to those of an empty app, with the project's Node for both: from 3.0 to 3.7, as the machine's
+"""Of its processor seconds to those of an empty app, with the project's Node for both: 3.0 to 3.7, as the machine's
 other work goes. Modules are the finer measure: they are the same in every run."""
 NOT_NAMED = {"parallelcluster", "inference", "sagemaker", "monitoring", "notifications", "jobs", "needs", "cli"}
 """Folders of llm-fleet that a fleet of one HyperPod cluster has no use for."""
